@@ -1,18 +1,26 @@
 """What docstrings say of code is true of it, as far as it can be read off the text.
 
 A name such as `h_BTCD` says its axes, and the docstring of its file says what each letter is. Where arguments
-are listed, the function has them.
+are listed, the function has them. Who reads only `help(name)` of a public name learns each argument and what
+comes back: the text begins with "Return" (of a context manager "Yield") or has `Returns:`.
 """
 
 import ast
+import importlib
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path for path in ROOT.glob("packages/*/src/**/*.py") if path.name != "__init__.py")
 SUFFIXED = re.compile(r"\b[a-z][a-z0-9_]*_([A-Z][A-Z0-9]{0,4})\b")
 LEGEND = re.compile(r"\bShapes?:(.*?)(?:\n\n|\Z)", re.DOTALL)
+PACKAGES = ("ecg_ontology", "marecg")
+NOTHING = (inspect.Signature.empty, None, "None", "NoReturn", "Never")
 ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
@@ -46,3 +54,29 @@ def functions(tree: ast.AST) -> Iterator[tuple[str, set[str], str]]:
                 spec = inner.args
                 given = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
                 yield inner.name, {each.arg for each in given if each}, ast.get_docstring(told) or ""
+
+
+def public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Each public function and method of the names that the two packages offer."""
+    for package in map(importlib.import_module, PACKAGES):
+        for name in package.__all__:
+            value = getattr(package, name)
+            if inspect.isfunction(value):
+                yield f"{package.__name__}.{name}", value
+            elif inspect.isclass(value):
+                for inner, member in inspect.getmembers_static(value):
+                    method = getattr(member, "__func__", member)
+                    ours = inspect.isfunction(method) and method.__module__.startswith(PACKAGES)
+                    if ours and not inner.startswith("_"):
+                        yield f"{package.__name__}.{name}.{inner}", method
+
+
+@pytest.mark.parametrize(("name", "function"), [pytest.param(*each, id=each[0]) for each in public()])
+def test_a_public_function_says_what_it_takes_and_returns(name, function):
+    text, signature = inspect.getdoc(function) or "", inspect.signature(function)
+    section = ARGUMENTS.search(text)
+    listed = re.findall(r"^ {4}\*{0,2}(\w+): ", section[1] if section else "", re.MULTILINE)
+    missing = [each for each in signature.parameters if each not in {"self", "cls", *listed}]
+    assert not missing, f"{name}: add {', '.join(missing)} to `Args:`"
+    if signature.return_annotation not in NOTHING:
+        assert re.search(r"\A(Return|Yield) |^Returns:", text, re.MULTILINE), f"{name}: add `Returns:`"

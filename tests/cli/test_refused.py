@@ -88,6 +88,8 @@ REFUSED = [
     ("train --data empty --out x --recipe c9", 2, "there is no recipe 'c9'"),
     ("train --data empty --out x --set train.max_step=2", 2, "Did you mean train.max_steps"),
     ("train --data empty --out x --set train.lr", 2, "has no '='"),
+    ("train --data P/corpus --out x --from nowhere", 3, "nowhere: is not a folder"),
+    ("train --data P/corpus --out x --from marecg-small-of-nobody", 3, "marecg-small-of-nobody"),
     ("recipes --format toml", 2, "Name it"),
     ("prepare empty --out x", 3, "empty"),
     ("prepare missing --out x", 3, "missing"),

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import wfdb as package
+from numpy.typing import NDArray
 from scipy.io import savemat
 from tests.marecg import clinical_files
+from tests.marecg.made_records import WRITERS
 
 from marecg.base.config import LEADS
 from marecg.read.array_layout import Layout
@@ -66,24 +68,6 @@ def text(folder: Path) -> None:
     (folder / "a.csv").write_text("\n".join([";".join(LEADS), *rows]))
 
 
-def npy(folder: Path) -> None:
-    np.save(folder / "a.npy", X_BCL)
-
-
-def npz(folder: Path) -> None:
-    np.savez(folder / "a.npz", ecg=X_BCL, age=np.zeros(2))
-
-
-def npz_compressed(folder: Path) -> None:
-    np.savez_compressed(folder / "a.npz", ecg=X_BCL)
-
-
-def hdf5(folder: Path) -> None:
-    with h5py.File(folder / "a.h5", "w") as file:
-        file["ecg/tracings"] = X_BCL
-        file["exam_id"] = [1, 2]
-
-
 def hdf5_chunked(folder: Path) -> None:
     with h5py.File(folder / "a.hdf5", "w", libver="latest") as file:
         options = {"chunks": (1, 12, 1000), "compression": "gzip", "shuffle": True}
@@ -95,59 +79,38 @@ def mat_level_4(folder: Path) -> None:
     savemat(folder / "a.mat", {"ecg": X_BCL[0], "fs": 500.0, "who": "nobody"}, format="4")
 
 
-def mat_level_5(folder: Path) -> None:
-    savemat(folder / "a.mat", {"ecg": X_BCL, "fs": 500.0, "who": "nobody"})
-
-
 def mat_compressed(folder: Path) -> None:
     savemat(folder / "a.mat", {"ecg": X_BCL, "fs": 500.0}, do_compression=True)
-
-
-def mat_level_7_3(folder: Path) -> None:
-    with h5py.File(folder / "a.mat", "w", userblock_size=512) as file:
-        file["ecg"] = X_BCL.T
-    with (folder / "a.mat").open("r+b") as raw:
-        raw.write(b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM")
-
-
-def parquet(folder: Path) -> None:
-    cells = pa.array(X_BCL.tolist(), pa.list_(pa.list_(pa.float32())))
-    pq.write_table(pa.table({"id": range(2), "ecg": cells}), folder / "a.parquet", row_group_size=1)
 
 
 def parquet_columns(folder: Path) -> None:
     pq.write_table(pa.table(dict(zip(LEADS, X_BCL[0], strict=True))), folder / "a.parquet")
 
 
-def dicom(folder: Path) -> None:
-    clinical_files.dicom(folder / "a.dcm", X_BCL[0])
+def array(write: Callable[[Path, NDArray[np.float32]], None], name: str) -> Callable[[Path], None]:
+    return lambda folder: write(folder / name, X_BCL)
 
 
-def aecg(folder: Path) -> None:
-    clinical_files.aecg(folder / "a.xml", X_BCL[0])
+def clinical(write: Callable[[Path, NDArray[np.float32]], None], name: str) -> Callable[[Path], None]:
+    return lambda folder: write(folder / name, X_BCL[0])
 
 
-def muse(folder: Path) -> None:
-    clinical_files.muse(folder / "a.xml", X_BCL[0])
-
-
-def edf(folder: Path) -> None:
-    clinical_files.edf(folder / "a.edf", X_BCL[0])
-
-
-def scp(folder: Path) -> None:
-    clinical_files.scp(folder / "a.scp", X_BCL[0])
-
-
-def philips(folder: Path) -> None:
-    clinical_files.philips(folder / "a.xml", X_BCL[0])
-
-
+CLINICAL = {
+    "dicom": "a.dcm",
+    "aecg": "a.xml",
+    "muse": "a.xml",
+    "edf": "a.edf",
+    "scp": "a.scp",
+    "philips": "a.xml",
+}
 KINDS: dict[str, Callable[[Path], None]] = {
-    write.__name__: write
-    for write in (
-        wfdb, wfdb_212, text, ptbxl, mimic, code15, cpsc2018, npy, npz, npz_compressed, hdf5, hdf5_chunked,
-        mat_level_4, mat_level_5, mat_compressed, mat_level_7_3, parquet, parquet_columns,
-        dicom, aecg, muse, edf, scp, philips,
-    )
-}  # fmt: skip
+    **{
+        write.__name__: write
+        for write in (
+            *(wfdb, wfdb_212, text, ptbxl, mimic, code15, cpsc2018),
+            *(hdf5_chunked, mat_level_4, mat_compressed, parquet_columns),
+        )
+    },
+    **{name: array(write, name) for name, write in WRITERS.items()},
+    **{name: clinical(getattr(clinical_files, name), ending) for name, ending in CLINICAL.items()},
+}
