@@ -51,15 +51,10 @@ OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 
 
 class GroupScore(Settings):
-    """How a class does on the test part, or on a group of it.
+    """How a class does on the test records with a known label, or on a `group` of them such as `sex F`.
 
-    Attributes:
-        group: such as `sex F`; empty for all of test.
-        records: with a known label.
-        auc, low, high: area under the ROC, and its 95 % interval over records.
-        ece, ece_before, ece_chance: expected calibration error as calibrated, of the sigmoid, and of true
-            probabilities.
-        log_loss, log_loss_before: mean cross-entropy, as calibrated and of the sigmoid.
+    `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
+    calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities.
     """
 
     name: str
@@ -83,10 +78,8 @@ class GroupScore(Settings):
 class Evaluation(Settings):
     """What `evaluation.json` says.
 
-    Attributes:
-        counts: by part and class, positives and known labels.
-        missing: records that the labels name and the corpus lacks.
-        seen: how many test records were, or their patients.
+    `counts` are, by part and class, positives and known labels; `missing` the records that the labels name
+    and the corpus lacks; `seen` how many test records, or their patients, the encoder was pretrained on.
     """
 
     model: str
@@ -109,13 +102,8 @@ def fit_classifier(
 ) -> Evaluation:
     """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
 
-    Args:
-        classifier: unfitted; its model is left as it is.
-        out: the folder; an older classifier there is replaced.
-        labels: a table as `labels.read_labels` reads; the corpus' leaves with enough support if None.
-
-    Raises:
-        UsageError: a value can't be, or the folder holds other files.
+    Its model is left as it is; an older classifier in `out` is replaced, other files are refused. `labels` is
+    a table as `label_tables.read_labels` reads; the corpus' leaves with enough support if None.
     """
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()

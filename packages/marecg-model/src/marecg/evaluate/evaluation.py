@@ -105,17 +105,8 @@ def probe_many(
     """Probe every run on every task; each report comes with the folder that it was kept in.
 
     What no run owns is computed and fitted once: its features are kept in one place, by default the first
-    run's.
-
-    Args:
-        runs: run folders, or other names as for `MarEcg.from_pretrained`; none where only other models'
-            features are judged.
-        probe_one: `evaluate` with everything filled in but run, task, root, out, features_in and cache.
-        refused: called when a task can't be asked of the records at hand, if there are further ones.
-
-    Raises:
-        UsageError: several runs and one place for their reports.
-        InputError: the only task can't be asked.
+    run's. `probe_one` is `evaluate` with everything filled in but run, task, root, out, features_in and
+    cache; `refused` is called when one task of several can't be asked of the records at hand.
     """
     if out is not None and len(runs) > 1:
         raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")

@@ -46,13 +46,8 @@ def finetune(
 ) -> Report:
     """Fine-tune an encoder on one task and keep the report in `out/probe/TASK-finetune.json`.
 
-    Args:
-        run: as for `MarEcg.from_pretrained`; it stays as it is.
-        how: one row each; the report is about the first, and compares the others with it.
-        out: where the report goes; the run folder if None.
-
-    Raises:
-        UsageError: an impossible request, or a learning rate at which the values don't stay finite.
+    The run, any name as for `MarEcg.from_pretrained`, stays as it is. Each of `how` is a row; the report is
+    about the first, and compares the others with it.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
     under_test = load_under_test(run, {}, request.readout)

@@ -58,10 +58,9 @@ def standings(
 
     Returns:
         Of each its name (`recipe`), what was made `equal`, `runs`, the least effective `rank` of h_rhythm,
-        whether records that judge it were among its training's (`leaked`), what all `runs` took together
-        (see `ablate.cost_of`); `means` by share, the macro AUC in percent averaged over tasks and runs; and
-        `versus_first`: by task and share its macro AUC minus the first recipe's, with the interval of paired
-        resamples of the test records.
+        whether its training saw records that judge it (`leaked`), what its runs took (`ablate.cost_of`),
+        `means` by share (macro AUC in percent over tasks and runs), and `versus_first`: by task and share its
+        macro AUC minus the first's, with the interval of paired resamples of the test records.
     """
     scores = averaged(probed)
     first: dict[Column, tuple[Predictions, Floats]] = {}

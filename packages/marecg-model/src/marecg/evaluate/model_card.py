@@ -23,15 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
-    """Write the figures of `RUN/probe/*-PROTOCOL.json` into `RUN/model`: its card, and its config.json.
+    """Write the figures of `RUN/probe/*-PROTOCOL.json` into `RUN/model`: its card (returned) and config.json.
 
-    The weights stay as they are.
-
-    Returns:
-        The card.
-
-    Raises:
-        UsageError: the run was not probed by that protocol, or only as another model than it holds.
+    Raises `UsageError` where the run was not probed by that protocol, or only as another model than it holds.
     """
     folder = Path(run)
     model = MarEcg.from_pretrained(folder)

@@ -38,14 +38,11 @@ UNTRAINED_POOL = (
 
 @dataclass(frozen=True)
 class ModelUnderTest:
-    """What is judged.
+    """What is judged: an encoder, or mere features.
 
     Attributes:
         name: the row that all others are compared with.
-        place: the model's folder, or the file of features.
-        sha256: what it is: of the weights, or of the file.
-        model: the encoder; None where only features are judged.
-        ontology: the one that the encoder carries.
+        place: the model's folder, or the file of features; `sha256` is of its weights or bytes.
         run: the folder that may list what the encoder was trained on.
     """
 
@@ -157,13 +154,10 @@ RANKED = 5000
 
 @dataclass(frozen=True)
 class Judged:
-    """A task in one rotation: on the records that every method can read, what each gives, and the trials.
+    """A task in one rotation, restricted to the records that every method can read, with all trials.
 
-    Attributes:
-        task: restricted to those records.
-        widths: how many features each method has.
-        unreadable: why each of the others can't be read, by id.
-        rank: the effective rank of h_rhythm; None of mere features.
+    `widths` counts each method's features; `unreadable` says by id why other records are left out; `rank` is
+    the effective rank of h_rhythm, None of mere features.
     """
 
     task: Task
@@ -174,11 +168,7 @@ class Judged:
 
 
 def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
-    """Where everything is kept: where it is asked for, or in the run folder.
-
-    Raises:
-        UsageError: it isn't asked for, and there isn't a run, or only the copy of one in a store.
-    """
+    """Where everything is kept: where it is asked for, or in the run folder; else a `UsageError`."""
     bare = under_test.run is None or under_test.run == under_test.place.absolute()
     if out is None and (bare or address(under_test.place)):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")

@@ -75,10 +75,7 @@ def published() -> pd.DataFrame:
 def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
     """The figures of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
 
-    A folder without such a report is passed over with a warning, as long as another has one.
-
-    Raises:
-        UsageError: no folder was probed by that protocol.
+    A folder without such a report is passed over with a warning; where none has one, that is a `UsageError`.
     """
     reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in runs}
     unprobed = [run for run, paths in reports.items() if not paths]

@@ -89,14 +89,10 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
     has as many positions as its window has patches, it goes on having them.
 
-    Args:
-        changes: as on a command line, or read already.
-
     Raises:
         ConfigError: a key is unknown, a value impossible or of another type, or there is no `=`.
 
     Example:
-        >>> from marecg.recipes import tiny
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
@@ -144,10 +140,7 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
 
 
 def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
-    """A group of settings with some changed; values are JSON, or else plain words.
-
-    Raises:
-        ConfigError: the key is unknown, the value impossible, or there is no `=`.
+    """A group of settings with some changed, as by `override`.
 
     Example:
         >>> from marecg.base.config import CorpusConfig
@@ -216,11 +209,7 @@ def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) 
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
-    """The recipe that a file begins with and what it changes, its name first: that of the file.
-
-    Raises:
-        ConfigError: it isn't TOML, or its base isn't a recipe's name.
-    """
+    """The recipe that a file begins with and what it changes, its name first: that of the file."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:

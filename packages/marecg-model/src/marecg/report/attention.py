@@ -65,10 +65,7 @@ def attention_map(
 ) -> str:
     """A record with the share of attention under each stretch of each lead, and the sum over leads below.
 
-    Args:
-        share_TC: at least 0 and 1 in all, the leads in `LEADS` order.
-        start: seconds at which the first cell begins.
-        step: seconds from cell to cell.
+    `share_TC` is 1 in all, the leads in `LEADS` order; its cells begin at `start` seconds, `step` apart.
     """
     drawn_TC = share_TC[: int((SECONDS - start) / step)]
     relative_TC = drawn_TC * share_TC.size

@@ -95,11 +95,7 @@ def matrix(
 
 
 def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> Markup:
-    """Macro AUC with its interval by the share of training records, a line for each name.
-
-    Args:
-        lines: by name, for each share its title, the mean, low and high in per cent.
-    """
+    """Macro AUC in per cent by share of training records, a line for each name: share, mean, low, high."""
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
         for number, (name, points) in enumerate(lines.items()):

@@ -28,11 +28,7 @@ SHOWN = 6
 
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
-    """Write `report.html` and the card `README.md` of a classifier into its folder.
-
-    Returns:
-        The page.
-    """
+    """Write the page (returned) and the card `README.md` of a classifier into its folder."""
     evaluation = Evaluation.model_validate_json((folder / EVALUATION).read_bytes())
     classifier = Description.model_validate_json((folder / MARK).read_bytes())
     frame = pd.read_parquet(folder / PREDICTIONS)

@@ -27,11 +27,9 @@ class Demo:
 
 
 def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
-    """Train `tiny` on a synthetic corpus and probe it on another one that it never saw.
+    """Train `tiny` on a synthetic corpus and probe it on another one, half as large, that it never saw.
 
-    Args:
-        out: a folder for everything; an earlier demo in it is continued.
-        records: how many records to train on; half as many again are probed.
+    An earlier demo in `out` is continued.
     """
     out = Path(out)
     corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}

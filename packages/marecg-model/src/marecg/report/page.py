@@ -25,16 +25,11 @@ TEMPLATES = Environment(
 
 @dataclass(frozen=True)
 class Figure:
-    """Pictures with one caption that says how to read them.
+    """Pictures (SVG, each with a label) with one caption that says how to read them.
 
-    Attributes:
-        name: what its files are called.
-        pictures: SVG, each with a label.
-        caption: plain text.
-        notes: under each picture, if any.
-        kind: how they are laid out: classes of page.css: `sheet`, `along`, `panels`, `row`,
-            `beside`, `four`, `five`; with `wide-only` or `narrow-only` where another figure takes its place.
-        aside: beside the picture.
+    `name` is what its files are called; `notes` stand under each picture, `aside` beside them; `kind` are the
+    classes of page.css that lay them out, with `wide-only` or `narrow-only` where another figure takes its
+    place.
     """
 
     name: str

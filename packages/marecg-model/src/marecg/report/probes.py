@@ -118,8 +118,7 @@ class Trust(NamedTuple):
 def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
     """The worst verdict over the probes of a run: what failed once is not to be believed everywhere.
 
-    Args:
-        scores: what the model's card says it reaches, for a model that comes without its probes.
+    A model that comes without its probes is judged by the `scores` of its card.
     """
     order = list(Verdict)
     verdicts = [_of(tidy(lines("", report)), report.reference) for report in reports]

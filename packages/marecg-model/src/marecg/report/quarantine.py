@@ -26,14 +26,7 @@ EXAMPLES = 3
 
 
 def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) -> int:
-    """Write the page; returns how many pictures it has.
-
-    Args:
-        sources: the folders it was prepared from, for the signals.
-
-    Raises:
-        CorpusError: no corpus, or no records in the sources.
-    """
+    """Write the page, signals from the folders it was prepared from; returns how many pictures it has."""
     corpus = ensure_local(folder)
     about, report = read_about(corpus), read_report(corpus)
     window = about["config"]["window"] / about["config"]["fs"]

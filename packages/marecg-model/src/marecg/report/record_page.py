@@ -58,16 +58,10 @@ def write_record(
     data: str | Path | None = None,
     language: str = "en",
 ) -> Path:
-    """Write the page of one record; nothing else of the run is touched.
+    """Write the page of one record, in any format and with any of the twelve leads; the run stays as it is.
 
-    Args:
-        run: a finished run, a folder of a model or a classifier, or the name of an installed model.
-        record: a record on disk in any format that is read; any of the twelve leads.
-        data: a prepared corpus, for the most similar labelled records.
-
-    Raises:
-        CheckpointError: the folder holds no model, or its graph is another than the corpus'.
-        CorpusError: `data` isn't a prepared corpus, or one without labels.
+    `run` is a finished run, a folder of a model or a classifier, or the name of an installed model; `data` a
+    prepared corpus, for the most similar labelled records.
     """
     corpus, say = None if data is None else Corpus.open(data), Texts(language)
     classifier = EcgClassifier.load(run) if is_classifier(run) else None

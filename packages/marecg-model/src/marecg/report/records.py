@@ -59,11 +59,7 @@ class Shown(NamedTuple):
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
-    """The first 10 s of a record on disk; its leads may be any of the twelve.
-
-    Raises:
-        UsageError: the path holds several records.
-    """
+    """The first 10 s of a record on disk; its leads may be any of the twelve."""
     record = _read(path)
     x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes])[0])

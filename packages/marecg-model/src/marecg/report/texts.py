@@ -17,11 +17,7 @@ from marecg.report.records import Shown
 
 
 class Texts:
-    """The texts in one language, filled in when called with a key.
-
-    Raises:
-        UsageError: nothing is written in that language.
-    """
+    """The texts in one language, filled in when called with a key; another one is a `UsageError`."""
 
     def __init__(self, language: str) -> None:
         if language not in languages():

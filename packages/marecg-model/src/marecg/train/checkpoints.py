@@ -30,14 +30,9 @@ SUMS = "checkpoints.sha256"
 
 
 class Checkpoints(AfterStep, Checkpoint):
-    """A checkpoint every so many optimiser steps, after the last, and where the run is asked to stop.
+    """A checkpoint every so many optimiser steps, after the last, and where any rank is asked to stop.
 
     An older one goes only when the newer is complete, so a full disk costs no more than the newest.
-
-    Args:
-        run: the run folder.
-        every: optimiser steps between checkpoints.
-        preemption: looked at after each step; where any rank was asked, all stop after the same step.
     """
 
     def __init__(self, run: Path, every: int, preemption: Preemption) -> None:
@@ -73,9 +68,6 @@ class WrittenBehind(TorchCheckpointIO):
     """Copies a checkpoint to memory, and writes it while the training goes on; one at a time.
 
     Until a checkpoint is whole the former is the newest, as if the process had been a little slower.
-
-    Args:
-        run: the run folder.
     """
 
     def __init__(self, run: Path) -> None:

@@ -64,11 +64,9 @@ class CorpusData(lightning.LightningDataModule):
 
 
 def refuse_unfit(config: Config, corpus: Corpus) -> None:
-    """Refuse a corpus that was prepared for other recipes, or has nothing to teach what this one teaches.
+    """Refuse a corpus of another rate or window, or without labels for what learns from them.
 
-    Raises:
-        CorpusError: its sampling rate or window is another; or no record has a label, so that the loss of
-            an objective that learns from labels would be zero, and `predict` speak.
+    Such a loss would be zero, and `predict` speak.
     """
     for name in ("fs", "window"):
         prepared, of_recipe = getattr(corpus.config, name), getattr(config.data, name)

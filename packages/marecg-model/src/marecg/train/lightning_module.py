@@ -36,10 +36,7 @@ UNDECAYED = ("lead", "position", "query", "embedding")
 class Pretraining(lightning.LightningModule):
     """The network under its optimiser, schedule and guard against steps that aren't finite.
 
-    Args:
-        config: the recipe.
-        network: what is trained.
-        total_steps: optimiser steps of the whole run; schedules and ramps span them.
+    Schedules and ramps span `total_steps` optimiser steps.
     """
 
     def __init__(self, config: Config, network: Network, total_steps: int) -> None:

@@ -36,14 +36,9 @@ class Network(nn.Module):
     """The model and what trains it.
 
     Args:
-        config: the recipe.
-        ontology: whose concepts the objectives speak of.
-        texts: the sentence embeddings of its text variants, if they were made (`marecg texts`).
+        texts: the sentence embeddings of the ontology's text variants, if they were made (`marecg texts`).
         weights: what the model begins with in place of random values; the objectives' heads are new, and the
             encoders that they keep beside the model's begin as it does.
-
-    Raises:
-        ConfigError: the recipe is of another number of concepts.
     """
 
     def __init__(
@@ -72,13 +67,7 @@ class Network(nn.Module):
         all_ranks: Callable[[Tensor], Tensor],
         epoch: float,
     ) -> Outcome:
-        """L = Σ λ L_objective (eq. total-loss).
-
-        Args:
-            batch: signals and their supervision.
-            generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
-            all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
-            epoch: how far the run is, in epochs of its full length; coefficients rise along it.
+        """L = Σ λ L_objective (eq. total-loss); coefficients rise along `epoch`, of the run's full length.
 
         Raises:
             ConfigError: an objective names a loss that it never weighs, or reads what it does not reach.
@@ -127,10 +116,9 @@ class Network(nn.Module):
 def monitor(outcome: Outcome) -> dict[str, float]:
     """The monitors of one micro-batch.
 
-    Returns:
-        `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss
-        `grad_…`, the norm of the gradient that it alone sends into H, before any weight: into those of all
-        passes together, because not every loss reads the masked one.
+    `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss `grad_…`, the
+    norm of the gradient that it alone sends into H, before any weight: into those of all passes together,
+    because not every loss reads the masked one.
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()

@@ -31,11 +31,7 @@ def left_to_others() -> Iterator[None]:
 
 
 class Preemption:
-    """Whether a signal asked the run to end.
-
-    Attributes:
-        signal: which one, of this process or of another of the run; None while there was none.
-    """
+    """Which `signal` asked the run to end, in this process or another of the run; None if there was none."""
 
     def __init__(self) -> None:
         self.signal: int | None = None

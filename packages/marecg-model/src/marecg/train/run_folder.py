@@ -31,22 +31,15 @@ def claim(
     *,
     resume: bool | None,
 ) -> BeganFrom | None:
-    """Make the run folder ours, or make sure that the run in it is the one to go on with.
+    """Make the run folder, locked already, ours, or make sure that the run in it is the one to go on with.
 
-    Args:
-        folder: the run folder, which the caller has locked.
-        config, corpus, ontology: the recipe, what is trained on, and its ontology.
-        start: the weights that it begins with; None: random ones, or whatever the run in it began with.
-        resume: whether there must be a run in it; None: go on where there is one.
-
-    Returns:
-        What the run was begun from, if not from random weights.
+    `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
+    `resume` says whether there must be a run in it. Returns what the run was begun from, if not from random
+    weights.
 
     Raises:
-        UsageError: there is none, or one that isn't to be continued, one of other settings, or one that was
-            begun from other weights.
+        UsageError: there is none, one not to be continued, of other settings, or begun from other weights.
         CheckpointError: the run in it can't be read, or follows another enumeration or another corpus.
-        OutputError: the folder can't be written.
     """
     described = folder / "config.json"
     identity = {

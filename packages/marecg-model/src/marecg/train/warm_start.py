@@ -27,13 +27,7 @@ FOLLOWS = "concepts"
 
 @dataclass(frozen=True)
 class Start:
-    """The weights that a run begins with.
-
-    Attributes:
-        model: they.
-        origin: what the run, and the model that it leaves, say of them.
-        run: the folder that lists what they were trained on, if there is such a list.
-    """
+    """The weights that a run begins with, what it says of them, and where their records may be listed."""
 
     model: MarEcg
     origin: BeganFrom
@@ -92,17 +86,10 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
-    """The recipe of a run that begins with given weights; its model is theirs.
-
-    Args:
-        given: as for `MarEcg.from_pretrained`.
-        recipe: as for `by_name`; the one that the weights were made with if None.
-        assignments: as for `override`.
+    """The recipe of a run that begins with given weights: their own if None is named; its model is theirs.
 
     Raises:
         UsageError: the weights don't say by which recipe they were made, or none that has a name here.
-        ConfigError: a value is unknown or impossible.
-        CheckpointError: the weights' folder is damaged.
     """
     description, _ = read(folder_of(given))
     made = description.provenance.recipe if description.provenance else None

@@ -62,9 +62,7 @@ class Branch(NamedTuple):
 def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out: Path) -> list[Branch]:
     """The branches of every base, with their corpora; the signals lie there once.
 
-    Raises:
-        UsageError: there is no such arm; or under its graph the records have other leaves, and so would be
-            drawn otherwise.
+    An arm under whose graph the records have other leaves, and so would be drawn otherwise, is refused.
     """
     onto = split.corpus.ontology()
     of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}

@@ -40,21 +40,13 @@ def experiment(
 ) -> pd.DataFrame:
     """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
 
-    Args:
-        bases: runs or models that were trained alike, but for their seed; one may be added later.
-        design: draws and steps; more seeds and branches may be asked for later.
-        controls: other graphs by name, as for `arms`.
-        root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
+    Bases are runs or models that were trained alike, but for their seed. Bases, seeds and branches may be
+    added later, other settings are refused. `root` is PTB-XL's folder, for its hierarchy; without it there is
+    neither severity nor nDCG.
 
     Returns:
         A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
         records teach and test each leaf.
-
-    Raises:
-        UsageError: two bases differ in shape, or one was trained on another corpus; or the corpus lacks the
-            source that tests, or `out` has other settings; or an arm has no graph, or draws other records.
-        CheckpointError: a base follows another enumeration.
-        CorpusError: too few records have codes.
     """
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, design.test_source), corpus.ontology()

@@ -45,9 +45,7 @@ RESAMPLES = 200
 class Heads(nn.Module):
     """W_sca and the prototypes of each arm (eq. gscl-prototypes, gscl-pred), and leaves as plain labels.
 
-    Args:
-        propagate_ANN: I + Â of each arm.
-        seed: of the first weights, which all arms share.
+    `propagate_ANN` is I + Â of each arm; `seed` is of the first weights, which all arms share.
     """
 
     propagate_ANN: Tensor
@@ -123,11 +121,7 @@ def trained(
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
-    """How far each arm's loss has come from a constant prior's to the targets' own entropy, [A]; 1 is all.
-
-    Args:
-        prior_AN: each arm's mean target in training.
-    """
+    """How far each arm's loss has come from a constant prior's to the targets' own entropy, [A]; 1 is all."""
 
     def loss(log_p_AMN: Tensor) -> Tensor:
         return -(target_AMN * log_p_AMN).sum(-1).mean(-1)
@@ -139,12 +133,7 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Tested:
-    """The test records, which judge every arm.
-
-    Attributes:
-        rare: the leaves of the primary endpoint.
-        hierarchy: PTB-XL's; without it there is neither severity nor nDCG@10.
-    """
+    """The test records, which judge every arm: `rare` are the leaves of the primary endpoint."""
 
     y_MN: NDArray[np.uint8]
     names: Sequence[str]
@@ -154,9 +143,7 @@ class Tested:
     def rows(self, about: Row, score_MN: NDArray[np.float64], space_MK: Tensor) -> Iterator[Row]:
         """Of an arm each leaf's AUC; that of the rare ones on resamples; severity and nDCG@10.
 
-        Args:
-            about: arm and σ, which every row repeats.
-            space_MK: where neighbours are looked for.
+        `about` says arm and σ in every row; neighbours are looked for in `space_MK`.
         """
         auc_N = class_auc(self.y_MN, score_MN)
         for leaf in np.flatnonzero(np.isfinite(auc_N)):

@@ -51,11 +51,8 @@ class Design(Settings):
 class GraphArm:
     """One graph, or a part of what it says.
 
-    Attributes:
-        name: the graph, or what is taken of it.
-        graph: whose distances and edges are used.
-        sigma: of the soft targets; NaN where a target is the active leaves alone.
-        propagates: whether the prototypes go over Â; over the identity otherwise.
+    `sigma` is NaN where a target is the active leaves alone; unless it `propagates`, prototypes go over the
+    identity in place of Â.
     """
 
     name: str
@@ -64,12 +61,10 @@ class GraphArm:
     propagates: bool = True
 
     def targets(self, y_MN: NDArray[np.uint8], root_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Soft targets, float32 [M, N]: of a record's leaves, or of the root that is all that is known of it.
+        """Soft targets, float32 [M, N]: of a record's leaves, or of the one root that is known of it.
 
-        The paper leaves records of roots out; here they start from the root, or are of its class alone.
-
-        Args:
-            root_M: the one root of a record without leaves; −1 elsewhere.
+        The paper leaves records of roots out; here they start from the root (`root_M`, −1 elsewhere), or are
+        of its class alone.
         """
         coarse_M = root_M >= 0
         if np.isnan(self.sigma):
@@ -88,11 +83,7 @@ class GraphArm:
 
 
 def arms(real: Ontology, controls: Mapping[str, Ontology], sigmas: Sequence[float]) -> list[GraphArm]:
-    """Every arm that has prototypes: those with a graph's targets once for each σ.
-
-    Args:
-        controls: other graphs by name; those of leaves exchanged are called `shuffle 0`, `shuffle 1`, …
-    """
+    """Every arm that has prototypes: those with a graph's targets once for each σ."""
     graphs = {REAL: real, **controls}
     reaching = [GraphArm(name, graph, sigma) for name, graph in graphs.items() for sigma in sigmas]
     targets = [GraphArm("target only", real, sigma, propagates=False) for sigma in sigmas]
@@ -134,15 +125,7 @@ class Split:
 
     @classmethod
     def of(cls, corpus: Corpus, test_source: str, synthetic: Sequence[str] = ("synth",)) -> "Split":
-        """Records of one source test; those of the others that have a leaf teach.
-
-        Args:
-            synthetic: sources that neither teach nor test.
-
-        Raises:
-            UsageError: the corpus lacks the source.
-            CorpusError: too few records have codes.
-        """
+        """Records of one source test; those of others with a leaf teach, but for `synthetic` sources."""
         coded_M, test_M = corpus.primary >= 0, corpus.sources.among([test_source])
         if not test_M.any():
             sources = ", ".join(sorted(corpus.sources.counts()))
@@ -159,12 +142,10 @@ class Split:
         return cls(corpus, test_source, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
 
     def taught(self, rows: NDArray[np.int64], regime: Regime, seed: int, left_out: Sequence[int]) -> Taught:
-        """What supervises under a regime; the draw follows from the seed alone.
+        """What supervises some rows of the corpus under a regime; the draw follows from the seed alone.
 
-        Args:
-            rows: of the corpus, `teach` or `held_out`.
-            regime: all codes, a tenth of the records, half of the records by their family's root alone, or
-                all without some leaves.
+        The regimes: all codes, a tenth of the records, half of the records by their family's root alone, or
+        all without some leaves.
         """
         y_MN, drawn_M = self.corpus.y[rows].copy(), np.random.default_rng(seed).random(len(rows))
         root_M = np.full(len(y_MN), -1, np.int64)
@@ -188,12 +169,7 @@ class Split:
         samples: int | None = None,
         progress: Progress = shown,
     ) -> list[NDArray[np.float32]]:
-        """The wide readout of some rows by a model, float32 [M, W] each; kept on disk.
-
-        Args:
-            parts: such as `teach`, `held_out` and `test`.
-            samples: how many of a record are read; all if None.
-        """
+        """The wide readout of some rows, float32 [M, W] each, of so many samples at most; kept on disk."""
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
         about = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
@@ -227,12 +203,10 @@ def read_off(x_MW: NDArray[np.float32], config: ModelConfig) -> NDArray[np.float
 class Hierarchy:
     """PTB-XL's own classes of its statements, by which mistakes and neighbours are judged.
 
-    Attributes:
-        apart_MN: uint8, from a test record's nearest statement to a concept: 0 the same, 1 the same subclass,
-            2 the same superclass, 3 neither.
-        gain_QM: what a record is worth as a neighbour of a query, every ninth one: 3, 2 or 1 for a diagnostic
-            statement, subclass or superclass in common.
-        ideal_Q: the discounted gain of the best neighbours.
+    `apart_MN` (uint8) is from a test record's nearest statement to a concept: 0 the same, 1 the same
+    subclass, 2 the same superclass, 3 neither. `gain_QM` is what a record is worth as a neighbour of a query,
+    every ninth one: 3, 2 or 1 for a diagnostic statement, subclass or superclass in common; `ideal_Q` what
+    the best neighbours are.
     """
 
     apart_MN: NDArray[np.uint8]

@@ -67,11 +67,7 @@ def primary(scores: pd.DataFrame, leaves: Sequence[str]) -> pd.DataFrame:
 def fixed(
     scores: pd.DataFrame, metric: str, of: Sequence[str] | None = None, sigma: float = SIGMA
 ) -> pd.DataFrame:
-    """A figure at one σ, the mean over the leaves that are named.
-
-    Args:
-        sigma: of the arms that have one.
-    """
+    """A figure at one σ, of the arms that have one: the mean over the leaves that are named."""
     chosen = scores[(scores["metric"] == metric) & scores["sigma"].fillna(sigma).eq(sigma)]
     chosen = chosen if of is None else chosen[chosen["of"].isin(of)]
     units: pd.DataFrame = chosen.pivot_table("value", ["base", "seed"], "arm")

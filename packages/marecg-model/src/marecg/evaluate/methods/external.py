@@ -19,10 +19,8 @@ from marecg.use.embedding_files import blocks, vectors
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
 
-    Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none.
-
-    Raises:
-        InputError: the file is damaged, its arrays don't fit, a value isn't finite, or no id is known.
+    Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none. A damaged file,
+    arrays that don't fit, values that aren't finite and unknown ids raise `InputError`.
     """
     if path.is_dir() or path.suffix == ".parquet" or _is_embedded(path):
         return _of_embeddings(path, recordings)

@@ -34,13 +34,7 @@ to begin."""
 
 
 class Computed(NamedTuple):
-    """What became of a batch.
-
-    Attributes:
-        usable: the numbers of the recordings that could be read.
-        unreadable: why the others could not, by id.
-        made: the features [B, F] of each method; nothing where none could be read.
-    """
+    """The numbers of a batch's usable recordings, why the others are not by id, and [B, F] of each method."""
 
     usable: list[int]
     unreadable: dict[str, str]

@@ -30,11 +30,7 @@ SEED = 0
 
 
 def minirocket(task: Task) -> Method:
-    """The baseline as a method; its transform is fitted when features are first computed.
-
-    Raises:
-        UsageError: aeon is not installed.
-    """
+    """The baseline as a method; its transform is fitted when features are first computed. Needs aeon."""
     try:
         convolutions = import_module("aeon.transformations.collection.convolution_based")
     except ImportError as error:

@@ -77,11 +77,7 @@ class ResNet1d(nn.Sequential):
 
 
 def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
-    """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept.
-
-    Raises:
-        InputError: no class has both positives and negatives in val.
-    """
+    """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept."""
     check_labels(val.y_MK, "validation")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)

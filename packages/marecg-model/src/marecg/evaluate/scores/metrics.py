@@ -216,8 +216,8 @@ def group_figures(
 ) -> tuple[GroupFigure, ...]:
     """The macro AUC of each group, over the classes that it has enough of; nothing where there is one group.
 
-    Args:
-        people: by `age`, `sex`, `source` and the like, what is known of the M records, None where nothing is.
+    `people` is, by `age`, `sex`, `source` and the like, what is known of the M records; None where nothing
+    is.
     """
     frame = pd.DataFrame(dict(people), dtype=object)
     if "age" in frame:

@@ -37,12 +37,10 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a report's numbers were computed from.
+    """What a report's numbers were computed from: logits [S, M, K] by method and fraction.
 
-    Attributes:
-        logits: by method and fraction, [S, M, K].
-        reference: the method that the report is about.
-        rotation_M: int64, the rotation that each record was tested in; None where there was one alone.
+    `reference` is the method that the report is about; `rotation_M` (int64) is None where there was one
+    rotation.
     """
 
     ids: tuple[str, ...]
@@ -109,11 +107,8 @@ def compare(
 ) -> dict[float, AucDifference]:
     """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
 
-    Args:
-        test: by paired resamples of the records, or after DeLong, which asks for no draws.
-
-    Raises:
-        UsageError: the two were not measured on the same records, classes and labels, or share no fraction.
+    By paired resamples of the records, or after DeLong, which asks for no draws. Two that were not measured
+    on the same records, classes and labels, or share no fraction, raise `UsageError`.
     """
     same = (
         (one.ids, one.classes) == (other.ids, other.classes)

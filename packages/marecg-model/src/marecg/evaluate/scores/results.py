@@ -93,13 +93,7 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Val and test records that the encoder was pretrained on, each under the first sign that gave it away.
-
-    Attributes:
-        same_record: by what the world calls them.
-        same_patient: by their patient.
-        same_signal: by the very same samples.
-    """
+    """Val and test records that the encoder was pretrained on, each under the first sign that tells."""
 
     records: int
     same_record: tuple[str, ...]

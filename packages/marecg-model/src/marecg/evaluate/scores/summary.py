@@ -44,12 +44,9 @@ RANDOM = "random encoder"
 class Trial:
     """One probe: on which share, drawn with which seed, and what it said of the test records.
 
-    Attributes:
-        train: int64, the training records by number.
-        chosen: what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge; None if nothing was.
-        val_auc: the macro AUC on val of what was chosen.
-        untrained: classes (by number) that the drawn records don't show.
-        seconds: wall time of draw, fit, choice and scoring.
+    `train` has the training records by number, `chosen` what was chosen on val (C in `strict`, the epoch in
+    `merl`, α for ridge), `val_auc` its macro AUC there, `untrained` the classes that the drawn records don't
+    show; `seconds` are of draw, fit, choice and scoring.
     """
 
     fraction: float

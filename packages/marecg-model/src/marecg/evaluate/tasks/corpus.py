@@ -37,13 +37,9 @@ LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
 
 
 def corpus_task(root: Path) -> Task:
-    """Ask for every leaf with enough support; the split follows from a hash of each record's patient.
+    """Ask for every leaf with enough support; the split follows from a hash of each patient, or record.
 
-    A record whose patient is unknown goes by its own id.
-
-    Raises:
-        CorpusError: `root` isn't a corpus, follows another ontology, is not at 500 Hz, or has no leaf with
-            enough support.
+    Raises `CorpusError` where `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
     """
     corpus = Corpus.open(root)
     onto, recordings = corpus.ontology(), corpus_recordings(corpus)
@@ -101,11 +97,7 @@ def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """The records of a corpus, in its order; the first window of one that has several is all of them.
-
-    Raises:
-        CorpusError: it isn't at 500 Hz.
-    """
+    """The records of a corpus at 500 Hz, in its order; the first window of several is all of them."""
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
         raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)

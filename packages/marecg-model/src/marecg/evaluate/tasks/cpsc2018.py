@@ -51,15 +51,9 @@ CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
 
 
 def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
-    """Build the task on the records under `root`.
+    """Build the task on the records at any depth under `root`; with `splits`, by MERL's tables.
 
-    Args:
-        root: a folder with the records, at any depth.
-        splits: MERL's tables, to take labels and split from.
-        by_position: see `read_split_tables`.
-
-    Raises:
-        CorpusError: a table is missing or damaged, or there is no record with one of the classes.
+    Raises `CorpusError` where a table is damaged, or there is no record with one of the classes.
     """
     found = cpsc2018.recordings(root)
     recordings = _recordings(root, found)

@@ -41,22 +41,14 @@ def labels_task(path: Path, root: Path) -> Task:
 
 
 def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
-    """Read a table of labels against a corpus.
+    """Read a CSV of labels against a prepared corpus: the task, and which labels are known, bool [M, K].
 
     A record is named as in `index.parquet` (`id`), with its source before it (`ptbxl/00001`), as `marecg
-    embed` calls it, or by the number that its `id` is (`1`). Empty cells are labels that nobody knows.
-    Without a column `split` the parts follow from a hash of each record's patient.
-
-    Args:
-        path: the CSV.
-        root: the prepared corpus.
-
-    Returns:
-        The task, and which of its labels are known, bool [M, K]; the others are 0 in `y_MK`.
+    embed` calls it, or by the number that its `id` is (`1`). Empty cells are labels that nobody knows, 0 in
+    `y_MK`. Without a column `split` the parts follow from a hash of each record's patient.
 
     Raises:
-        InputError: it isn't such a table, names no record of the corpus or one of several, or splits a
-            patient.
+        InputError: it isn't such a table, names no record of the corpus, or splits a patient.
         CorpusError: `root` isn't a corpus at 500 Hz.
     """
     corpus = Corpus.open(root)
@@ -168,17 +160,11 @@ def _concepts(corpus: Corpus, classes: tuple[str, ...]) -> dict[str, tuple[str, 
 
 
 def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = False) -> LabelTable:
-    """Read `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv` in this order.
+    """Read `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv`, whose column `key` identifies a record.
 
-    Args:
-        folder: where the three lie.
-        stem: such as `ptbxl_sub_class`.
-        key: the column that identifies a record.
-        by_position: take the n-th label column of every file for the n-th class of the training file. That
-            is how MERL's loader reads them, and wrong wherever the files order their columns differently.
-
-    Raises:
-        CorpusError: a file is missing or damaged, or the files don't have the same classes.
+    By position, the n-th label column of every file is the n-th class of the training file. That is how
+    MERL's loader reads them, and wrong wherever the files order their columns differently. A missing or
+    damaged file, or other classes in one, raise `CorpusError`.
     """
     ids: list[str] = []
     labels: list[list[bool]] = []

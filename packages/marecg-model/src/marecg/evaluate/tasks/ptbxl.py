@@ -61,17 +61,10 @@ def ptbxl_task(
     by_position: bool = False,
     folds: Folds = OFFICIAL,
 ) -> Task:
-    """Build one of the four tasks on the records under `root`.
+    """Build one of the four tasks (`CLASS_OF`) on the records under the folder of `ptbxl_database.csv`.
 
-    Args:
-        name: a key of `CLASS_OF`.
-        root: the folder of `ptbxl_database.csv` and `scp_statements.csv`, whose rules make the labels.
-        splits: MERL's tables, to take labels and split from instead.
-        by_position: see `read_split_tables`.
-        folds: which of the folds train, select and test, without such tables.
-
-    Raises:
-        CorpusError: a table is missing or damaged, or no record of the task is on disk.
+    Labels follow the rules of `scp_statements.csv` and the split these folds; or both MERL's tables in
+    `splits`. Raises `CorpusError` where a table is missing or damaged, or no record of the task is on disk.
     """
     entries = ptbxl.entries(root)
     recordings = _recordings(root, entries)

@@ -29,12 +29,10 @@ def task_named(name: str) -> TaskDefinition:
 
 
 def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path]:
-    """By task, the folder of its data.
+    """By task, the folder of its data, the tasks in the order of `names`; `ALL` is every published one.
 
-    Args:
-        names: as for `task_named`, or `ALL`, in the order in which they shall be asked.
-        folders: `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the data set
-            of the first task that none is named for.
+    Each of `folders` is `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the
+    data set of the first task that none is named for.
 
     Raises:
         UsageError: there is no such task, or a task's data isn't named.

@@ -141,15 +141,9 @@ def assemble(
     absent: tuple[str, ...] = (),
     concepts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Task:
-    """Match a label table to recordings by id; what the table names and the recordings lack is missing.
+    """Match a label table to recordings by id, in the table's order; what the recordings lack is missing.
 
-    Args:
-        name: the task.
-        recordings: the signals; those that the table doesn't name take no part.
-        table: the labels, in the order in which the task keeps them.
-        folds: how the split came about, in words.
-        absent: further records known to be missing.
-        concepts: see `Task`.
+    `folds` says in words how the split came about; `absent` are further records known to be missing.
     """
     number = {record: row for row, record in enumerate(recordings.ids)}
     here = [place for place, record in enumerate(table.ids) if record in number]
