@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.signal import butter, sosfiltfilt
 
 from benchmarks.rpeaks import annotated
-from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
+from marecg.ecg.pan_tompkins import in_band, pan_tompkins
 from marecg.ecg.rpeaks import find_raw
 
 RATES = (250, 360, 500, 1000)
@@ -51,9 +50,7 @@ def test_it_answers_what_neurokit_answers_on_any_noise(seed, length, fs, steps):
 
 
 @pytest.mark.parametrize("fs", RATES)
-def test_its_filters_are_neurokits_and_scipys(fs):
+def test_its_filter_is_neurokits(fs):
     x_CL = np.stack(leads()[:3]) + 0.2
     theirs = [nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985") for lead in x_CL]
     np.testing.assert_array_equal(in_band(x_CL, fs), theirs)
-    sos = butter(2, (5, 15), "bandpass", fs=fs, output="sos")
-    np.testing.assert_array_equal(in_band_both_ways(x_CL, fs), sosfiltfilt(sos, x_CL))

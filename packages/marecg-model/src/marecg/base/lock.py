@@ -23,11 +23,7 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
     """Lock a folder, made if need be, against a second process; a killed one lets go by itself.
 
     Where nothing can be written, or the file system has no locks, as Lustre and NFS may be mounted, nobody is
-    kept out.
-
-    Args:
-        folder: the folder.
-        doing: what is being done to it, as the error says it; None waits for the other process.
+    kept out. `doing` is what is being done to it, as the error says it; None waits for the other process.
 
     Raises:
         CorpusError: another process holds it.

@@ -19,16 +19,10 @@ _OFFERED = ("task", "recipe")
 
 
 def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
-    """The thing of that name.
+    """The thing of that name: one of `ours`, `FILE.py:NAME`, or of a task or a recipe that of an entry point.
 
-    Args:
-        name: one of `ours`, `FILE.py:NAME`, or of a task or a recipe the name of an entry point.
-        ours: those of this package.
-        kind: what it must be, for `isinstance`.
-        what: what it is, in a word: `task`, say.
-
-    Raises:
-        UsageError: there is nothing of that name, it is of another kind, or it can't be loaded.
+    It must be of the `kind`, and `what` it is, in a word, is `task`, say. Raises `UsageError` where there is
+    nothing of that name, it is of another kind, or it can't be loaded.
     """
     if name in ours:
         return ours[name]

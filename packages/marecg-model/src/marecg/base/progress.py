@@ -74,13 +74,7 @@ def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterat
 
 
 class Tenths:
-    """Lines for a log file.
-
-    Args:
-        what: what is counted.
-        say: where a line goes.
-        clock: seconds from some moment on.
-    """
+    """Lines for a log file, about `what` is counted; `clock` gives seconds from some moment on."""
 
     def __init__(
         self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic

@@ -50,11 +50,8 @@ class Unreached(Frozen):
 class CodeAccount(Frozen):
     """How a table of codes met the records (`codes.with_codes`).
 
-    Attributes:
-        records_with_codes: how many records the table gives a code.
-        records_without_row: the records of which it says nothing.
-        ids_without_record: its ids that no record goes by.
-        reaching_nothing: the codes of these records that have no node.
+    How many records it gives a code, of which it says nothing, which of its ids no record goes by, and which
+    codes of these records have no node.
     """
 
     records_with_codes: int
@@ -64,13 +61,10 @@ class CodeAccount(Frozen):
 
 
 class PreparationReport(Account):
-    """Everything that became of the sources' records.
+    """Everything that became of the sources' records, collection by collection.
 
-    Attributes:
-        sources: the account of each collection.
-        duplicates: groups of names whose signals are the same bit for bit.
-        records: the quarantined ones.
-        codes: how a code table met the records, where there was one.
+    `duplicates` are groups of names whose signals are the same bit for bit, `records` the quarantined ones,
+    `codes` how a code table met the records, where there was one.
     """
 
     sources: dict[str, Account]

@@ -21,20 +21,10 @@ from marecg.ecg.batch import Batch
 class BatchStream:
     """An iterable over micro-batches that knows where it is.
 
-    Epochs are laid end to end, each in an order of its own, and cut into global batches of
-    `world · batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an
-    epoch, and no batch is short. With `draws_M` an epoch has as many records, some of them more than once.
-
-    Args:
-        corpus: the prepared corpus.
-        supervision: of all its records.
-        batch_size: B, per rank.
-        length: how many micro-batches the run has.
-        seed, rank, world: what the draws depend on.
-        draws_M: how often each record comes in an epoch, on average; once each if None.
-
-    Attributes:
-        seconds: what fetching took so far.
+    Epochs are laid end to end, each in an order of its own, and cut into global batches of `world ·
+    batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an epoch, and no
+    batch is short. With `draws_M`, how often each record comes in an epoch on average, some come more than
+    once. The run has `length` micro-batches; fetching took `seconds` so far.
     """
 
     corpus: Corpus

@@ -28,9 +28,8 @@ def with_codes(
 ) -> tuple[list[Candidate], CodeAccount]:
     """Give each record what the table says of it: the candidates in their order, and how the table met them.
 
-    Raises:
-        CorpusError: an id of the table is the name of several records, or a record has two ids, or none of
-            the ids is a record.
+    Raises `CorpusError` where an id of the table is the name of several records, a record has two ids, or
+    none of the ids is a record.
     """
     owner = _owners(candidates, table)
     if not owner:

@@ -27,15 +27,8 @@ _STAYS = ["root", "path", "codes", "signal_hash"]
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
     """Write records into a corpus of their own, with the other's labels, routing and settings.
 
-    Args:
-        corpus: whose records.
-        rows: their numbers, ascending.
-        out: the folder; an older corpus there isn't replaced.
-        text: how they were chosen, kept in `corpus.json` as `where`.
-
-    Raises:
-        UsageError: there are none, or something lies at `out`.
-        OutputError: it can't be written.
+    `rows` are ascending; `text`, how they were chosen, is kept in `corpus.json` as `where`. Raises
+    `UsageError` where there are none, or something lies at `out`, `OutputError` where it can't be written.
     """
     if not len(rows):
         raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
@@ -60,11 +53,8 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     """The corpus that preparing the same records under another graph would have made.
 
-    Its signals are other names of the same files. One that was made by the same call is left as it is.
-
-    Raises:
-        CorpusError: the folder holds something else.
-        OutputError: it can't be written.
+    Its signals are other names of the same files. One that was made by the same call is left as it is. Raises
+    `CorpusError` where the folder holds something else, `OutputError` where it can't be written.
     """
     with locked(out.parent, "relabelled in"):
         if not out.exists():

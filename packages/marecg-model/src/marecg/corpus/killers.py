@@ -54,12 +54,8 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
 def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:
     """What some work gives that leaves out whatever gets its processes killed.
 
-    Args:
-        work: does it without some items.
-        find: names the killers among what killed processes have noted, of a former call at first.
-
-    Raises:
-        WorkerKilledError: a process was killed, and no item does that on its own.
+    `find` names the killers among what killed processes have noted, of a former call at first. Raises
+    `WorkerKilledError` where a process was killed, and no item does that on its own.
     """
     killers = find()
     while True:

@@ -48,12 +48,7 @@ _WORDS = {
 class Plan:
     """The candidates in their order, cut into shards, and what makes this corpus this corpus.
 
-    Attributes:
-        out: the corpus folder.
-        candidates: every record found.
-        config: how records are prepared.
-        about: what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
-        ontology: what labels its records.
+    `about` is what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
     """
 
     out: Path

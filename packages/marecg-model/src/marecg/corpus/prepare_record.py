@@ -22,12 +22,9 @@ from marecg.read.record import Candidate, Record
 
 @dataclass(frozen=True)
 class PreparedRecords:
-    """What became of some candidates, in their order.
+    """What became of some candidates, in their order: index rows of the kept, without labels and places.
 
-    Attributes:
-        rows: index rows of the kept records, still without labels and places.
-        signals_nCL: int16, their windows in µV.
-        quarantined: source, root, path, reason and message of the others.
+    `signals_nCL` are their windows in µV; `quarantined` source, root, path, reason and message of the others.
     """
 
     rows: list[dict[str, Any]]

@@ -211,9 +211,8 @@ class Corpus:
 def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
     """The ontology that labelled a corpus, which it carries; `about` is its `corpus.json`.
 
-    Raises:
-        CorpusError: it carries another than its labels follow, or none.
-        SourceError: the one that it carries is damaged.
+    Raises `CorpusError` where it carries another than its labels follow, or none, `SourceError` where it is
+    damaged.
     """
     carried = folder / ONTOLOGY
     refuse_pipe(carried, index.AGAIN, CorpusError)

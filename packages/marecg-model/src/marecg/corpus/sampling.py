@@ -20,10 +20,8 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     """How often each record comes in an epoch of M draws, on average, float64 [M]; None if all come once.
 
     A record is drawn as its rarest leaf wants it: in proportion to that leaf's frequency to the power of
-    −`balance`; one without a leaf is drawn like the commonest.
-
-    Raises:
-        ConfigError: a source with a share is not in the corpus, or the shares leave nothing for the others.
+    −`balance`; one without a leaf is drawn like the commonest. Raises `ConfigError` where a source with a
+    share is not in the corpus, or the shares leave nothing for the others.
     """
     if not sampling.balance and not sampling.shares:
         return None

@@ -48,10 +48,6 @@ class ShardWriter:
     """The `.npy` file of a shard of so many records at most; any process may write in it.
 
     Written and not mapped: where the disk is full, writing says so, and a map ends the process.
-
-    Attributes:
-        path: where it is.
-        window: samples per lead.
     """
 
     path: Path

@@ -49,12 +49,8 @@ RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alter
 class CorpusSupervision:
     """The supervision of a corpus, as the encoder's patches, σ and the thresholds of a run want it.
 
-    Args:
-        corpus, ontology: the records, and what their codes mean.
-        model: the patches, as many as its context has.
-        soft, limits: of GSCL and MSPS.
-        without_codes, codes_permuted: see `labels`.
-        standardised: mean RR and RR-CV as z-scores over the corpus.
+    `model` has the patches, as many as its context has; for `without_codes` and `codes_permuted` see
+    `labels`; `standardised` gives mean RR and RR-CV as z-scores over the corpus.
     """
 
     def __init__(

@@ -42,12 +42,10 @@ TITLES = {ptbxl.SOURCE: "PTB-XL", cpsc2018.SOURCE: "CPSC2018"}
 class TrainedOn:
     """The records of a run's corpus, and of those that the weights were trained on which it began from.
 
-    Attributes:
-        identities: of those from published collections (`audit.published_as`).
-        patients: those that are known (`audit.patient_of`).
-        hashes: of their windows (`prepare_record.signal_hash`).
-        windows: samples of such windows at `fs` Hz.
-        complete: whether they are all; not so after weights that came without such a list.
+    What is known of the identities of those from published collections (`audit.published_as`), of patients
+    (`audit.patient_of`) and of `hashes` of their windows (`prepare_record.signal_hash`), which have `windows`
+    samples at `fs` Hz. `complete` says whether they are all; not so after weights that came without such a
+    list.
     """
 
     identities: frozenset[str]

@@ -35,16 +35,11 @@ def workers(
 ) -> Iterator[None]:
     """Let joblib's `Parallel` run on the processes wanted; on those that a caller has begun so, if one has.
 
-    Args:
-        records, jobs: how many records and processes; −1 for one per core, as far as there is work for them.
-        cluster: the address of a Dask scheduler, whose workers are used instead.
-        threads: how many each process may have; by default its share of the cores, or OMP_NUM_THREADS.
-        where: what they write, for errors.
-
-    Raises:
-        CorpusError: no scheduler answers, or Dask is not installed.
-        WorkerKilledError: one of the processes was killed.
-        UsageError: there are to be no processes.
+    `jobs` is −1 for one per core, as far as there is work for so many records; `cluster` the address of a
+    Dask scheduler, whose workers are used instead; `threads` how many each process may have, by default its
+    share of the cores, or OMP_NUM_THREADS; `where` what they write, for errors. Raises `CorpusError` where no
+    scheduler answers, `WorkerKilledError` where one of the processes was killed, `UsageError` for no
+    processes.
     """
     if cluster is not None:
         with _cluster(cluster):

@@ -72,23 +72,9 @@ def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
 
 def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
     """The band that QRS complexes fill, causally, each lead beginning at rest: `nk.ecg_clean`."""
-    sos, at_rest = _band(1, fs)
-    state = at_rest[:, None] * x_NL.mean(axis=1, keepdims=True)
+    sos = band(1, fs)
+    state = sosfilt_zi(sos)[:, None] * x_NL.mean(axis=1, keepdims=True)
     return np.asarray(sosfilt(sos, x_NL, zi=state)[0], np.float64)
-
-
-def in_band_both_ways(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
-    """The same without delay and twice as steep: scipy's `sosfiltfilt`.
-
-    That would work out the filter's state at rest in every call.
-    """
-    sos, at_rest = _band(2, fs)
-    edge = 3 * (2 * len(sos) + 1 - min(np.count_nonzero(sos[:, 2] == 0), np.count_nonzero(sos[:, 5] == 0)))
-    head, tail = x_NL[:, edge:0:-1], x_NL[:, -2 : -edge - 2 : -1]
-    ends = (2 * x_NL[:, :1] - head, x_NL, 2 * x_NL[:, -1:] - tail)
-    there_NL, _ = sosfilt(sos, np.concatenate(ends, axis=1), zi=at_rest[:, None] * ends[0][:, :1])
-    back_NL, _ = sosfilt(sos, there_NL[:, ::-1], zi=at_rest[:, None] * there_NL[:, -1:])
-    return np.asarray(back_NL[:, ::-1][:, edge:-edge], np.float64)
 
 
 def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64]:
@@ -100,7 +86,6 @@ def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64
 
 
 @cache
-def _band(order: int, fs: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pan and Tompkins' band as second-order sections, and their state after a constant 1."""
-    sos = np.asarray(butter(order, BAND, "bandpass", fs=fs, output="sos"), np.float64)
-    return sos, np.asarray(sosfilt_zi(sos), np.float64)
+def band(order: int, fs: float) -> NDArray[np.float64]:
+    """Pan and Tompkins' band as second-order sections."""
+    return np.asarray(butter(order, BAND, "bandpass", fs=fs, output="sos"), np.float64)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
+from scipy.signal import sosfiltfilt
 
-from marecg.ecg.pan_tompkins import in_band_both_ways
+from marecg.ecg.pan_tompkins import band
 from marecg.ecg.signal import median
 
 LAG = 0.12
@@ -34,13 +35,9 @@ their median energy is noise: the detector learns its threshold from the first t
 def refined(
     answers: Sequence[NDArray[np.int64]], x_NL: NDArray[np.float64], energy_NL: NDArray[np.float64], fs: float
 ) -> list[NDArray[np.int64]]:
-    """The R-peaks that a detector's answers mean, ascending for each of N leads.
+    """The R-peaks that a detector's answers mean, ascending for each of N leads in mV with their `energy`.
 
-    Args:
-        answers: sample indices in each lead, in any order, several for a beat or none.
-        x_NL: the leads in mV.
-        energy_NL: their `energy`.
-        fs: samples per second.
+    The answers of each are sample indices in any order, several for a beat or none.
     """
     tops = _climb(energy_NL, answers, round(LAG * fs))
     beats = [_distinct(tops_n, energy_L, fs) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
@@ -49,7 +46,7 @@ def refined(
 
 def energy(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
     """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
-    band_NL = in_band_both_ways(x_NL, fs)
+    band_NL = sosfiltfilt(band(2, fs), x_NL)
     slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])
     slope_NL[:, 0] = 2 * (band_NL[:, 1] - band_NL[:, 0])

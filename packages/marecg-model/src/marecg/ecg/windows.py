@@ -159,10 +159,7 @@ def overlapped(
 ) -> NDArray[np.float32]:
     """A row for every patch of a recording: the mean over the windows that hold it.
 
-    Args:
-        starts: where each window begins, ascending, in samples on the patch grid.
-        parts: what each says of its patches, [context_patches, X].
-        config: the grid.
+    The windows begin at `starts`, ascending, in samples on the patch grid; each says [context_patches, X].
     """
     covered = starts[-1] // config.stride + config.context_patches
     total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)

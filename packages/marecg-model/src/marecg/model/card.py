@@ -59,12 +59,9 @@ class Provenance(Settings):
 
 
 class BeganFrom(Settings):
-    """Weights that a training went on from.
+    """Weights that a training went on from: their name, without any path, and `pretrained.weights_sha256`.
 
-    Attributes:
-        name: what they are called, without any path.
-        sha256: of them (`pretrained.weights_sha256`).
-        provenance: what they say that they were trained on; None where nobody noted it.
+    `provenance` is what they say that they were trained on; None where nobody noted it.
     """
 
     name: str
@@ -80,14 +77,9 @@ def model_card(
     *,
     gscl: bool,
 ) -> ModelCard:
-    """Write the card of a model.
+    """Write the card of a model: its shape, what it was trained on, if that is known, and what it reaches.
 
-    Args:
-        config: its shape.
-        ontology: whose concepts it knows.
-        provenance: what it was trained on; None if it wasn't, or nobody noted it.
-        scores: what it reaches.
-        gscl: whether its prototypes were trained.
+    `gscl` says whether its prototypes were trained.
     """
     data = ModelCardData(library_name="marecg", license=LICENSE, tags=TAGS, pipeline_tag="feature-extraction")
     seconds = config.context / config.fs

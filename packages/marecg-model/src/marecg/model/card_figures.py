@@ -12,13 +12,10 @@ POOR = 0.7
 
 
 class ClassFigure(Settings):
-    """One class: macro AUC's part, and how far the sigmoid of its logits is from what was.
+    """One class: how many positives in test, and its AUC with its interval.
 
-    Attributes:
-        name: the class.
-        positives: of it, in test.
-        auc, low, high: area under the ROC with its interval.
-        ece, ece_chance: expected calibration error, and what true probabilities would show of it.
+    `ece` is the expected calibration error of the sigmoid of its logits, `ece_chance` what true probabilities
+    would show of it.
     """
 
     name: str
@@ -31,14 +28,10 @@ class ClassFigure(Settings):
 
 
 class GroupFigure(Settings):
-    """The macro AUC in a group of people.
+    """The macro AUC in a group of people, such as the `kind` `sex` and the `name` `F`, with its interval.
 
-    Attributes:
-        kind, name: such as `sex` and `F`.
-        records: of the group, in test.
-        classes: how many have enough positives and negatives there to be judged.
-        auc, low, high: over these, with its interval.
-        everyone: the same of all test records, on these classes.
+    `classes` have enough positives and negatives among its test records; `everyone` is of all on these
+    classes.
     """
 
     kind: str
@@ -52,16 +45,12 @@ class GroupFigure(Settings):
 
 
 class Score(Settings):
-    """What a probe measured, a figure of the card.
+    """What a probe of `task` measured of the features of `method`, a figure of the card (`marecg.evaluate`).
 
-    Attributes:
-        task, method: what was probed, and whose features; see `marecg.evaluate`.
-        fraction: the share of the training records; 0 where none was needed.
-        tested: how many test records.
-        auc, low, high: macro AUC with its 95 % bootstrap interval, in [0, 1].
-        leaks: whether the encoder was pretrained on val or test records; None where nobody knows.
-        classes, groups: each class and group of people, of the row that the probe was about at its largest
-            share.
+    `fraction` is the share of the training records, 0 where none was needed, and `auc` the macro AUC over
+    `tested` records with its 95 % bootstrap interval. `leaks`: the encoder was pretrained on val or test
+    records; None where nobody knows. `classes` and `groups` are of the row that the probe was about at its
+    largest share.
     """
 
     task: str

@@ -44,10 +44,7 @@ def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
     """One record's cost in a training step: every pass by the formula, a backward one as two forward ones.
 
     The heads, under a thousandth of the encoder, are left out, and so is what checkpointing computes again.
-
-    Args:
-        shape: of the encoder, whose masked pass every recipe has.
-        beyond: what each objective adds to that.
+    `beyond` is what each objective adds to the masked pass that every recipe has.
     """
     flops = list(beyond)
     learning = encoder_flops(shape) + sum(one.learning for one in flops)

@@ -28,9 +28,8 @@ MAX_SIZE, MAX_DEPTH = 1 << 20, 1000
 class Description(Settings):
     """What config.json says.
 
-    Attributes:
-        ontology: SHA-256 of the enumeration that the prototypes follow.
-        bundle: SHA-256 of all that ontology.json says, labels and routing too.
+    Of the enumeration that the prototypes follow, and of all that ontology.json says, labels and routing too
+    (`bundle`), it has the SHA-256.
     """
 
     format: Literal[2] = 2

@@ -74,17 +74,10 @@ def wide_readout(
 ) -> Tensor:
     """The parts of `wide_columns` side by side, [B, W].
 
-    They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale; and
-    the modulation spectrum, if there is one.
-
-    Args:
-        rhythm_BD: h_rhythm.
-        h_BTCD: H.
-        log_std_BC: log of the standard deviation in mV that RevIN divided each lead by.
-        real_BT: False at patches of padding, which count for nothing.
-        absent_BC: the leads that were not given: their log scale is the mean of the others', and their mean
-            of H what the encoder makes of them by the others.
-        modulation_BM: the modulation spectrum.
+    They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale, the
+    standard deviation in mV that RevIN divided it by; and the modulation spectrum, if there is one. Patches
+    of padding, where `real_BT` is False, count for nothing. Of a lead that was not given the log scale is the
+    mean of the others', and its mean of H what the encoder makes of it by the others.
     """
     real_BT1 = real_or_all(real_BT)[..., None]
     share_BT1 = real_BT1.to(h_BTCD.dtype)
@@ -106,9 +99,7 @@ def wide_readout(
 def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
     """The beats' patches, summed over beats: their means over leads, and each lead of the QRS, [B, V − W].
 
-    Args:
-        h_BTCD: H.
-        beats_BJT: how many beats have their j-th patch where patch t is.
+    `beats_BJT` says how many beats have their j-th patch where patch t is.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     beat_BJD = beats_BJT @ lead_mean(h_BTCD)

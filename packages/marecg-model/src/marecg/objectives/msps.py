@@ -52,6 +52,10 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
 class Msps(Objective, of=MspsConfig):
     """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
 
+    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
+
+    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
+
     settings: MspsConfig
 
     def __init__(self, settings: MspsConfig, parts: Parts) -> None:

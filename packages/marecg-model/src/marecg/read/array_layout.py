@@ -11,14 +11,9 @@ from marecg.ecg.signal import UNITS_PER_MV, lead_rows
 
 @dataclass(frozen=True)
 class Layout:
-    """What an array does not say of itself.
+    """What an array does not say of itself: Hz, the leads' names in its order, and units of mV, uV, V or adc.
 
-    Attributes:
-        fs: samples per second.
-        leads: the names of its leads, in its order.
-        units: mV, uV, V, or adc.
-        gain: units per millivolt, for adc only.
-        key: which array of the file; needed where several could be signals.
+    For adc, `gain` is units per millivolt; `key` is which array of the file, where several could be signals.
     """
 
     fs: float

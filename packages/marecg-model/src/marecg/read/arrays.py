@@ -33,16 +33,11 @@ MOST_PACKED = 10_000
 
 
 class ArrayFile:
-    """The records of one array in a file.
+    """The records of one array in a file; `one` says whether the whole array is one record.
 
-    Attributes:
-        leads: the names of the leads in the order of its records; the file's own where its columns say them.
-        names: of its records, where the file says them.
-        one: whether the whole array is one record.
-
-    Raises:
-        InputError: the file can't be read.
-        UsageError: its shape does not fit.
+    `leads` are named in the order of its records, by the file itself where its columns say them, as are
+    `names` of the records. Raises `InputError` where the file can't be read, `UsageError` where its shape
+    does not fit.
     """
 
     def __init__(self, path: Path, layout: Layout) -> None:
@@ -123,21 +118,6 @@ class Arrays:
     """Reads array files by what the user says of them."""
 
     layout: Layout
-    source = "arrays"
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """A pattern per ending."""
-        return tuple(f"*{ending}" for ending in OPENERS)
-
-    def is_root(self, folder: Path) -> bool:
-        """Whatever has array files."""
-        return True
-
-    def candidates(self, root: Path) -> Iterator[Candidate]:
-        """The records of the array files in the folder itself."""
-        for file in sorted(filter(is_array, root.iterdir())):
-            yield from self.in_folder(root, file)
 
     def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
         """Every record of a file below `root`. Raises as `ArrayFile` does."""
@@ -175,11 +155,8 @@ def read_row(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
     """Read those of the twelve leads that a record has, or a stretch of them; `row` −1: the file is one.
 
-    Returns:
-        x_KL in mV, the leads' names in the order of `config.LEADS`, samples per lead in the file.
-
-    Raises:
-        RecordError: the file is unreadable, or its shape or leads don't fit.
+    Returns x_KL in mV, the leads' names in the order of `config.LEADS`, and samples per lead in the file.
+    Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
     """
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns)

@@ -169,11 +169,9 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
 
 
 def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
-    """What comes of an answer, as it comes.
+    """What comes of an answer, as it comes; no more than `most` bytes.
 
-    Raises:
-        requests.RequestException: it breaks off, or hardly comes.
-        InputError: it is longer than `most` bytes.
+    Raises `requests.RequestException` where it breaks off, or hardly comes, `InputError` where it is longer.
     """
     began, received = time.monotonic(), 0
     try:

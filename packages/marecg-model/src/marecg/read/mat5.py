@@ -46,12 +46,9 @@ Element = tuple[int, memoryview]
 
 
 class Variable:
-    """A variable of a file, which knows its name and shape, and is read as far as it is asked for.
+    """A variable of a file, which knows its name, its shape and whether it is of real numbers.
 
-    Attributes:
-        name: as in MATLAB.
-        shape: the length of each axis.
-        real: whether it holds real numbers.
+    It is read as far as it is asked for.
     """
 
     def __init__(self, element: Element, order: str) -> None:

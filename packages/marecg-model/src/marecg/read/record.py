@@ -76,9 +76,7 @@ class Record:
 class LabelOverride(NamedTuple):
     """What a table of the user's says of a record, in place of what its file says.
 
-    Attributes:
-        codes: its codes, none where the table names it without any.
-        patient: its patient; None leaves the file's.
+    Its codes, none where the table names it without any, and its patient; None leaves the file's.
     """
 
     codes: tuple[str, ...]

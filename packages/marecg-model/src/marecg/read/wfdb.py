@@ -24,13 +24,7 @@ BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
     """Read a WFDB record in the style of the CinC Challenges: `#Age`, `#Sex` and `#Dx` as comments.
 
-    Args:
-        header: the `.hea` file.
-        root: the source folder; neither the header nor its signal files may lie outside it.
-        stretch: which part of the recording to read; all of it by default.
-
-    Raises:
-        RecordError: the record can't be used; `reason` is one of `errors.Reason`.
+    Neither the header nor its signal files may lie outside the source folder `root`. Raises `RecordError`.
     """
     parsed = read_header(header, root)
     x_KL, leads, length, notes = read_leads(parsed, root, stretch)
@@ -56,10 +50,7 @@ def read_leads(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read those of the twelve leads that a record has: (x_KL in mV, their names, samples per lead, notes).
 
-    Samples that the format marks as invalid are NaN.
-
-    Raises:
-        RecordError: a path, file, lead or format that can't be used.
+    Samples that the format marks as invalid are NaN. Raises `RecordError` for what can't be used.
     """
     names = [channel.name for channel in header.channels]
     with located(header.path):

@@ -104,12 +104,8 @@ def upload(where: str, last: str) -> Iterator[Path]:
 class _Mirror:
     """What lies at an address, and its copy.
 
-    Attributes:
-        fs: the file system of fsspec.
-        base: the folder that it is in, as the file system calls it, with a slash.
-        prefix: the same as an address.
-        home: the folder of this machine that holds the copy and what is known of it.
-        copy: where the copy is, or will be.
+    `base` is the folder that it is in, as the file system `fs` calls it, with a slash, `prefix` the same as
+    an address; `home` holds the `copy`, once it is made, and what is known of it.
     """
 
     fs: Any

@@ -31,17 +31,12 @@ VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t",
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding.
+    """One finding: codes that mean it, of which one is drawn, and those that stand beside it in the header.
 
-    Args:
-        codes: SNOMED CT codes that mean it; one is drawn.
-        also: codes that stand beside it in the header.
-        shapes: alternative changes to the beat; one is drawn.
-        atrium, conduction, ectopy: the part of the rhythm that it takes over.
-        hides: what can't be seen beside it, and so can't be combined with it.
-        weight: how often it leads a record of a corpus.
-        per_decade, male: odds ratios for ten more years of age and for men.
-        companions: other findings that come with it, with their probability at 60 years.
+    Of the changes to the beat, `shapes`, one is drawn; `atrium`, `conduction` and `ectopy` are the parts of
+    the rhythm that it takes over, and `hides` what can't be seen beside it. `weight` is how often it leads a
+    record of a corpus, `per_decade` and `male` are odds ratios, and `companions` come with it with their
+    probability at 60 years.
     """
 
     name: str

@@ -40,12 +40,8 @@ def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) 
     """How many beats have their j-th patch where patch t is: float32 [J, T], T being the context's.
 
     Of the beginnings from which a window is read (`ModelConfig.phases`), a beat counts in those at which a
-    patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window.
-
-    Args:
-        peaks_n: R-peaks in samples from the window's beginning.
-        patches: how many of the window's hold no padding.
-        config: the grid.
+    patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window,
+    of which `patches` hold no padding. R-peaks are in samples from its beginning.
 
     Example:
         >>> config = ModelConfig(patch=100, stride=100, context=800, positions=8)

@@ -29,13 +29,9 @@ PARTS = 5
 class Calibration(Settings):
     """A class's probability by its logit: σ(slope · logit + shift), or an isotonic curve through knots.
 
-    Attributes:
-        kind: `temperature` (with a shift, Platt 1999), `isotonic`, or `none` for the sigmoid itself.
-        slope: 1 / temperature.
-        shift: what the temperature alone can't mend: a prior that weights of classes have moved.
-        knots: logits in ascending order.
-        values: the probability at each knot; straight between them, level beyond.
-        log_loss: by kind, cross-validated within validation; what the choice was made by.
+    A `temperature` (1 / slope) has a shift, too (Platt 1999), for a prior that weights of classes have moved;
+    `values` are the probability at each knot, straight between them, level beyond. The kind was chosen by
+    `log_loss`, cross-validated within validation.
     """
 
     kind: Literal["temperature", "isotonic", "none"] = "none"

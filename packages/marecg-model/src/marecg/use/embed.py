@@ -114,11 +114,10 @@ def embed(
     """Encode records with a frozen model: eval mode, nothing masked.
 
     A record longer than the encoder's context is read in windows of that length, evenly spread over it, each
-    from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and H̄
-    their mean where they overlap. A shorter one is
-    padded, and the padding is hidden from the encoder. A lead that is not given is hidden as masked tokens
-    are in training. The beat readout is a mean over the beats that are found in all windows; a record without
-    any has the means over all of its patches there.
+    from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and
+    H̄ their mean where they overlap. A shorter one is padded, and the padding is hidden from the encoder. A
+    lead that is not given is hidden as masked tokens are in training. The beat readout is a mean over the
+    beats that are found in all windows; a record without any has the means over all of its patches there.
 
     Logs a warning where the amplitude isn't a heart's in mV.
 

@@ -68,9 +68,8 @@ class Shard:
 class Work:
     """What every part is made by, besides the model; it is sent to other processes.
 
-    Attributes:
-        notes: the folder where a process notes the number of the record that it is at, if anywhere.
-        killers: the numbers of the records that get whoever reads them killed.
+    A process notes in the folder `notes`, if there is one, the number of the record that it is at; `killers`
+    are the numbers of those that get whoever reads them killed.
     """
 
     store: EmbeddingStore

@@ -147,11 +147,8 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
     """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
 
     `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
-    others are read where there are such.
-
-    Raises:
-        UsageError: there is no such column.
-        InputError: there is no such file, or it can't be read.
+    others are read where there are such. Raises `UsageError` where there is no such column, `InputError` for
+    a file that isn't there, or can't be read.
     """
     one = None if is_remote(path) or Path(path).is_dir() else Path(path)
     place = Place(path if one is None else one.parent)

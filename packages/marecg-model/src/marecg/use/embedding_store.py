@@ -39,11 +39,9 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """The parts of a folder, finished or not.
+    """The parts of a folder or an address, finished or not.
 
-    Attributes:
-        where: the folder, or its address.
-        about: what its manifest says; equal manifests lead to equal bytes.
+    `about` is what its manifest says; equal manifests lead to equal bytes.
     """
 
     where: str
@@ -70,9 +68,8 @@ class EmbeddingStore:
     def begin(self) -> None:
         """Make the folder ready to go on in.
 
-        Raises:
-            UsageError: it holds something else, or embeddings of others.
-            OutputError: it can't be written.
+        Raises `UsageError` where it holds something else, or embeddings of others, `OutputError` for a full
+        disk.
         """
         place = Place(self.where)
         names = place.names()

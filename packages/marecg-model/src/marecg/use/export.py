@@ -47,13 +47,9 @@ ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
 @dataclass(frozen=True)
 class Export:
-    """A file that was written.
+    """A file that was written, and what it says of itself.
 
-    Attributes:
-        path: where.
-        difference: the largest from the eager model, over `records` random ones.
-        records: how many were compared.
-        about: what the file says of itself.
+    `difference` is the largest from the eager model, over `records` random ones.
     """
 
     path: Path

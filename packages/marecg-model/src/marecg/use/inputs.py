@@ -115,10 +115,9 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
 class Inputs:
     """Records by name, none read yet: those of files first, then each corpus', in an order of their own.
 
-    Args:
-        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
-        layout: what the arrays are; without it, those in folders are passed over.
-        step: seconds; each recording is as many records as it has such steps. None: it is one.
+    `inputs` are headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these;
+    without a `layout`, arrays in folders are passed over; with a `step`, in seconds, each recording is as
+    many records as it has such steps.
 
     Raises:
         UsageError: as `find_inputs`; a corpus, which has windows, is to be cut into steps; or records of two

@@ -51,14 +51,11 @@ def elsewhere(
     cluster: str | None,
     where: object,
 ) -> Iterator[T]:
-    """What `make(model, *task)` gives of each task, in their order, by other processes.
+    """What `make(model, *task)` gives of each task, in their order, by `count` other processes.
 
-    There are `count` of them, which share out this one's threads, or the workers of the Dask scheduler at the
-    address `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors.
-
-    Raises:
-        CheckpointError: the model was replaced.
-        CorpusError: a process was killed.
+    These share out this one's threads; or they are the workers of the Dask scheduler at the address
+    `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors. Raises
+    `CheckpointError` where the model was replaced, `CorpusError` where a process was killed.
     """
     weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)
     with workers(0, count, cluster, threads, where=where):

@@ -28,13 +28,7 @@ from marecg.use.long_signal import read_recording
 
 @dataclass
 class Embedded:
-    """What became of some records.
-
-    Attributes:
-        records: how many were embedded.
-        failed: what could not be read, with the reason.
-        doubtful: what was embedded but is hardly in mV, with the reason.
-    """
+    """How many records were embedded; what could not be read, and what is hardly in mV, with the reason."""
 
     records: int = 0
     failed: dict[str, str] = field(default_factory=dict)

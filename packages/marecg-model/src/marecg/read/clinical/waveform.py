@@ -37,17 +37,11 @@ _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?"
 
 
 class Waveform(NamedTuple):
-    """One recording as its file has it.
+    """One recording as its file has it; `x_KL` is in mV, with `names` of all its leads.
 
-    Attributes:
-        names: K lead names; one that isn't of the twelve stays as it is.
-        x_KL: float64, mV; the stretch that was asked for where `length` says so, else all.
-        patient: the number by which the file knows the patient, still as it is.
-        born, acquired: ISO 8601, local time.
-        age: years, if the file says it itself.
-        length: samples per lead in the file, where `x_KL` is a stretch of it.
-
-    The others are as in a `Record`.
+    `x_KL` is the stretch that was asked for where `length`, the file's samples per lead, says so, else all.
+    `patient` is the number by which the file knows the patient, still as it is; `born` and `acquired` are ISO
+    8601 in local time; `age` is in years, if the file says it itself. The others are as in a `Record`.
     """
 
     names: Sequence[str]
@@ -68,12 +62,8 @@ class Waveform(NamedTuple):
 class Format:
     """Reads the files of one format, wherever they lie.
 
-    Attributes:
-        source: the format's name, in messages too.
-        marks: patterns of file names.
-        module: what has to be installed.
-        waveform: reads one file, or a stretch of it; it may raise whatever its library raises.
-        magic: where in a file of the format which bytes stand; None: names always tell.
+    `module` has to be installed; `waveform` reads one file, or a stretch of it, and may raise whatever its
+    library raises; `magic` is where in a file which bytes stand, None where names always tell.
     """
 
     source: str
@@ -96,17 +86,6 @@ class Format:
         with suppress(OSError), file.open("rb") as content:
             return content.read(place + len(magic))[place:] == magic
         return False
-
-    def is_root(self, folder: Path) -> bool:
-        """Whether any file in the folder is of this format."""
-        return any(map(self.knows, folder.iterdir()))
-
-    def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every file of this format below a folder. Raises `UsageError` where its library is missing."""
-        for file in sorted(root.rglob("*")):
-            if self.knows(file):
-                self.require(file)
-                yield Candidate(root, file, self.source, self)
 
     def require(self, file: Path) -> None:
         """Raise `UsageError` unless what reads the file is installed."""

@@ -36,17 +36,6 @@ CHAPMAN = 10_646
 class Cinc2021:
     """Reads every header that no other reader claims; a record is counted under its collection's name."""
 
-    source = "cinc2021"
-    marks = ("*.hea", "*.HEA")
-
-    def is_root(self, folder: Path) -> bool:
-        """Whatever has a header."""
-        return True
-
-    def candidates(self, root: Path) -> Iterator[Candidate]:
-        """The records of the folder itself."""
-        return self.records(root, sorted(file for file in root.iterdir() if is_header(file.name)))
-
     def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
         """The records of some headers below `root`."""
         for header in headers:
