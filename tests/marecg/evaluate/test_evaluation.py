@@ -2,6 +2,7 @@
 
 import shutil
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -116,6 +117,16 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     assert {"encoder, beats", "random encoder, beats"} < of.keys()
     logits = load(gscl_run / "probe/ptbxl-super-strict.npz").logits
     assert not (logits["encoder, beats", 0.1] == logits["encoder, beats + concepts", 0.1]).all()
+
+
+def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):
+    request = Request(fractions=(1.0,), resamples=50, without=("encoder", "hand-crafted"), readout="wide")
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, request)
+    kept = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
+    assert [cell.method for cell in report.cells] == kept
+    for wrong in ("encoder, wide", "encoder, long"):
+        with pytest.raises(UsageError, match=f"without={wrong}"):
+            evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
 def test_concepts_are_refused_of_an_encoder_without_prototypes_and_of_another_protocol(

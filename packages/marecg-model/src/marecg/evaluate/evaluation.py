@@ -79,12 +79,15 @@ def evaluate(
     judged = []
     for rotation in rotations:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
+        _check_without(
+            request, under_test.name, [*files, *(name for each in methods for name in each.columns)]
+        )
         every = _features(methods, files, rotation, features_in or home / "features", progress)
         features_of = {name: each for name, each in every.items() if name not in request.without}
         unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
         usable = rotation.without(unreadable)
         trials = _trials(under_test, methods, files, features_of, usable, request, cache, progress)
-        if zero := _zero_shot(under_test, features_of, usable):
+        if zero := _zero_shot(under_test, every, usable):
             trials[ZERO_SHOT] = [zero]
         for method in methods:
             method.verify()
@@ -129,6 +132,14 @@ def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]
     """Everything that computes features, whatever the task."""
     model, readout = under_test.model, request.readout
     return (*((encoder(model, readout), random_control(model, readout)) if model else ()), handcrafted())
+
+
+def _check_without(request: Request, reference: str, rows: Sequence[str]) -> None:
+    """See that what is left out is there and isn't the reference. Raises `UsageError`."""
+    choices = [name for name in rows if name != reference]
+    if wrong := [name for name in request.without if name not in choices]:
+        problem = f"without={';'.join(wrong)}: these rows can't be left out"
+        raise UsageError(problem, remedy=f"Choose from {'; '.join(choices)}")
 
 
 def _features(
