@@ -47,7 +47,11 @@ def test_the_axis_of_the_leads_is_known_by_their_number(leads, samples, records,
     assert arrays.lead_axis((samples, samples), leads) is None
 
 
-def test_an_array_that_does_not_fit_its_leads_is_refused_with_its_shape(tmp_path):
+def test_an_array_that_does_not_fit_its_leads_or_has_no_samples_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((1, 12, 0)))
+    [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
+    with pytest.raises(RecordError, match="no samples"):
+        candidate.read()
     for shape in [(5, 8, 100), (3, 12, 12), (100,), (12, 12)]:
         np.save(tmp_path / "a.npy", np.zeros(shape))
         with pytest.raises(UsageError, match=r"a\.npy: holds array \(" + " × ".join(map(str, shape))):
@@ -141,13 +145,6 @@ def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path, ecg):
     np.save(tmp_path / "a.npy", x_BCL)
     report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
     assert report.quarantined == {"nan": 3}
-
-
-def test_an_array_without_samples_is_refused(tmp_path):
-    np.save(tmp_path / "a.npy", np.zeros((1, 12, 0)))
-    [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
-    with pytest.raises(RecordError, match="no samples"):
-        candidate.read()
 
 
 @pytest.mark.realdata

@@ -48,16 +48,11 @@ def test_an_interrupted_download_is_resumed_by_the_same_call(tmp_path, base, pub
     assert (broken, "bytes=1000-") in publisher.asked
 
 
-def test_a_partial_file_that_is_complete_but_not_yet_named_is_only_named(tmp_path, base, publisher):
-    folder = get(GEORGIA, tmp_path, base=base)
-    (folder / "g1" / "E00001.hea").rename(folder / "g1" / "E00001.hea.part")
-    assert content(get(GEORGIA, tmp_path, base=base)) == EXPECTED
-
-
-def test_a_partial_file_of_something_else_is_fetched_anew(tmp_path, base):
-    part = tmp_path / "georgia" / "g1" / "E00003.mat.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"something else")
+@pytest.mark.parametrize("part", [EXPECTED["g1/E00003.mat"], b"something else"])
+def test_a_partial_file_is_named_where_it_is_whole_and_fetched_anew_where_it_is_another(tmp_path, base, part):
+    file = tmp_path / "georgia" / "g1" / "E00003.mat.part"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(part)
     assert content(get(GEORGIA, tmp_path, base=base)) == EXPECTED
 
 

@@ -93,12 +93,12 @@ def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model):
     np.testing.assert_allclose(absent, direct, atol=1e-5)
 
 
-def test_another_sampling_rate_gives_nearly_the_same_embedding(model):
-    time = np.arange(7000) / 1000
+@pytest.mark.parametrize(("fs", "step", "alike"), [(1000, 2, 0.999), (600, 10, 0.99)])
+def test_another_sampling_rate_gives_nearly_the_same_embedding(model, fs, step, alike):
+    time = np.arange(7 * fs) / fs
     x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None]
-    at_1000 = embed(model, x, fs=1000).rhythm
-    at_500 = embed(model, x[..., ::2], fs=500).rhythm
-    assert np.corrcoef(at_1000[0], at_500[0])[0, 1] > 0.999
+    quick, slow = embed(model, x, fs=fs).rhythm, embed(model, x[..., ::step], fs=fs // step).rhythm
+    assert np.corrcoef(quick[0], slow[0])[0, 1] > alike
 
 
 def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model):
@@ -142,19 +142,8 @@ def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model, length, see
     assert np.isfinite(patch).all()
 
 
-@pytest.mark.parametrize("leads", [LEADS[:k] for k in range(1, 12)])
-def test_one_to_eleven_leads_are_embedded(model, leads):
-    x = np.random.default_rng(0).normal(size=(1, len(leads), 3500)).astype(np.float32)
-    assert np.isfinite(embed(model, x, fs=500, leads=leads).rhythm).all()
-
-
-def test_data_at_60_hz_and_of_one_second_are_embedded(model):
-    time = np.arange(70 * 60) / 600
-    x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None].astype(np.float32)
-    at_600 = embed(model, x, fs=600).rhythm[0]
-    at_60 = embed(model, x[..., ::10], fs=60).rhythm[0]
-    assert np.corrcoef(at_60, at_600)[0, 1] > 0.99
-    assert embed(model, x[..., :600], fs=600).patch.shape == (1, 10, 16)
+def test_one_second_at_600_hz_has_ten_patches(model):
+    assert embed(model, np.zeros((1, 12, 600), np.float32), fs=600).patch.shape == (1, 10, 16)
 
 
 def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(micro):
