@@ -1,11 +1,13 @@
 """Explanations and pictures."""
 
+import math
+
 import matplotlib.image
 import pytest
 
 import ecg_ontology
 from ecg_ontology import UsageError
-from ecg_ontology.draw import draw_distances, draw_graph
+from ecg_ontology.draw import draw_distances, draw_graph, node_positions
 from ecg_ontology.explain import explanation_text
 
 
@@ -46,6 +48,16 @@ def test_the_graph_is_drawn_with_every_abbreviation_and_the_same_bytes_each_time
     first = draw_graph(onto, tmp_path / "a.svg").read_bytes()
     assert draw_graph(onto, tmp_path / "b.svg").read_bytes() == first
     assert all(f">{node.abbr}<" in first.decode() for node in onto.nodes)
+
+
+def test_roots_stand_within_their_leaves_and_joined_leaves_side_by_side(onto):
+    places = node_positions(onto)
+    far = {index: (x / 1.9) ** 2 + y**2 for index, (x, y) in places.items()}
+    assert max(far[root] for root in onto.roots) < 0.5 < min(far[leaf] for leaf in onto.leaves)
+    leaves = sorted(onto.leaves, key=lambda leaf: math.atan2(places[leaf][1], places[leaf][0] / 1.9))
+    around = [onto.nodes[leaf].abbr for leaf in leaves]
+    for one, other in (("AF", "AFL"), ("LBBB", "RBBB"), ("2AVB", "3AVB"), ("AMI", "AntMI"), ("LVH", "LAE")):
+        assert abs(around.index(one) - around.index(other)) == 1, f"{one} and {other}"
 
 
 def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import InputError, Ontology, label_in
+from ecg_ontology.label_index import words_of
 from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
 
 ONE_FINDING = {
@@ -140,3 +141,8 @@ def test_a_thousand_labels_take_seconds(onto):
     for number in range(1000):
         ecg_ontology.match_label(onto, f"patient {number} with atrial fluter and a left bundle branch block")
     assert time.process_time() - began < 20  # 1 to 2 on an idle machine; 23 when texts were compared in turn
+
+
+def test_chinese_has_a_word_for_each_two_signs_that_follow_each_other():
+    assert words_of("心房颤动") == {"心房", "房颤", "颤动"}
+    assert words_of("心") == {"心"}

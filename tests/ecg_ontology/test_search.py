@@ -75,6 +75,8 @@ def test_a_name_that_means_several_or_none_says_what_was_perhaps_meant(onto):
         find_concept(onto, "atrial fibrilation")
     with pytest.raises(UnknownConceptError, match=r"Did you mean .*AMI .*InfMI"):
         find_concept(onto, "infarct")
+    with pytest.raises(UnknownConceptError, match=r"Did you mean LBBB([^,]*, ){4}2AVB \([^,]*\)\.$"):
+        find_concept(onto, "block")
     with pytest.raises(UnknownConceptError, match="reaches no concept: the axis"):
         find_concept(onto, "39732003")
     with pytest.raises(UnknownConceptError, match="Did you mean LBBB"):

@@ -50,6 +50,17 @@ def test_without_gradients_a_few_records_at_a_time_say_the_same(at_hand, monkeyp
     assert sizes == {1: [1, 1, 1], 2: [2, 1], 3: [3]}[at_hand] + [3], "with gradients all at once"
 
 
+@pytest.mark.parametrize(("asked", "grad", "times"), [(True, True, 2), (True, False, 0), (False, True, 0)])
+def test_blocks_are_computed_twice_where_it_is_asked_for_and_needed(asked, grad, times, monkeypatch):
+    again: list[Block] = []
+    monkeypatch.setattr("marecg.nn.encoder.checkpoint", lambda block, h, **_: again.append(block) or block(h))
+    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+    encoder.checkpoint_activations = asked
+    with torch.set_grad_enabled(grad):
+        encoder(torch.randn(3, 5, 4, 8))
+    assert len(again) == times
+
+
 @pytest.mark.parametrize("gradients", [True, False])
 def test_of_no_records_it_says_nothing(gradients):
     encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)

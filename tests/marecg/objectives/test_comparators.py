@@ -194,3 +194,9 @@ def test_a_projector_uses_the_batch_and_remembers_none():
     torch.testing.assert_close(head.train()(x), head.eval()(x))
     assert not list(head.buffers())
     assert [type(one) for one in head] == [nn.Linear, nn.BatchNorm1d, nn.ReLU, nn.Linear, nn.BatchNorm1d]
+
+
+def test_a_projector_begins_as_the_encoder_does():
+    first, *_, last = BatchNormMLP(16, 256, 8)
+    assert first.weight.std().item() == pytest.approx(math.sqrt(2 / (16 + 256)), rel=0.1)
+    assert not last.bias.any()

@@ -121,3 +121,9 @@ def test_each_look_is_made_once_however_many_ask(batch):
     assert views.masked is views.masked
     assert views.clean("rhythm-safe") is views.clean("rhythm-safe")
     assert views.clean() is not views.clean("rhythm-safe")
+
+
+@pytest.mark.parametrize(("name", "number"), [("tiny-c3", None), ("tiny-simclr", 0)])
+def test_the_first_look_is_the_masked_one_or_else_the_first_that_was_made(name, number, batch):
+    views = run(network(name), batch).views
+    assert views.first is (views.masked if number is None else list(views._clean.values())[number])

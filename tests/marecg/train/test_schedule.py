@@ -8,6 +8,7 @@ from torch import nn
 import ecg_ontology
 from marecg.base.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
+from marecg.nn.schedule import cosine
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining, lr_factor, parameter_groups
@@ -31,6 +32,7 @@ def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosin
 def test_the_last_step_is_taken_at_the_final_rate():
     for steps in (6, 100, 1001):
         assert lr_factor(steps - 1, steps, TRAIN) * TRAIN.lr == pytest.approx(TRAIN.final_lr)
+    assert (cosine(0, 0, 1), cosine(1, 0, 1)) == (1, 0)
 
 
 def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro):

@@ -67,5 +67,11 @@ def test_heights_are_those_above_the_pr_baseline():
     np.testing.assert_allclose(st, 0, atol=0.03)
 
 
+def test_a_wave_that_is_not_there_has_no_height():
+    heights = measure(drawn(p=0.0))[INTERVALS.stop :].reshape(6, len(LEADS))
+    assert not heights[0].any()
+    assert heights[1:].any(1).all()
+
+
 def test_as_a_method_it_gives_one_row_per_recording():
     assert handcrafted().compute([drawn(), drawn(rr=0.6)]).shape == (2, 258)
