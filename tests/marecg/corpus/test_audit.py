@@ -68,7 +68,7 @@ def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(found,
 def test_a_gap_behind_the_window_hides_no_record(tmp_path, write_record):
     """What condemns a record when it is prepared lies in the window, and so it is here."""
     x_CL = heart(3)
-    x_CL[2, 4800:4810] = np.nan
+    x_CL[2, 4700:4810] = np.nan
     write_record(tmp_path / "wfdb" / "georgia", "E00001", x_CL)
     assert prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1).kept == 1
     found = audit(tmp_path / "corpus", [tmp_path / "wfdb"])

@@ -29,6 +29,12 @@ def test_a_token_is_its_projected_patch_plus_its_leads_and_its_positions_embeddi
                 torch.testing.assert_close(z_BTCD[batch, time, lead], expected)
 
 
+def test_embeddings_begin_small():
+    tokens = Tokens(leads=12, positions=139, patch=50, width=64)
+    for embedding in (tokens.lead, tokens.position, tokens.mask):
+        assert embedding.std().item() == pytest.approx(0.02, rel=0.3)
+
+
 def test_a_hidden_pair_says_nothing_of_its_samples_but_where_it_stands():
     tokens = Tokens(leads=3, positions=7, patch=6, width=5)
     hidden_BTC = torch.zeros(1, 4, 3, dtype=torch.bool)

@@ -5,7 +5,8 @@ import torch
 
 import ecg_ontology
 from marecg.base.errors import CheckpointError
-from marecg.objectives.concept_text import check, shipped
+from marecg.objectives import concept_text
+from marecg.objectives.concept_text import check, embedded, shipped
 
 
 def test_there_are_three_unit_vectors_of_384_per_concept():
@@ -22,14 +23,25 @@ def test_variants_of_one_concept_are_nearer_to_each_other_than_to_another_concep
     assert (nearest == own).float().mean() > 0.9
 
 
+class Reworded:
+    """The packaged concepts under other words."""
+
+    nodes = tuple(node.model_copy(update={"variants": ("x", "y", "z")}) for node in ecg_ontology.load().nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
 def test_embeddings_of_other_texts_are_refused():
-    onto = ecg_ontology.load()
-
-    class Reworded:
-        nodes = tuple(node.model_copy(update={"variants": ("x", "y", "z")}) for node in onto.nodes)
-
     with pytest.raises(CheckpointError, match="other text variants"):
-        shipped(Reworded())  # type: ignore[arg-type]
+        shipped(Reworded())
+
+
+def test_the_shipped_ones_are_taken_where_the_texts_are_theirs(monkeypatch, tmp_path):
+    monkeypatch.setattr(concept_text, "embed_texts", lambda ontology: "made anew")
+    onto = ecg_ontology.load()
+    assert torch.equal(embedded(onto, tmp_path / "nowhere"), shipped(onto))
+    assert embedded(Reworded()) == "made anew"
 
 
 def test_the_sentence_encoder_gives_the_shipped_embeddings_again():
