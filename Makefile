@@ -50,7 +50,7 @@ pretrained: install
 	$(SMALL) --out $(PRETRAINED)/without-ptbxl-codes --set 'sampling.without_codes=["ptbxl"]'
 	$(SMALL) --out $(PRETRAINED)/with-ptbxl-codes --from $(PRETRAINED)/without-ptbxl-codes \
 		--set train.max_epochs=3 --set train.warmup_epochs=0.3 --set train.lr=0.001
-	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=wide \
+	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=concepts \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
 		--baseline minirocket --baseline resnet1d --card
 
