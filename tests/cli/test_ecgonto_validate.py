@@ -44,17 +44,13 @@ def test_findings_are_printed_for_code_hosts_and_ci(call):
     assert call("validate", "--format", "junit")[1].startswith("<?xml")
 
 
-def test_findings_are_a_table_or_annotations_on_demand(call_ecgonto):
+def test_findings_are_annotations_on_demand(call_ecgonto):
     sources = Path(__file__).parents[2] / "ontology"
     code, out, _ = call_ecgonto("validate", sources, "--format", "github")
     assert code == 0
     assert [line[:15] for line in out.splitlines()] == ["::warning file="] * 4
     assert f"{sources.as_posix()}/routing.paper.sssom.tsv,line=" in out
     assert call_ecgonto("validate", "--profile", "curated", "--format", "github")[1] == ""
-    assert call_ecgonto("validate", "--format", "tsv")[1].splitlines()[0].split("\t")[:2] == [
-        "id",
-        "severity",
-    ]
 
 
 def test_the_shacl_report_is_that_of_the_shipped_shapes(call, tmp_path):

@@ -1,11 +1,7 @@
-"""Findings as a table and as annotations: one finding, one line, whatever stands in it."""
+"""Findings as annotations: one finding, one line, whatever stands in it."""
 
-import csv
-import io
-
-import ecg_ontology
 from ecg_ontology import Finding, Severity
-from ecg_ontology.reports import github, tsv
+from ecg_ontology.reports import github
 
 ODD = Finding(
     id="CCG-E305",
@@ -15,12 +11,6 @@ ODD = Finding(
     message="50 % of\t“a\nb”",
     fix="Mend it",
 )
-
-
-def test_the_table_reads_back_field_by_field(onto):
-    found = [*ecg_ontology.validate(), ODD]
-    rows = list(csv.DictReader(io.StringIO(tsv(found)), dialect="excel-tab"))
-    assert [Finding(**row) for row in rows] == found
 
 
 def test_annotations_name_file_line_and_rule_on_one_line_each(tmp_path):
@@ -37,6 +27,5 @@ def test_a_finding_without_a_place_is_an_annotation_without_a_file():
     assert github([nowhere]).startswith("::warning title=CCG-E305 AF::")
 
 
-def test_no_finding_is_no_annotation_and_a_header():
+def test_no_finding_is_no_annotation():
     assert github([]) == ""
-    assert tsv([]).split("\t")[0] == "id"

@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from ecg_ontology import Finding
 
 
-ReportFormat = Literal["text", "json", "sarif", "junit", "tsv", "github"]
-"""How findings are printed."""
-
-
-Threshold = Literal["error", "warn", "info"]
-"""How severe a finding must be to fail."""
+ReportFormat = Annotated[
+    Literal["text", "json", "sarif", "junit", "github"], typer.Option("--format", help="How to print.")
+]
+Threshold = Annotated[Literal["error", "warn", "info"], typer.Option(help="The least severity that exits 1.")]
 
 
 def validate(
@@ -29,11 +27,11 @@ def validate(
         typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged."),
     ] = None,
     profile: Profile = "paper",
-    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = "error",
+    fail_on: Threshold = "error",
     disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
     reasoner: Annotated[bool, typer.Option("--reasoner", help="Also ask an OWL reasoner (Java).")] = False,
     shacl: Annotated[bool, typer.Option("--shacl", help="Print the SHACL report (Turtle) instead.")] = False,
-    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = "text",
+    form: ReportFormat = "text",
 ) -> None:
     """Check an ontology against the findings catalogue.
 
@@ -61,8 +59,8 @@ def validate(
 def snomed(
     release: Annotated[Path, typer.Argument(help="RF2 zip or folder, or a Global Patient Set file.")],
     profile: Profile = "curated",
-    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = "error",
-    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = "text",
+    fail_on: Threshold = "error",
+    form: ReportFormat = "text",
     ontology: Source = None,
 ) -> None:
     """Check the routing against your own SNOMED CT release: codes exist, are active, say the same, lie right.
@@ -131,7 +129,9 @@ def _report(
             place = f"{finding.where}: " if finding.where else ""
             result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
         result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
-    elif findings or form != "github":
-        result(reports.report(form, findings, source, threshold))
+    elif form == "junit":
+        result(reports.junit(findings, threshold))
+    elif form == "sarif" or findings:
+        result((reports.sarif if form == "sarif" else reports.github)(findings, source))
     if failed:
         raise typer.Exit(EXIT_FINDINGS)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from ecg_ontology.concepts import Concept, Kind, Relation
 
 NodeT = TypeVar("NodeT", int, str)
-_IS_A = (Kind.family, Kind.subtype_of)
+IS_A = (Kind.family, Kind.subtype_of)
 
 
 class TreeLine(NamedTuple):
@@ -21,19 +21,8 @@ class TreeLine(NamedTuple):
     again: bool
 
 
-def above(relations: Iterable[Relation], index: int) -> tuple[int, ...]:
-    """Return the ancestors of a concept, the nearest first, each level by index."""
-    upwards = _steps((edge.source, edge.target) for edge in relations if edge.kind in _IS_A)
-    return reachable([index], upwards)[1:]
-
-
-def below(relations: Iterable[Relation], index: int) -> tuple[int, ...]:
-    """Return the descendants of a concept, the nearest first, each level by index."""
-    downwards = _steps((edge.target, edge.source) for edge in relations if edge.kind in _IS_A)
-    return reachable([index], downwards)[1:]
-
-
-def _steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return where one step leads from each."""
     steps: dict[int, list[int]] = {}
     for near, far in pairs:
         steps.setdefault(near, []).append(far)
@@ -64,7 +53,7 @@ def branches(
         [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
     """
     subtypes = {edge.source for edge in relations if edge.kind is Kind.subtype_of}
-    children = _steps(
+    children = steps(
         (edge.target, edge.source)
         for edge in relations
         if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes)

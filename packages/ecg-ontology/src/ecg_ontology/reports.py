@@ -1,4 +1,4 @@
-"""Findings in the forms that other tools read: SARIF, JUnit XML, a table of tabs, GitHub's annotations.
+"""Findings in the forms that other tools read: SARIF, JUnit XML, GitHub's annotations.
 
 Example:
     >>> import ecg_ontology
@@ -6,8 +6,6 @@ Example:
     ''
 """
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +25,6 @@ CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, REASONER)
 """Every chapter, whatever its rules look at."""
 RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule in chapter.rules}
 
-_COLUMNS = ("id", "severity", "subject", "where", "message", "fix")
 _SARIF = {Severity.error: "error", Severity.warn: "warning", Severity.info: "note"}
 _GITHUB = {**_SARIF, Severity.info: "notice"}
 _SEVEREST_FIRST = list(Severity)
@@ -138,15 +135,6 @@ def _printable(text: str) -> str:
     return XML_FORBIDS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def tsv(findings: Sequence[Finding]) -> str:
-    """Return the findings as a table with a header; a field with a tab or a line break is quoted."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, dialect="excel-tab", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(finding.model_dump(mode="json") for finding in findings)
-    return out.getvalue().rstrip("\n")
-
-
 def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
     """Return the findings as workflow commands, which stand beside the lines of a pull request.
 
@@ -170,13 +158,6 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def report(form: str, findings: Sequence[Finding], source: str | Path | None, at: Severity) -> str:
-    """Return the findings as ``sarif``, ``junit`` (failed `at` a severity), ``tsv`` or ``github``."""
-    if form == "junit":
-        return junit(findings, at)
-    return tsv(findings) if form == "tsv" else {"sarif": sarif, "github": github}[form](findings, source)
 
 
 def catalogue_markdown() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ecg_ontology import enumeration
 from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UnknownConceptError
-from ecg_ontology.hierarchy import above, below
+from ecg_ontology.hierarchy import IS_A, reachable, steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,11 +167,13 @@ class Vocabulary:
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
         """Return what a concept is a kind of, over subtypes and families, the nearest first."""
-        return tuple(self.nodes[index] for index in above(self.relations, self.node(name).index))
+        upwards = steps((edge.source, edge.target) for edge in self.relations if edge.kind in IS_A)
+        return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
 
         A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
         """
-        return tuple(self.nodes[index] for index in below(self.relations, self.node(name).index))
+        downwards = steps((edge.target, edge.source) for edge in self.relations if edge.kind in IS_A)
+        return tuple(self.nodes[index] for index in reachable([self.node(name).index], downwards)[1:])
