@@ -91,10 +91,10 @@ def test_a_diff_counts_the_records_of_a_corpus(call, revision, realdata):
     assert "of 236 have another target" in out
 
 
-def test_graph_distances_and_targets_are_drawn(call, tmp_path):
+def test_graph_and_targets_are_drawn(call, tmp_path):
     for name, command in {
         "g.svg": ("draw", "--out"),
-        "d.png": ("draw", "--distances", "--out"),
+        "g.png": ("draw", "--out"),
         "t.pdf": ("explain", "54329005", "--picture"),
     }.items():
         assert call(*command, tmp_path / name)[0] == 0

@@ -16,7 +16,7 @@ from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.checks import findings
 from ecg_ontology.concepts import Regime, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, OntologyHeader, RoutingRow
-from ecg_ontology.draw import draw_distances, draw_graph
+from ecg_ontology.draw import draw_graph
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
@@ -179,7 +179,6 @@ def test_the_pictures_and_the_owl_view_take_any_graph(tmp_path):
 
     onto = Ontology(lung(3, 7, [(Kind.sibling, 3, 6)]))
     assert draw_graph(onto, tmp_path / "g.svg").exists()
-    assert draw_distances(onto, tmp_path / "d.svg").exists()
     assert len(owl.leaves(owl.world(onto))) == 7
 
 

@@ -2,12 +2,11 @@
 
 import math
 
-import matplotlib.image
 import pytest
 
 import ecg_ontology
 from ecg_ontology import UsageError
-from ecg_ontology.draw import draw_distances, draw_graph, node_positions
+from ecg_ontology.draw import draw_graph, node_positions
 from ecg_ontology.explain import explanation_text
 
 
@@ -66,13 +65,7 @@ def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
     assert "c* = AntMI" in svg
 
 
-def test_distances_are_drawn_at_slide_size(onto, tmp_path):
-    picture = matplotlib.image.imread(draw_distances(onto, tmp_path / "d.png"))
-    assert picture.shape[:2] == (1350, 1500)
-
-
 def test_a_picture_of_unknown_form_is_refused(onto, tmp_path):
-    for draw in (draw_graph, draw_distances):
-        with pytest.raises(UsageError, match=r"\.svg"):
-            draw(onto, tmp_path / "graph.bmp")
+    with pytest.raises(UsageError, match=r"\.svg"):
+        draw_graph(onto, tmp_path / "graph.bmp")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import Ontology, UsageError, perturb
-from ecg_ontology.draw import draw_distances, draw_graph
+from ecg_ontology.draw import draw_graph
 from ecg_ontology.exports import turtle_comments
 
 FORMS = (
@@ -155,11 +155,7 @@ def save(onto, path):
     [
         (save, "thesis.docx"),
         (save, "ontology.json"),
-        *(
-            (draw, f"thesis.{ending}")
-            for draw in (draw_graph, draw_distances)
-            for ending in ("svg", "png", "pdf")
-        ),
+        *((draw_graph, f"thesis.{ending}") for ending in ("svg", "png", "pdf")),
     ],
 )
 def test_a_picture_or_bundle_replaces_its_like_alone(onto, tmp_path, write, name):

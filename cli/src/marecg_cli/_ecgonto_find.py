@@ -118,14 +118,12 @@ def browse(
 
 def draw(
     out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
-    distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
     ontology: Source = None,
 ) -> None:
-    """Draw the graph, or its distance matrix; `ecgonto explain --picture` draws a soft target.
+    """Draw the graph; `ecgonto explain --picture` draws a soft target on it.
 
     Example: ecgonto draw --out graph.svg
     """
-    from ecg_ontology.draw import draw_distances, draw_graph
+    from ecg_ontology.draw import draw_graph
 
-    draw_it = draw_distances if distances else draw_graph
-    result(str(draw_it(ecg_ontology.load(ontology), out)))
+    result(str(draw_graph(ecg_ontology.load(ontology), out)))

@@ -1,4 +1,4 @@
-"""Pictures: the graph, D_tree, and a soft target on the graph. SVG, PNG or PDF, by the file's ending.
+"""Pictures: the graph, and a soft target on it. SVG, PNG or PDF, by the file's ending.
 
 Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
 differ in stroke.
@@ -100,25 +100,6 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
             mass[[part.index for part in why.target]] = [part.mass for part in why.target]
     figure = graph_figure(onto, mass, [node.index for node in onto.nodes if node.abbr in leaves])
     figure.suptitle("\n".join(wrap(title, 90)), fontsize=16)
-    return save_figure(figure, out)
-
-
-def draw_distances(onto: Ontology, out: str | Path) -> Path:
-    """Draw D_tree as a heatmap, concepts grouped by family; arguments and errors as for `draw_graph`."""
-    figure = new_figure(10, 9)
-    axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
-    order = onto.by_family
-    names = [onto.nodes[i].abbr for i in order]
-    from matplotlib import colormaps
-
-    steps = int(onto.distances.max()) + 1
-    image = axes.imshow(onto.distances[np.ix_(order, order)], cmap=colormaps["cividis_r"].resampled(steps))
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.set_title(f"{onto.header.title}: D_tree, edges on a shortest path", fontsize=14)
-    bar = figure.colorbar(image, ax=axes, fraction=0.04, ticks=range(steps))
-    image.set_clim(-0.5, steps - 0.5)
-    bar.ax.tick_params(labelsize=10)
     return save_figure(figure, out)
 
 

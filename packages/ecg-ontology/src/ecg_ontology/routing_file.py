@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import groupby
 from pathlib import Path
 
 from ecg_ontology.concepts import FrozenModel, Tier
@@ -80,13 +81,8 @@ class RoutingFile:
         body = csv.DictReader(io.StringIO(table_text, newline=""), delimiter="\t")
         self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), *_WRITTEN)))
         self._prefixes = curie_map(self._head)
-        self._rows: dict[str, list[dict[str, str]]] = {}
-        self._order: list[tuple[str, dict[str, str]]] = []
-        for row in body:
-            code = code_of(row["subject_id"] or "", self._prefixes)
-            self._rows.setdefault(code, []).append(row)
-            self._order.append((code, row))
-        self.changed: set[str] = set()
+        by_code = groupby(body, lambda row: code_of(row["subject_id"] or "", self._prefixes))
+        self._groups = [(code, list(rows)) for code, rows in by_code]
         self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
         self._by_iri = draft.by_iri
         self._bases = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
@@ -98,7 +94,7 @@ class RoutingFile:
         A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
         """
         concept = self._concept(decision)
-        of_code = self._rows.setdefault(decision.code, [])
+        of_code = self._of_code(decision.code)
         row = next((row for row in of_code if self._node(row) == concept), None)
         node_name = decision.node or "nothing"
         if decision.decision == "add":
@@ -121,7 +117,23 @@ class RoutingFile:
             if decision.decision == "change":
                 predicate = decision.predicate or row["predicate_id"]
                 row |= {"comment": decision.comment, "predicate_id": predicate}
-        self._order_rows(decision.code)
+        nodes = [self._node(row) for row in of_code]
+        tiers = {node.iri: node.tier for node in nodes if node}
+        regime = regime_of([node.iri if node else None for node in nodes], tiers)
+        for row in of_code:
+            row["other"] = f"regime: {regime}"
+        of_code.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
+
+    def _of_code(self, code: str) -> list[dict[str, str]]:
+        """The rows of a code, which from now on stand together, where the first of them stood."""
+        groups = [rows for other, rows in self._groups if other == code]
+        if not groups:
+            groups = [[]]
+            self._groups.append((code, groups[0]))
+        for scattered in groups[1:]:
+            groups[0] += scattered
+            scattered.clear()
+        return groups[0]
 
     def _concept(self, decision: Decision) -> DraftConcept | None:
         if decision.node and decision.node not in self._by_abbr:
@@ -160,32 +172,13 @@ class RoutingFile:
             for node, relation, comment in ends
         ]
 
-    def _order_rows(self, code: str) -> None:
-        """Put the rows of a code in order, leaves before the root, with their regime."""
-        rows = self._rows[code]
-        nodes = [self._node(row) for row in rows]
-        tiers = {concept.iri: concept.tier for concept in nodes if concept}
-        regime = regime_of([node.iri if node else None for node in nodes], tiers)
-        rows.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
-        for row in rows:
-            row["other"] = f"regime: {regime}"
-        self.changed.add(code)
-
     def text(self) -> str:
-        """The text of the file, a changed code where its first row stood."""
+        """The text of the file."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
         writer.writeheader()
-        due = dict.fromkeys(self._rows)
-        for code, row in self._order:
-            if code not in self.changed:
-                writer.writerow(row)
-            elif code in due:
-                writer.writerows(self._rows[code])
-            due.pop(code, None)
-        for code in due:
-            writer.writerows(self._rows[code])
+        writer.writerows(row for _, rows in self._groups for row in rows)
         return out.getvalue()
 
 
