@@ -238,7 +238,7 @@ class Ontology(Vocabulary):
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
     from ecg_ontology.checks.mappings import DECISIVE
-    from ecg_ontology.checks.relations import STRUCTURE
+    from ecg_ontology.checks.structure import STRUCTURE
 
     findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
     errors = [finding for finding in findings if finding.severity is Severity.error]

@@ -5,9 +5,9 @@ A rule has an id that never changes meaning. The letter is its severity, the fir
 """
 
 from ecg_ontology.checks.enumeration import ENUMERATION
-from ecg_ontology.checks.relations import STRUCTURE
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
 from ecg_ontology.checks.rule import Chapter, Rule
+from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
 from ecg_ontology.concepts import Finding, Profile
 from ecg_ontology.drafts import Draft
