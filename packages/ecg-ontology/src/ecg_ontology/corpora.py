@@ -120,7 +120,8 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
         return _from_records(path, tuple(_statements(text, path, place) for place, (text,) in texts))
     if "code" not in header:
         raise InputError("has no column `code`", where=path, remedy="Give a .csv with columns code and count")
-    chosen = tuple(sources) or _default_columns(header)
+    of_paper = tuple(column for column in PAPER_SOURCES if column in header)
+    chosen = tuple(sources) or of_paper or tuple(c for c in ("count", "total") if c in header)[:1]
     missing = [column for column in chosen if column not in header]
     if missing or not chosen:
         problem = f"has no column {', '.join(missing) or 'count'}"
@@ -133,11 +134,6 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
             raise InputError(problem, where=path, remedy="Keep one row for each code")
         counts[code] = sum(_count(number, path, code) for number in numbers)
     return CorpusCodes(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
-
-
-def _default_columns(header: Sequence[str]) -> tuple[str, ...]:
-    paper = tuple(column for column in PAPER_SOURCES if column in header)
-    return paper or tuple(column for column in ("count", "total") if column in header)[:1]
 
 
 def _statements(text: str, path: Path, place: str) -> tuple[str, ...]:

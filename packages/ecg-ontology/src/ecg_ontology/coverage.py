@@ -67,7 +67,16 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
         (2, 1, {1: 1, 2: 1})
     """
     frequent = sorted(corpus.counts, key=lambda code: (-corpus.counts[code], code))
-    uses = tuple(_use(onto, code, corpus.counts[code]) for code in frequent)
+    uses = tuple(
+        CodeUse(
+            code=code,
+            label=(route := onto.route(code)).label,
+            status=route.status,
+            records=corpus.counts[code],
+            leaves=tuple(onto.nodes[leaf].abbr for leaf in route.leaves),
+        )
+        for code in frequent
+    )
     leaves = _leaf_counts(onto, corpus)
     return Coverage(
         corpus=corpus.name,
@@ -78,12 +87,6 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
         unsupported=tuple(abbr for abbr, n in leaves.items() if n == 0),
         records=None if corpus.records is None else _of_records(onto, corpus.records, rule),
     )
-
-
-def _use(onto: Ontology, code: str, records: int) -> CodeUse:
-    route = onto.route(code)
-    leaves = tuple(onto.nodes[leaf].abbr for leaf in route.leaves)
-    return CodeUse(code=code, label=route.label, status=route.status, records=records, leaves=leaves)
 
 
 def _leaf_counts(onto: Ontology, corpus: CorpusCodes) -> dict[str, int]:

@@ -166,25 +166,21 @@ class _Supervised:
             target[~y.any(axis=1), -1] = 1.0  # the last column is that of a record without a target
             self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
         self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
-
-    def other_primary(self) -> list[bool]:
-        """Whether c* is another concept, for each record."""
         iris = [[node and node.iri for node in nodes] for nodes in self.primary]
-        return [a != b for a, b in zip(*iris, strict=True)]
+        self.other_primary = [a != b for a, b in zip(*iris, strict=True)]
 
 
 def _changed_codes(
     ontologies: tuple[Ontology, Ontology], codes: Sequence[str], sigma: float, rule: Rule
 ) -> Iterator[ChangedCode]:
     both = _Supervised(ontologies, [[code] for code in codes], sigma, rule)
-    other_primary = both.other_primary()
     for row, code in enumerate(codes):
         old, new = (
             tuple(sorted(onto.nodes[leaf].abbr for leaf in np.flatnonzero(y[row])))
             for onto, y in zip(ontologies, both.y, strict=True)
         )
         variation = float(both.total_variation[row])
-        if variation > TOLERANCE or old != new or other_primary[row]:
+        if variation > TOLERANCE or old != new or both.other_primary[row]:
             a, b = (node.abbr if node else "" for node in (nodes[row] for nodes in both.primary))
             yield ChangedCode(code=code, y=(old, new), primary=(a, b), total_variation=variation)
 
@@ -197,7 +193,7 @@ def _changed_records(
     return ChangedRecords(
         records=len(records),
         changed=int((variation > TOLERANCE).sum()),
-        primary_changed=sum(both.other_primary()),
+        primary_changed=sum(both.other_primary),
         mean_total_variation=float(variation.mean()) if len(records) else 0.0,
         max_total_variation=float(variation.max(initial=0.0)),
     )

@@ -1,7 +1,7 @@
 """Concepts by their words: labels in every language, synonyms, text variants, codes and labels of codes."""
 
 from collections.abc import Iterable, Iterator
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
 from ecg_ontology.concepts import Concept, FrozenModel, Name, Status
 from ecg_ontology.errors import UnknownConceptError
@@ -18,15 +18,6 @@ class Field(StrEnum):
     variant = "text variant"
     code = "code"
     code_label = "label of code"
-
-
-class _Fit(IntEnum):
-    """How well words fit a text: the whole of it, the beginnings of its words, or letters within."""
-
-    whole = 0
-    beginning = 1
-    within = 2
-    none = 3
 
 
 class Match(FrozenModel):
@@ -72,10 +63,10 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
     query = fold(words)
     if not query:
         return ()
-    matches_by_place: dict[int | str, list[tuple[_Fit, int, Match]]] = {}
+    matches_by_place: dict[int | str, list[tuple[int, int, Match]]] = {}
     order = list(Field)
     for place, match in searchable_texts(onto):
-        if (fit := _fit(query, fold(match.text))) is not _Fit.none:
+        if (fit := _fit(query, fold(match.text))) is not None:
             matches_by_place.setdefault(place, []).append((fit, order.index(match.field), match))
     hits = []
     for place, matches in matches_by_place.items():
@@ -109,14 +100,14 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
             yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
 
 
-def _fit(query: str, text: str) -> _Fit:
+def _fit(query: str, text: str) -> int | None:
+    """0 where words are the whole of a text, 1 where its words begin so, 2 where they are within it."""
     if query == text:
-        return _Fit.whole
-    parts = text.split()
-    words = query.split()
+        return 0
+    parts, words = text.split(), query.split()
     if all(any(part.startswith(word) for part in parts) for word in words):
-        return _Fit.beginning
-    return _Fit.within if all(word in text for word in words) else _Fit.none
+        return 1
+    return 2 if all(word in text for word in words) else None
 
 
 def find_concept(onto: Ontology, name: int | str) -> Concept:

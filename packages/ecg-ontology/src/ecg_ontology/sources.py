@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
-from ecg_ontology.drafts import BASE_TABLE, Draft, Lock, RoutingRow
+from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.lock import parse_lock
@@ -79,7 +79,7 @@ def _read_folder(folder: Path) -> Draft:
     base, tables = _read_graph(graph_file(folder)), _tables(folder)
     crosswalks = sorted(folder.glob("crosswalk.*.sssom.tsv"))
     names = [path.name for path in _listed(folder) if path not in (*tables, *crosswalks)]
-    shapes = folder / SHAPES
+    shapes, lock = folder / SHAPES, folder / LOCK
     official, abbreviations = _read_official(folder / OFFICIAL)
     return base.model_copy(
         update={
@@ -89,7 +89,7 @@ def _read_folder(folder: Path) -> Draft:
             "crosswalks": tuple(row for path in crosswalks for row in _read_crosswalk(path, base)),
             "official": official,
             "abbreviations": abbreviations,
-            "lock": _read_lock(folder / LOCK),
+            "lock": parse_lock(read_text(lock), LOCK) if lock.exists() else None,
             "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
             "shapes": read_text(shapes) if shapes.exists() else "",
             "unread": tuple(name for name in names if re.match("routing|.*sssom", name, re.IGNORECASE)),
@@ -134,7 +134,3 @@ def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:
         if short := row.get("abbreviation"):
             abbreviations[row["code"]] = short
     return official, abbreviations
-
-
-def _read_lock(path: Path) -> Lock | None:
-    return parse_lock(read_text(path), path.name) if path.exists() else None
