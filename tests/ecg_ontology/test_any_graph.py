@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import Kind, Ontology, SourceError
+from ecg_ontology import Kind, Ontology
 from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.checks import findings
 from ecg_ontology.concepts import Regime, Tier
@@ -180,11 +180,6 @@ def test_the_pictures_and_the_owl_view_take_any_graph(tmp_path):
     onto = Ontology(lung(3, 7, [(Kind.sibling, 3, 6)]))
     assert draw_graph(onto, tmp_path / "g.svg").exists()
     assert len(owl.leaves(owl.world(onto))) == 7
-
-
-def test_a_graph_without_concepts_is_refused():
-    with pytest.raises(SourceError, match="no concept at all"):
-        Ontology(Draft(header=lung(1, 1).header, concepts=(), relations=()))
 
 
 def test_nothing_in_the_package_counts_to_forty():

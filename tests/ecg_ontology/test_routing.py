@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -207,11 +206,6 @@ def test_statuses_are_counted(onto):
     assert sum(counts.values()) == 133
     assert counts[Status.unrouted] == 19
     assert counts[Status.unknown] == counts[Status.invalid] == 0
-
-
-def test_every_row_of_the_base_table_is_one_code_and_one_node(onto):
-    rows = Counter((row.code, row.node) for row in onto.draft.mappings if row.table == "base")
-    assert set(rows.values()) == {1}
 
 
 @given(st.text(max_size=24))
