@@ -31,10 +31,6 @@ Language = Annotated[
 ]
 
 
-_NODE = {"index", "abbr", "label", "root"}
-"""What the JSON of a route has of a node."""
-
-
 def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = "text") -> None:
     """Show the nodes that each code reaches, and why; - reads codes from stdin.
 
@@ -219,24 +215,17 @@ def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) ->
 
 
 def _as_json(onto: "Ontology", answer: "Route") -> dict[str, object]:
-    return {
-        "code": answer.code,
-        "label": answer.label,
-        "status": answer.status,
-        "nodes": [onto.nodes[index].model_dump(include=_NODE) for index in answer.nodes],
-        "leaves": list(answer.leaves),
-        "notes": list(answer.notes),
-    }
+    of_node = {"index", "abbr", "label", "root"}
+    nodes = [onto.nodes[index].model_dump(include=of_node) for index in answer.nodes]
+    stated = {name: getattr(answer, name) for name in ("code", "label", "status")}
+    return {**stated, "nodes": nodes, "leaves": answer.leaves, "notes": answer.notes}
 
 
 def _as_text(onto: "Ontology", answer: "Route") -> str:
-    where = _names(onto, answer.nodes) if answer.status is ecg_ontology.Status.routed else answer.status.value
+    names = ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in answer.nodes)
+    where = names if answer.status is ecg_ontology.Status.routed else answer.status.value
     label = f"  {answer.label}" if answer.label else ""
     return "\n".join((f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes)))
-
-
-def _names(onto: "Ontology", indices: tuple[int, ...] | list[int]) -> str:
-    return ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in indices)
 
 
 def _exit_if_unknown(routes: "tuple[Route, ...]") -> None:

@@ -66,6 +66,9 @@ class CodeMapping:
     def read(cls, path: str | Path) -> "CodeMapping":
         """Return the mapping in a `.csv` with the columns `code` and `snomed`, or in a `.sssom.tsv`.
 
+        Args:
+            path: the file.
+
         Raises:
             InputError: it can't be read.
         """
@@ -76,7 +79,11 @@ class CodeMapping:
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the SNOMED CT identifiers of a code or text, whatever its case and points."""
+        """Return the SNOMED CT identifiers of a code or text, whatever its case and points.
+
+        Args:
+            code: as a hospital wrote it.
+        """
         return self.targets.get(code) or self.targets.get(_bare(code), ())
 
     @property
@@ -94,7 +101,7 @@ def read_code_table(
     mapping: str | Path | None = None,
     concepts: str | Path | None = None,
 ) -> CodeTable:
-    r"""Read each record's codes and patient from a `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
+    r"""Return each record's codes and patient in a `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
 
     Args:
         path: the table.

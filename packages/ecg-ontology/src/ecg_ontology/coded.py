@@ -50,7 +50,10 @@ class CodedRecords:
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
-        """Factorise the codes of each record; the vocabulary has them in the order of their first appearance.
+        """Return the codes of records, factorised; the vocabulary has them in the order of their appearance.
+
+        Args:
+            records: lists of codes, as text or whole numbers.
 
         Raises:
             UsageError: a record isn't a list, or a code neither text nor a whole number.

@@ -56,7 +56,12 @@ class Coverage(FrozenModel):
 
 
 def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -> Coverage:
-    """Measure what the codes of a corpus hit and miss, under the ontology's profile and a rule for c*.
+    """Return what the codes of a corpus hit and miss.
+
+    Args:
+        onto: in the profile that is used.
+        corpus: from `ecg_ontology.read_corpus`.
+        rule: how c* is chosen.
 
     Example:
         >>> import ecg_ontology

@@ -89,7 +89,14 @@ def compare(
     sigma: float = 1.0,
     rule: Rule = "max-index",
 ) -> Difference:
-    """Return what `new` changes in `old`, and in the targets of a corpus, with σ in edges and a rule for c*.
+    """Return what `new` changes.
+
+    Args:
+        old: the ontology before.
+        new: the ontology after.
+        corpus: records whose targets are compared too.
+        sigma: temperature of the soft targets, in edges.
+        rule: how c* is chosen.
 
     Example:
         >>> import ecg_ontology
@@ -166,8 +173,8 @@ class _Supervised:
             target[~y.any(axis=1), -1] = 1.0  # the last column is that of a record without a target
             self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
         self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
-        iris = [[node and node.iri for node in nodes] for nodes in self.primary]
-        self.other_primary = [a != b for a, b in zip(*iris, strict=True)]
+        named = [[node and node.iri for node in nodes] for nodes in self.primary]
+        self.other_primary = [a != b for a, b in zip(*named, strict=True)]
 
 
 def _changed_codes(

@@ -43,6 +43,9 @@ Positions = dict[int, tuple[float, float]]
 def family_colours(onto: Ontology) -> tuple[str, ...]:
     """Return the colour of each concept's family, as in every picture of the graph.
 
+    Args:
+        onto: of any number of families; eight have colours of their own.
+
     Example:
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()

@@ -45,6 +45,9 @@ class Diagnoses:
 def header_lines(text: str) -> list[str]:
     r"""Return the lines of a WFDB header, stripped, without blank ones; a line feed or a return ends one.
 
+    Args:
+        text: of a WFDB header.
+
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
         ['a 12 500 5000', '#Dx: 164889003']
@@ -54,6 +57,9 @@ def header_lines(text: str) -> list[str]:
 
 def header_comments(text: str) -> dict[str, str]:
     r"""Return the comments ``# key: value`` of a WFDB header by lower-case key; of several, the first.
+
+    Args:
+        text: of a WFDB header.
 
     Example:
         >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
@@ -68,7 +74,10 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Parse what stands after ``#Dx:``. Codes that no map has are kept: routing is the ontology's answer.
+    """Return what a ``#Dx`` says. Codes that no map has are kept: routing is the ontology's answer.
+
+    Args:
+        text: the value of the comment.
 
     Example:
         >>> diagnoses("427084000,,STE").codes

@@ -48,7 +48,7 @@ class Explanation(FrozenModel):
 def explain_codes(
     onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
-    """Explain the supervision of a record with these codes: routes, the leaf of each rule, the target.
+    """Return how a record with these codes is supervised: routes, the leaf of each rule, the target.
 
     Args:
         onto: the ontology.

@@ -31,7 +31,7 @@ _TURTLE_TOKEN = re.compile(
 
 
 def export(onto: Ontology, out: str | Path) -> Path:
-    """Write `onto`, in its profile, in the form that the ending of `out` names; return `out`.
+    """Write `onto` in the form that the ending of `out` names.
 
     ========================  =============================================================================
     ``.npz``                  distances, adjacency, a_hat, abbr, root; sha256 and iri as string arrays
@@ -47,6 +47,13 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ========================  =============================================================================
 
     A file or folder that names the ontology as an export does is replaced; nothing else is.
+
+    Args:
+        onto: in the profile to be written.
+        out: a path whose ending is in the table.
+
+    Returns:
+        The path that was written.
 
     Raises:
         UsageError: no form has this ending, or something else is there.

@@ -59,10 +59,14 @@ def save_figure(figure: "Figure", out: str | Path) -> Path:
 
 
 def inline_svg(figure: "Figure", label: str) -> str:
-    """Return a figure of matplotlib as an element of a page; `label` tells what it shows who can't see it.
+    """Return a figure of matplotlib as an element of a page.
 
     Black becomes the colour of the text around it and white that of the page (``--back``), so that it is
     legible in the dark and in print. Figures with different labels share no id.
+
+    Args:
+        figure: of matplotlib.
+        label: what a reader who can't see it is told.
 
     Example:
         >>> from matplotlib.figure import Figure

@@ -25,6 +25,9 @@ def replacing(target: str | Path) -> Iterator[Path]:
     When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the
     old one or the new one: what was written is on the disk before it gets its name.
 
+    Args:
+        target: the file or folder to be written.
+
     Raises:
         OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
         UsageError: it is an address.
@@ -153,7 +156,10 @@ def write_text(target: str | Path, text: str) -> None:
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
     """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
 
-    With a `mark`, a file without which none of them is: others may call theirs the same.
+    Args:
+        out: the folder.
+        ours: whether a file is called as those are that this program writes there.
+        mark: a file without which none of them is; others may call theirs the same.
 
     Raises:
         UsageError: it is a file, or holds others, which would be lost.
@@ -187,6 +193,11 @@ def refuse_address(
 ) -> None:
     """See that a path was not meant as an address, of which folders called s3: and so on would be made.
 
+    Args:
+        path: what is to be written, or read.
+        problem: what is wrong with an address there.
+        remedy: what to do about it.
+
     Raises:
         UsageError: it begins as an address with one slash does, and no file or folder is called so.
 
@@ -203,8 +214,13 @@ def refuse_pipe(
 ) -> None:
     """See that a path is a file, or nothing: a pipe would be waited for.
 
+    Args:
+        path: what is to be read.
+        remedy: what to do where it isn't a file.
+        error: what is raised then.
+
     Raises:
-        InputError: it is a pipe, a device, a folder, or a link to nothing; as the `error` given.
+        InputError: it is a pipe, a device, a folder, or a link to nothing.
 
     Example:
         >>> refuse_pipe(Path("not-there.parquet"))

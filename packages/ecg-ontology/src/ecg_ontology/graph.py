@@ -69,7 +69,12 @@ class ConceptGraph:
         return _frozen(_distances(self.adjacency))
 
     def path(self, source: int, target: int) -> list[int]:
-        """Return one shortest path with both ends, of several that of the smallest indices, else []."""
+        """Return one shortest path with both ends, of several that of the smallest indices, else [].
+
+        Args:
+            source: index of the concept where it begins.
+            target: index of the one where it ends.
+        """
         if not nx.has_path(self.networkx, source, target):
             return []
         return min(nx.all_shortest_paths(self.networkx, source, target))

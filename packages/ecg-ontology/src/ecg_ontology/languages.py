@@ -14,6 +14,10 @@ def label_in(concept: Concept, language: str = ENGLISH) -> Name:
 
     The `Name` says which of them it is, and that the concept is retired where it is.
 
+    Args:
+        concept: of an ontology.
+        language: a BCP 47 tag.
+
     Example:
         >>> import ecg_ontology
         >>> af = ecg_ontology.load().node("AF")

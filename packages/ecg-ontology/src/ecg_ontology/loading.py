@@ -13,7 +13,7 @@ PACKAGED = Path(__file__).parent / "data" / "ccg.json"
 
 
 def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontology:
-    """Load an ontology.
+    """Return the ontology of a source, in a profile.
 
     Args:
         source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo`` file (a graph
@@ -38,7 +38,9 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Return the findings of the catalogue on an ontology, without building it; () where there is none.
 
-    Arguments and errors are those of `load`. Under ``curated`` the paper's deviating rows aren't findings.
+    Args:
+        source: as for `load`.
+        profile: as for `load`; under ``curated`` the paper's deviating rows aren't findings.
 
     Example:
         >>> import ecg_ontology
@@ -68,6 +70,9 @@ def read_draft(source: str | Path | None) -> Draft:
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
     """Return where the paper contradicts itself or its sources, what was decided, and the test that holds it.
+
+    Args:
+        source: as for `load`.
 
     Example:
         >>> import ecg_ontology

@@ -59,6 +59,11 @@ def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[ConceptMatch, .
 
     Retired concepts are not proposed. A label that names two findings has the best of each first.
 
+    Args:
+        onto: whose texts are compared.
+        label: a finding in words, as a report or a table writes it.
+        n: how many candidates at most.
+
     Example:
         >>> import ecg_ontology
         >>> ecg_ontology.match_label(ecg_ontology.load(), "left fascicular block")[0].concept.abbr

@@ -136,6 +136,9 @@ class Ontology(Vocabulary):
 
         A run folder keeps it as ``ontology.json``, so a refused checkpoint can show the difference.
 
+        Args:
+            path: the file, replaced if it is a bundle.
+
         Raises:
             OutputError: the file can't be written.
             UsageError: something else than a bundle is there.
@@ -171,17 +174,28 @@ class Ontology(Vocabulary):
     def route(self, code: str | int) -> Route:
         """Return π of one code, SNOMED CT or with a prefix (``scp:NORM``). An unknown one gets an answer.
 
+        Args:
+            code: as text, or as a whole number.
+
         Raises:
             UsageError: `code` is neither text nor a whole number.
         """
         return self._routing.route(code)
 
     def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
-        """Return π of each code, as `route`."""
+        """Return π of each code, as `route`.
+
+        Args:
+            codes: as for `route`.
+        """
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
-        """Return how many of `codes` have each status; each counts as often as it is there."""
+        """Return how many of `codes` have each status; each counts as often as it is there.
+
+        Args:
+            codes: as for `route`.
+        """
         statuses = [self.route(code).status for code in codes]
         return {status: statuses.count(status) for status in Status}
 
@@ -191,6 +205,9 @@ class Ontology(Vocabulary):
         """Return y, uint8[B, N], for B records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+
+        Args:
+            records: the codes of each of B records.
 
         Raises:
             UsageError: a record isn't a list of codes.

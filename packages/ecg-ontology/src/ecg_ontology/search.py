@@ -49,11 +49,15 @@ class Hit(FrozenModel):
 
 
 def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
-    """Find concepts by words, each of which must occur in one text.
+    """Return the concepts that have all words in one text.
 
-    Letter case, accents and hyphens make no difference; parts of words and of codes count. A code stands for
-    the leaves that it reaches in the ontology's profile, or for its root where it reaches no leaf. The best
-    hits come first: whole texts, then beginnings of words, then letters within words.
+    Letter case, accents and hyphens make no difference. A code stands for the leaves that it reaches, or for
+    its root where it reaches no leaf. The best hits come first: whole texts, then beginnings of words, then
+    letters within words.
+
+    Args:
+        onto: with the profile that routes the codes.
+        words: what to look for; parts of words and of codes count.
 
     Example:
         >>> import ecg_ontology
@@ -112,6 +116,10 @@ def _fit(query: str, text: str) -> int | None:
 
 def find_concept(onto: Ontology, name: int | str) -> Concept:
     """Return the one concept that `name` means: index, abbreviation, label, synonym, text variant or code.
+
+    Args:
+        onto: with the profile that routes the codes.
+        name: what is looked for.
 
     Raises:
         UnknownConceptError: it means none, or several; the message lists what was perhaps meant.

@@ -77,7 +77,11 @@ class Vocabulary:
         return enumeration.sha256_of(self.enumeration)
 
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
-        """Return what `other` changes in this enumeration; () when both have the same sha256."""
+        """Return what `other` changes in this enumeration; () when both have the same sha256.
+
+        Args:
+            other: the enumeration to compare with.
+        """
         return enumeration.enumeration_difference(self.enumeration, other.enumeration)
 
     # --- the graph
@@ -129,6 +133,9 @@ class Vocabulary:
     def node(self, name: int | str) -> Concept:
         """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
 
+        Args:
+            name: index or abbreviation.
+
         Raises:
             UnknownConceptError: there is none.
         """
@@ -150,6 +157,9 @@ class Vocabulary:
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
         """Return the concepts beside one, each with what it is to it; joined in two ways, it is there twice.
 
+        Args:
+            name: as for `node`.
+
         Raises:
             UnknownConceptError: no concept has this index or abbreviation.
         """
@@ -166,7 +176,11 @@ class Vocabulary:
         return {index: tuple(neighbours) for index, neighbours in beside.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
-        """Return what a concept is a kind of, over subtypes and families, the nearest first."""
+        """Return what a concept is a kind of, over subtypes and families, the nearest first.
+
+        Args:
+            name: as for `node`.
+        """
         upwards = steps((edge.source, edge.target) for edge in self.relations if edge.kind in IS_A)
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
 
@@ -174,6 +188,9 @@ class Vocabulary:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
 
         A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
+
+        Args:
+            name: as for `node`.
         """
         downwards = steps((edge.target, edge.source) for edge in self.relations if edge.kind in IS_A)
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], downwards)[1:])
