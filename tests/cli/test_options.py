@@ -118,9 +118,9 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"top": 9} | {"readout": "wide", "record": "r", "embeddings": "e"},
     ),
     (
-        "report run --data c --record a --record b --out x.html",
+        "report run --data c",
         "marecg.report.run_page.write_report",
-        {"run": Path("run"), "data": Path("c"), "records": [Path("a"), Path("b")], "out": Path("x.html")},
+        {"run": Path("run"), "data": Path("c"), "out": None},
     ),
     (
         "report run a --out x.html --data c --lang de",

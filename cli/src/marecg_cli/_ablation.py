@@ -8,7 +8,18 @@ from typing import Annotated, Literal
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import LOCAL, ROOT, Data, Log, Tasks, by_group, one_of, recipe_names, settings
+from marecg_cli._options import (
+    LOCAL,
+    ROOT,
+    Data,
+    Log,
+    Tasks,
+    by_group,
+    one_of,
+    recipe_names,
+    set_option,
+    settings,
+)
 from marecg_cli._output import message, result
 
 
@@ -57,10 +68,8 @@ def ablate(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a value of every recipe, or of the probe: probe.fractions=0.1,1, probe.seeds=5 for "
+        set_option(
+            "Change a value of every recipe, or of the probe: probe.fractions=0.1,1, probe.seeds=5 for "
             "draws, probe.folds=1-5,6,7-8, probe.readout=wide, probe.resamples=1000.",
         ),
     ] = None,
@@ -127,10 +136,8 @@ def ablate_graph(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change the design: seeds=3 and regime_seeds=3 of heads per base, shuffles=20, "
+        set_option(
+            "Change the design: seeds=3 and regime_seeds=3 of heads per base, shuffles=20, "
             "sigmas=[0.5,1], steps=[100,200], test_source=ptbxl; branch_steps=200 trains the encoder, too, "
             'for branch_arms=["none","real"] at branch_sigma=0.5.',
         ),

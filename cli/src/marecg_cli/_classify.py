@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import As, Data, ReportFolder, one_of, settings, task_names
+from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, settings, task_names
 from marecg_cli._output import message, result, result_json
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
@@ -30,10 +30,8 @@ TRAINING: dict[str, Callable[[str], Any]] = {
 """How a value of the training is read from a text."""
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
+    set_option(
+        "How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
         "alike, readout=wide or beats, which the head alone reads, seed=0; of judge, folds=1-5,6,7-8 that "
         "train, validate and test, too.",

@@ -14,7 +14,18 @@ from marecg_cli._corpus_text import (
     tell_codes,
     tell_quarantined,
 )
-from marecg_cli._options import LOCAL, As, Corpus, Fs, Profile, array_layout, by_group, codes_of, one_of
+from marecg_cli._options import (
+    LOCAL,
+    As,
+    Corpus,
+    Fs,
+    Profile,
+    array_layout,
+    by_group,
+    codes_of,
+    one_of,
+    set_option,
+)
 from marecg_cli._output import EXIT_FINDINGS, problem, result_json
 
 
@@ -98,10 +109,8 @@ def prepare(
     profile: Profile = "paper",
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change one setting, such as zero_limit=0.5; may be repeated. codes.KEY says what --codes "
+        set_option(
+            "Change one setting, such as zero_limit=0.5; may be repeated. codes.KEY says what --codes "
             "is: id_column, code_column, patient_column, vocabulary=snomed, icd10, omop or scp, mapping=FILE "
             "to SNOMED CT (.csv with code and snomed, or .sssom.tsv), concepts=FILE of OMOP. array.KEY says "
             "what arrays are: leads=I,II,V2, units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME.",

@@ -8,7 +8,17 @@ from typing import Annotated, Literal
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import ROOT, As, ReportFolder, Tasks, local_path, one_of, settings, task_names
+from marecg_cli._options import (
+    ROOT,
+    As,
+    ReportFolder,
+    Tasks,
+    local_path,
+    one_of,
+    set_option,
+    settings,
+    task_names,
+)
 from marecg_cli._output import EXIT_UNREADABLE, message, problem, result, result_json
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
@@ -68,10 +78,8 @@ def probe(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change one setting; may be repeated: readout=wide, beats or concepts to compare another "
+        set_option(
+            "Change one setting; may be repeated: readout=wide, beats or concepts to compare another "
             "vector, without='hand-crafted;encoder, wide' to leave out rows, folds=1-5,6,7-8 that train, "
             "select and test (rotations parted by ;), splits=FOLDER of MERL's split tables, resamples=1000 "
             "of the test records, features=FOLDER to keep computed features in, for later runs too.",

@@ -16,6 +16,7 @@ from marecg_cli._options import (
     array_layout,
     by_group,
     count,
+    set_option,
     settings,
 )
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
@@ -58,10 +59,8 @@ def embed(
     every: Every = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change one setting; may be repeated: batch_size=32 windows per forward pass, "
+        set_option(
+            "Change one setting; may be repeated: batch_size=32 windows per forward pass, "
             "part_records=1024 per part of a folder. array.KEY says what arrays are: leads=I,II,V2, "
             "units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME of several.",
         ),

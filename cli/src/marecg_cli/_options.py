@@ -38,6 +38,11 @@ def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
     return {"autocompletion": lambda incomplete: [each for each in values() if each.startswith(incomplete)]}
 
 
+def set_option(text: str) -> Any:
+    """`--set KEY=VALUE`, which may be repeated, with its help."""
+    return typer.Option("--set", metavar="KEY=VALUE", help=text)
+
+
 def recipe_names() -> list[str]:
     """Recipes that have a name."""
     from marecg.recipes import RECIPES
@@ -89,10 +94,8 @@ Log = Annotated[
 ]
 ArraySettings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="What else is to be said of arrays; may be repeated: array.leads=I,II,V2 (the usual twelve "
+    set_option(
+        "What else is to be said of arrays; may be repeated: array.leads=I,II,V2 (the usual twelve "
         "without), array.units=mV, uV, V or adc, array.gain=200 (units per mV, for adc), array.key=NAME (one "
         "array of several).",
     ),

@@ -26,14 +26,7 @@ def report(
         Path | None,
         typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours."),
     ] = None,
-    record: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="RECORD", help="A record to show on a run's page; may be repeated."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The HTML file. [default: report.html of the run, records.html with --record]"),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The HTML file. [default: report.html of the run]")] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
 ) -> None:
     """Write a page of a run, a record or what was quarantined; which needs no network and prints to scale.
@@ -44,15 +37,15 @@ def report(
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
-    if len(given) == 1 and (record or out is None or Path(given[0]).is_dir()):
+    if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
         from marecg.report.run_page import write_report
 
-        result(str(write_report(Path(given[0]), data, record or (), out)))
+        result(str(write_report(Path(given[0]), data, out)))
         return
     if out is None:
         raise UsageError("--out is missing", remedy="Name the HTML file")
     if len(given) > 1 and (Path(given[0]) / "corpus.json").is_file():
-        from marecg.report.quarantine import gallery
+        from marecg.report.records import gallery
 
         message(f"{gallery(given[0], given[1:], out)} pictures")
         result(str(out))

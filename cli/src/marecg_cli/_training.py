@@ -6,11 +6,8 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import Data, Log, one_of, recipe_names
-from marecg_cli._output import EXIT_FINDINGS, message, result
-
-TEXT_TOLERANCE = 1e-4
-"""How far a fresh embedding may be from the shipped one: another processor rounds differently."""
+from marecg_cli._options import Data, Log, one_of, recipe_names, set_option
+from marecg_cli._output import message, result
 
 
 def train(
@@ -36,7 +33,7 @@ def train(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the recipe; may be repeated."),
+        set_option("Change one value of the recipe; may be repeated."),
     ] = None,
     resume: Annotated[
         bool | None,
@@ -91,9 +88,6 @@ def texts(
         Path | None,
         typer.Option(help="Where they go. [default: into the corpus, where training looks]"),
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Compare with the shipped ones; write nothing.")
-    ] = False,
 ) -> None:
     """Embed the concepts' text variants with the sentence encoder, as MPCT uses them.
 
@@ -102,16 +96,7 @@ def texts(
     import ecg_ontology
     from marecg.corpus.prepared import Corpus
     from marecg.objectives.concept_text import SHIPPED, TEXTS, write
-    from marecg.objectives.concept_text import check as difference_from_shipped
 
-    if check:
-        if ontology is not None or out is not None:
-            raise UsageError("--check compares the shipped ones only", remedy="Leave the others out")
-        difference = difference_from_shipped(ecg_ontology.load())
-        result(f"largest difference from the shipped embeddings: {difference:.1e}")
-        if difference > TEXT_TOLERANCE:
-            raise typer.Exit(EXIT_FINDINGS)
-        return
     folder = None if ontology is None else Path(ontology)
     if folder is not None and (folder / "corpus.json").is_file():
         graph, place = Corpus.open(folder).ontology(), out or folder / TEXTS

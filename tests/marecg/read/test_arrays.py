@@ -19,7 +19,7 @@ from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
 from marecg.read.discovery import find
 from marecg.read.inputs import find_inputs
-from marecg.report.quarantine import gallery
+from marecg.report.records import gallery
 
 Ecg = Callable[..., np.ndarray]
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)

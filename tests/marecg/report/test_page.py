@@ -112,19 +112,10 @@ def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page):
     assert sheets["record-1-ecg"].attrib["width"] == f"{WIDTH:g}mm"
 
 
-def test_a_record_of_the_users_own_comes_first_with_its_codes(run, tmp_path):
-    write_corpus(tmp_path, 1, 3, diagnoses=("AF",))
-    [header] = tmp_path.rglob("*.hea")
-    for given in (header, header.with_suffix("")):
-        page = read(write_report(run, records=[given]))
-        assert f"Record 1: {header.stem}" in page.text
-        assert "Its codes name Atrial fibrillation (AF)." in page.text
-
-
-def test_the_command_prints_where_the_page_is_and_an_absent_record_leaves_the_old_one(
+def test_the_command_prints_where_the_page_is_and_an_absent_corpus_leaves_the_old_one(
     page, run, corpus_folder, capsys
 ):
-    for words, code in ((["--data", str(corpus_folder)], 0), (["--record", str(run / "nowhere")], 3)):
+    for words, code in ((["--data", str(corpus_folder)], 0), (["--data", str(run / "nowhere")], 3)):
         before = page.read_bytes()
         with pytest.raises(SystemExit) as end:
             main(["report", str(run), *words])
@@ -173,13 +164,6 @@ def test_a_probe_is_shown_with_intervals_classes_and_seeds(probed):
     assert "without an AUCHYP" in text
     for chart in ("Macro AUC by share", "ROC, mean over classes", "ROC of encoder, by class", "likeliest"):
         assert chart in text, chart
-
-
-def test_a_run_stands_beside_those_of_its_folder_that_were_asked_the_same(probed):
-    assert "Beside other runs" not in write_report(probed).read_text(encoding="utf-8")
-    shutil.copytree(probed, probed.with_name("other recipe"))
-    checked = read(write_report(probed))
-    assert "other recipe" in checked.text.partition("Beside other runs")[2]
 
 
 def test_a_probe_report_that_is_damaged_is_named(probed):

@@ -6,7 +6,7 @@ import pytest
 
 from marecg.base.errors import CorpusError, OutputError
 from marecg.corpus.prepare import prepare
-from marecg.report.quarantine import gallery
+from marecg.report.records import gallery
 
 
 def test_every_reason_is_shown_and_a_record_that_can_be_read_has_a_picture(source, tmp_path):

@@ -6,7 +6,7 @@ import torch
 import ecg_ontology
 from marecg.base.errors import CheckpointError
 from marecg.objectives import concept_text
-from marecg.objectives.concept_text import check, embedded, shipped
+from marecg.objectives.concept_text import embed_texts, embedded, shipped
 
 
 def test_there_are_three_unit_vectors_of_384_per_concept():
@@ -45,4 +45,6 @@ def test_the_shipped_ones_are_taken_where_the_texts_are_theirs(monkeypatch, tmp_
 
 
 def test_the_sentence_encoder_gives_the_shipped_embeddings_again():
-    assert check(ecg_ontology.load()) < 1e-4
+    """A rounding apart: another processor rounds differently."""
+    ontology = ecg_ontology.load()
+    torch.testing.assert_close(embed_texts(ontology), shipped(ontology), rtol=0, atol=1e-4)

@@ -1,8 +1,7 @@
 """The concepts' textual variants as sentence embeddings: what MPCT aligns records with (§subsec:auxiliary).
 
 Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
-them again, `marecg texts --check` holds the shipped ones against fresh ones, and `marecg texts --ontology`
-makes those of another graph; all need the extra `marecg-model[text]`.
+them again, `marecg texts --ontology` those of another graph; both need the extra `marecg-model[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -104,11 +103,6 @@ def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
     with replacing(path) as temporary:
         save_file({"variants": variants_NVE}, temporary, metadata)
     return variants_NVE
-
-
-def check(ontology: Ontology) -> float:
-    """The largest difference between the shipped embeddings and fresh ones."""
-    return float((shipped(ontology) - embed_texts(ontology)).abs().max())
 
 
 def _texts_of(path: Path) -> str:

@@ -55,10 +55,6 @@ CONFUSION = """\
 Of the test records that have the row's family or class, as what the likeliest class at {share} would have
 them, in per cent; a record whose likeliest class it has counts as right. Classes stand family by family."""
 
-BESIDE = """\
-This run's encoder and those of other runs in its folder that were probed on the same records by the same
-protocol, with 95 % intervals; of many, the {count} with the highest mean."""
-
 MAP = """\
 The same {records} records by t-SNE of the cosine of h_rhythm, coloured by the family of the primary leaf.
 Near points are alike; distances between clouds and their sizes mean nothing."""

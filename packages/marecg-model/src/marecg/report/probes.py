@@ -15,7 +15,7 @@ from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, OWN, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
 from marecg.report import captions
-from marecg.report.charts import NAMED, by_share
+from marecg.report.charts import by_share
 from marecg.report.page import TEMPLATES, Figure, Section, heading, paragraph, slug, table
 from marecg.report.score_charts import class_rocs, confusions, method_rocs
 
@@ -29,27 +29,6 @@ def probes(run: Path, ontology: Ontology) -> Section:
         return Section("Probes", [paragraph(captions.NO_PROBE)])
     parts = [part for path in paths for part in _probe(path, ontology)]
     return Section("Probes", [paragraph(captions.PROBE), *parts])
-
-
-def beside_others(run: Path) -> Iterator[Section]:
-    """The run beside those of its folder that were probed on the same tasks, if there are any."""
-    run = run.resolve()
-    reports = [(path.parent.parent, read_report(path)) for path in sorted(run.parent.glob("*/probe/*.json"))]
-    asked = {(each.task_sha256, each.protocol) for folder, each in reports if folder == run}
-    alike = [(folder, each) for folder, each in reports if (each.task_sha256, each.protocol) in asked]
-    if len({folder for folder, _ in alike}) < 2:
-        return
-    figures = []
-    for task, protocol in dict.fromkeys((each.task, each.protocol) for _, each in alike):
-        curves = {
-            folder.name: tidy(line for line in lines("", each) if line["method"] == each.reference)
-            for folder, each in alike
-            if (each.task, each.protocol) == (task, protocol)
-        }
-        best = sorted(curves, key=lambda name: (name != run.name, -curves[name]["macro_auc"].mean()))[:NAMED]
-        figures.append(by_share({name: _points(curves[name]) for name in best}, f"{title(task)}, {protocol}"))
-    caption = captions.BESIDE.format(count=NAMED - 1)
-    yield Section("Beside other runs", [Figure("beside", figures, caption, kind="row")])
 
 
 def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:

@@ -1,10 +1,14 @@
-"""What a report shows of one record: the ECG on paper, its concepts on the graph, and where the pool reads.
+"""What a page shows of one record: the ECG on paper, its concepts on the graph, and where the pool reads.
+
+`gallery` is the page of what was quarantined, with pictures, so that a person can judge the rules.
 
 Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -14,20 +18,25 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
+from ecg_ontology import Concept, Ontology, graph_figure, inline_svg, replacing
 from marecg.base.config import LEADS
+from marecg.base.errors import RecordError
+from marecg.corpus.account import Quarantined, read_report
 from marecg.corpus.prepare_record import signal_hash
-from marecg.corpus.prepared import Corpus
+from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import TrainedOn
 from marecg.model.mar_ecg import MarEcg
+from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
+from marecg.read.discovery import find
 from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
-from marecg.read.record import Record
+from marecg.read.record import Candidate, Record
 from marecg.report import captions
 from marecg.report.attention import attention, attention_map
-from marecg.report.page import Figure, Section, heading, paragraph, table
-from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
+from marecg.report.page import Figure, Section, heading, page, paragraph, table
+from marecg.report.tracing import SECONDS, rows, stacked, tracing, tracing_gain
+from marecg.storage.copies import ensure_local
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
@@ -194,3 +203,45 @@ def attention_figure(model: MarEcg, shown: Shown, name: str, *, again: bool = Fa
     caption = captions.ATTENTION.format(queries=config.queries)
     picture = attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)
     return Figure(name, [picture], captions.AGAIN if again else caption)
+
+
+EXAMPLES = 3
+"""Pictures per reason."""
+
+
+def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) -> int:
+    """Write the page, signals from the folders it was prepared from; returns how many pictures it has."""
+    corpus = ensure_local(folder)
+    about, report = read_about(corpus), read_report(corpus)
+    window = about["config"]["window"] / about["config"]["fs"]
+    layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
+    roots = [ensure_local(each).resolve() for each in sources]
+    candidates = {(each.root_name, each.path): each for each in find(roots, layout=layout)}
+    examples: dict[str, list[Figure]] = defaultdict(list)
+    for entry in report.records:
+        if len(examples[entry.reason]) < EXAMPLES:
+            candidate = candidates.get((entry.root, entry.path))
+            examples[entry.reason].append(_example(entry, candidate, window))
+    sections = [
+        Section(f"{reason}: {report.quarantined[reason]}", shown)
+        for reason, shown in sorted(examples.items())
+    ]
+    counts = (
+        f"{report.found} records found, {report.kept} kept, {len(report.records)} quarantined. "
+        f"At most {EXAMPLES} of each reason are shown, each at the largest gain at which it fits its rows; "
+        "the gain is written at its foot."
+    )
+    with replacing(out) as temporary:
+        temporary.write_text(page("Quarantined records", counts, sections), encoding="utf-8")
+    return sum(len(example.pictures) for shown in examples.values() for example in shown)
+
+
+def _example(entry: Quarantined, candidate: Candidate | None, seconds: float) -> Figure:
+    """The record's name and message, and its picture where it can be read at all."""
+    name = f"{entry.root}/{entry.path}"
+    pictures = []
+    if candidate is not None:
+        with suppress(RecordError):
+            record = candidate.read(seconds=seconds)
+            pictures = [rows(record.x_CL, record.fs, label=f"12 leads of {name}")]
+    return Figure(entry.path, pictures, f"{name}: {entry.message}")

@@ -23,24 +23,21 @@ from marecg.report import captions
 from marecg.report.charts import curve, matrix
 from marecg.report.neighbours import neighbours
 from marecg.report.page import Figure, Section, facts, folded, page, table
-from marecg.report.probes import beside_others, probes
-from marecg.report.records import from_corpus, from_file, record_section
+from marecg.report.probes import probes
+from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
 
 
 def write_report(
     run: str | Path,
     data: str | Path | None = None,
-    records: Sequence[str | Path] = (),
     out: str | Path | None = None,
 ) -> Path:
     """Write a run's page, and its pictures beside it as SVG.
 
     Args:
         data: a prepared corpus, to show records and their nearest neighbours; left out where None.
-        records: records to show, in any format that is read; of WFDB with or without `.hea`.
-        out: the HTML file; its pictures go into a folder of its name. By default report.html of the run, or
-            records.html where records are given, so that the run's own page stays.
+        out: the HTML file; its pictures go into a folder of its name. By default report.html of the run.
 
     Returns:
         The page; at most some megabytes.
@@ -51,8 +48,8 @@ def write_report(
         UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
     """
     run = Path(run)
-    page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
-    pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
+    page_path = run / "report.html" if out is None else Path(out)
+    pictures = run / "pictures" if out is None else page_path.with_suffix("")
     if pictures == page_path:
         problem = "has no ending, and a folder of that name is for the pictures"
         raise UsageError(problem, where=page_path, remedy="End it in .html")
@@ -64,7 +61,7 @@ def write_report(
         )
     model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
     config, losses = _config(run)
-    sections = list(_sections(run, model, config, losses, corpus, records))
+    sections = list(_sections(run, model, config, losses, corpus))
     with replacing(pictures) as temporary:
         temporary.mkdir()
         for figure in (figure for section in sections for figure in section.figures):
@@ -78,23 +75,15 @@ def write_report(
 
 
 def _sections(
-    run: Path,
-    model: MarEcg,
-    config: Config,
-    losses: dict[str, str],
-    corpus: Corpus | None,
-    records: Sequence[str | Path],
+    run: Path, model: MarEcg, config: Config, losses: dict[str, str], corpus: Corpus | None
 ) -> Iterator[Section]:
     yield origin(model, config)
-    shown = [from_file(path, model.ontology) for path in records]
     if corpus is not None:
-        shown += from_corpus(corpus, corpus.ontology(), trained_on.read(run))
-    for number, record in enumerate(shown, start=1):
-        yield record_section(model, record, number)
-    if corpus is not None:
+        shown = from_corpus(corpus, corpus.ontology(), trained_on.read(run))
+        for number, record in enumerate(shown, start=1):
+            yield record_section(model, record, number)
         yield neighbours(model, corpus)
     yield probes(run, model.ontology)
-    yield from beside_others(run)
     yield from training(run, losses, len(model.ontology))
     if config.gscl is not None:
         yield prototypes(model, config.gscl.sigma)

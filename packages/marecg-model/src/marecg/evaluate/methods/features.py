@@ -6,7 +6,7 @@ Shapes: R recordings, B batch, F features, C leads, L samples.
 import logging
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,35 +70,29 @@ def _compute(recordings: Recordings, methods: list[Method], progress: Progress) 
     count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
     apart = [method for method in methods if method.apart and count > 1]
     local = [method for method in methods if method not in apart]
-    what = f"{recordings.name}: features"
     features_of: dict[Method, FeatureTable] = {}
-    if apart:
-        spans = _cut(range(len(recordings.ids)), SPAN)
-        with workers(0, count, None, threads // count, where=recordings.name):
-            parallel = Parallel(return_as="generator", batch_size=1)
-            made = parallel(delayed(_in_batches)(recordings, apart, span) for span in spans)
-            done = (
-                batch for _, some in zip(passing(spans, what, progress), made, strict=True) for batch in some
-            )
-            features_of |= _gathered(recordings, apart, done)
-    if local:
-        batches = passing(_cut(range(len(recordings.ids)), BATCH), what, progress)
-        features_of |= _gathered(
-            recordings, local, (_computed(recordings, local, batch) for batch in batches)
-        )
+    for some, processes, span in ((apart, count, SPAN), (local, 1, BATCH)):
+        if not some:
+            continue
+        spans = [range(len(recordings.ids))[at : at + span] for at in range(0, len(recordings.ids), span)]
+        shown_spans = passing(spans, f"{recordings.name}: features", progress)
+        if processes == 1:
+            batches = [batch for span in shown_spans for batch in _computed(recordings, some, span)]
+        else:
+            with workers(0, processes, None, threads // processes, where=recordings.name):
+                parallel = Parallel(return_as="generator", batch_size=1)
+                made = parallel(delayed(_computed)(recordings, some, span) for span in spans)
+                batches = [batch for _, each in zip(shown_spans, made, strict=True) for batch in each]
+        features_of |= _gathered(recordings, some, batches)
     return features_of
 
 
-def _cut(rows: range, length: int) -> list[range]:
-    return [rows[first : first + length] for first in range(0, len(rows), length)]
+def _computed(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
+    """What becomes of some recordings, a batch at a time."""
+    return [_batch(recordings, methods, rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
 
 
-def _in_batches(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
-    """What another process makes of a task."""
-    return [_computed(recordings, methods, batch) for batch in _cut(rows, BATCH)]
-
-
-def _computed(recordings: Recordings, methods: list[Method], rows: range) -> Computed:
+def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Computed:
     signals: Signals = []
     usable, unreadable = [], {}
     for row in rows:
@@ -107,34 +101,30 @@ def _computed(recordings: Recordings, methods: list[Method], rows: range) -> Com
             usable.append(row)
         except RecordError as error:
             unreadable[recordings.ids[row]] = error.reason
-    made = [_checked(method, method.compute(signals), len(signals)) for method in methods if signals]
+    made = []
+    for method in methods if signals else ():
+        x_BF = method.compute(signals)
+        assert x_BF.shape[:-1] == (len(signals),), (
+            f"{method.name}: {x_BF.shape} for {len(signals)} recordings"
+        )
+        if not np.isfinite(x_BF).all():
+            raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
+        made.append(x_BF)
     return Computed(usable, unreadable, made)
 
 
-def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[np.floating]:
-    assert x_BF.shape[:-1] == (batch,), f"{method.name} gave {x_BF.shape} for {batch} recordings"
-    if not np.isfinite(x_BF).all():
-        raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
-    return x_BF
-
-
 def _gathered(
-    recordings: Recordings, methods: list[Method], batches: Iterable[Computed]
+    recordings: Recordings, methods: list[Method], batches: list[Computed]
 ) -> dict[Method, FeatureTable]:
-    usable: list[int] = []
-    unreadable: dict[str, str] = {}
-    made: list[list[NDArray[np.floating]]] = []
-    for batch in batches:
-        usable += batch.usable
-        unreadable |= batch.unreadable
-        if batch.usable:
-            made.append(batch.made)
+    usable = [row for batch in batches for row in batch.usable]
+    unreadable = {record: why for batch in batches for record, why in batch.unreadable.items()}
+    read = [batch.made for batch in batches if batch.usable]
     features_of = {}
     for number, method in enumerate(methods):
-        width = made[0][number].shape[1] if made else 0
+        width = read[0][number].shape[1] if read else 0
         x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
-        if made:
-            x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in made])
+        if read:
+            x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in read])
         features_of[method] = FeatureTable(x_RF, unreadable)
     return features_of
 
