@@ -9,6 +9,8 @@ from tests.marecg.evaluate.reports import WHOLE
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
+from marecg.evaluate.methods.resnet import resnet
+from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.request import Request, protocol_named
 
 
@@ -34,33 +36,30 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
     assert records.train == 47
 
 
-@pytest.mark.parametrize("fractions", [(0.0,), (1.5,), (float("nan"),), ()])
-def test_an_impossible_fraction_is_refused(fractions, run_folder, ptbxl_root):
-    with pytest.raises(UsageError, match="fraction"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=fractions))
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        *(({"fractions": fractions}, "fraction") for fractions in ((0.0,), (1.5,), (float("nan"),), ())),
+        ({"seeds": 0}, "seeds 0"),
+        ({"resamples": 0}, "resamples 0"),
+        ({"readout": "all"}, "no readout 'all'"),
+        ({"protocol": MERL_POSITIONAL}, "--set splits"),
+        ({"protocol": MERL, "baselines": (resnet,)}, "Leave out --baseline"),
+    ],
+)
+def test_an_impossible_request_is_refused(values, words):
+    with pytest.raises(UsageError, match=words):
+        Request(**values)
 
 
-def test_no_seeds_are_refused(run_folder, ptbxl_root):
-    with pytest.raises(UsageError, match="seeds 0"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(seeds=0))
+def test_a_protocol_that_does_not_exist_is_refused():
+    with pytest.raises(UsageError, match="merl-positional"):
+        protocol_named("loose")
 
 
 def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
     with pytest.raises(CheckpointError, match="model"):
         evaluate(tmp_path, "ptbxl-super", ptbxl_root)
-
-
-def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
-    with pytest.raises(UsageError, match="no readout 'all'"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="all"))
-
-
-@pytest.mark.parametrize(
-    ("protocol", "words"), [("loose", "merl-positional"), ("merl-positional", "--set splits")]
-)
-def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
-    with pytest.raises(UsageError, match=words):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(protocol=protocol_named(protocol)))
 
 
 @pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])

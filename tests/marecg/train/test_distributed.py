@@ -18,7 +18,6 @@ from tests.marecg.train.runs import rows
 from marecg.ecg.augment import AUGMENTATIONS
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
-from marecg.train import distributed
 from marecg.train.run import train
 
 SCRIPT = """
@@ -136,7 +135,7 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
 ):
     endless = ["train.max_steps=100000", "train.max_epochs=1000000", "train.nodes=2", "train.devices=1"]
     config = override(micro, endless)
-    monkeypatch.setattr(distributed, "PATIENCE", timedelta(seconds=PATIENCE))
+    monkeypatch.setattr("marecg.train.run.PATIENCE", timedelta(seconds=PATIENCE))
     ranks = start_two(lambda: train(config, corpus_folder, tmp_path / "run"), tmp_path, nodes=2)
     printed = [tmp_path / f"rank-{rank}.txt" for rank in range(2)]
     try:

@@ -1,29 +1,32 @@
 """What `marecg train` does: corpus and ontology in, run folder out.
 
 A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
-checkpoints.sha256, what a tracker keeps and, at the end, model/.
+checkpoints.sha256, what a tracker keeps and, at the end, model/. Of several processes none waits for ever for
+another that is stopped, hung or gone.
 """
 
 import logging
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import lightning
 import torch
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch import Tensor
 
 import ecg_ontology
 from marecg.base.device import best_device
-from marecg.base.errors import StoppedError, UsageError
+from marecg.base.errors import PeerError, StoppedError, UsageError
 from marecg.base.lock import locked
 from marecg.base.memory import keep_freed
 from marecg.base.progress import Progress, Tell, shown
@@ -35,7 +38,6 @@ from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_leaks
-from marecg.train.distributed import lost_peers, several_processes
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
@@ -45,6 +47,9 @@ from marecg.train.trackers import opened, refuse_missing
 from marecg.train.warm_start import load_start
 
 logger = logging.getLogger(__name__)
+PATIENCE = timedelta(minutes=10)
+"""What a process waits for the others in an exchange: longer than a step, a checkpoint or its hash takes."""
+_SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ def train(
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
-        PeerError: another process of the run gave no sign for `distributed.PATIENCE`, or is gone.
+        PeerError: another process of the run gave no sign for `PATIENCE`, or is gone.
     """
     refuse_missing(loggers)
     folder = Path(out)
@@ -242,3 +247,22 @@ def _total_steps(config: Config, records: int, world: int) -> int:
     train = config.train
     steps = math.ceil(train.max_epochs * records / (train.batch_size * train.accumulate * world))
     return min(steps, train.max_steps or steps)
+
+
+def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:
+    """The strategy of a run: DDP with our patience where there are several processes."""
+    local = max(1, torch.cuda.device_count()) if devices == "auto" else devices
+    return DDPStrategy(timeout=PATIENCE) if local * nodes > 1 else "auto"
+
+
+@contextmanager
+def lost_peers(world: int, run: Path) -> Iterator[None]:
+    """Raise `PeerError`, a line, when an exchange between `world` processes fails."""
+    try:
+        yield
+    except RuntimeError as error:
+        if world == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
+            raise
+        problem = f"another process gave no sign for {PATIENCE.total_seconds():g} s, or is gone"
+        remedy = "See what became of it; the same command goes on from the newest checkpoint"
+        raise PeerError(problem, where=run, remedy=remedy) from error
