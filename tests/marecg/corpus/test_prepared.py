@@ -33,10 +33,7 @@ def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder):
     assert np.flatnonzero(corpus.y[4]).tolist() == [19, 25]
     assert corpus.primary[4] == 25
     assert corpus.profile == "paper"
-
-
-def test_root_columns_of_the_labels_are_always_zero(folder):
-    assert not Corpus.open(folder).y[:, :5].any()
+    assert not corpus.y[:, :5].any(), "columns of roots are always zero"
 
 
 def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder):
@@ -47,6 +44,9 @@ def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder):
     np.testing.assert_array_equal(corpus.signals(order), whole[order])
     assert 0.9 < whole[0, 0].max() < 1.1
     assert not whole[4, :, 3000:].any()
+    whole[:] = 99  # it is written to without changing the corpus
+    assert corpus.signals([0]).max() < 2
+    assert corpus.signals(np.array([], np.int64)).shape == (0, 12, 4700)
 
 
 def test_as_a_record_it_is_the_window_without_its_padding(folder):
@@ -57,16 +57,6 @@ def test_as_a_record_it_is_the_window_without_its_padding(folder):
     np.testing.assert_array_equal(read[4].x_CL, corpus.signals([4])[0, :, :3000])
     ((*_, last),) = rows.part(4, 9)
     assert last().id == corpus.ids[4]
-
-
-def test_an_empty_batch_has_no_records(folder):
-    assert Corpus.open(folder).signals(np.array([], np.int64)).shape == (0, 12, 4700)
-
-
-def test_a_batch_can_be_written_to_without_changing_the_corpus(folder):
-    corpus = Corpus.open(folder)
-    corpus.signals([0])[:] = 99
-    assert corpus.signals([0]).max() < 2
 
 
 def test_a_folder_that_is_no_corpus_is_refused(tmp_path):
@@ -133,17 +123,17 @@ def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder, file):
     assert caught.value.where == str(folder / file)
 
 
-@pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "report.json"])
-def test_the_statistics_wait_for_no_pipe(folder, file):
+@pytest.mark.parametrize(
+    ("file", "ask"),
+    [
+        *((file, statistics) for file in ("corpus.json", "index.parquet", "ontology.json", "report.json")),
+        ("corpus.json", lambda folder: Inputs([folder])),  # it isn't taken for a folder of records
+    ],
+)
+def test_nobody_waits_for_a_pipe(folder, file, ask):
     piped(folder / file)
     with pytest.raises(CorpusError, match=f"{file}: isn't a file"):
-        statistics(folder)
-
-
-def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(folder):
-    piped(folder / "corpus.json")
-    with pytest.raises(CorpusError, match=r"corpus\.json: isn't a file"):
-        Inputs([folder])
+        ask(folder)
 
 
 def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder):

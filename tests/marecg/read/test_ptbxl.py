@@ -40,19 +40,13 @@ def root(tmp_path: Path, write_record: Callable[..., Path]) -> Path:
     return folder
 
 
-def test_entries_are_those_on_disk_in_the_order_of_their_ids(root):
-    assert [entry.ecg_id for entry in ptbxl.entries(root)] == [7, 34]
-
-
-def test_an_entry_carries_patient_age_sex_fold_and_likelihoods(root):
-    young, old = ptbxl.entries(root)[1], ptbxl.entries(root)[0]
+def test_entries_are_those_on_disk_by_their_ids_with_patient_age_sex_fold_and_likelihoods(root):
+    old, young = ptbxl.entries(root)
+    assert (old.ecg_id, young.ecg_id) == (7, 34)
     assert (young.patient, young.age, young.sex, young.fold) == ("13619", 56, "M", 9)
     assert young.scp == {"AFLT": 100}
     assert (old.age, old.sex) == (90, "F"), "ages above 89 are published as 300"
-
-
-def test_records_have_scp_curies_as_codes(root):
-    record = ptbxl.read(root, ptbxl.entries(root)[0])
+    record = ptbxl.read(root, old)
     assert (record.id, record.source, record.codes) == ("00007", "ptbxl", ("scp:NORM", "scp:SR"))
     assert record.x_CL.shape == (12, 5000)
 

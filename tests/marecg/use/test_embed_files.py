@@ -67,10 +67,10 @@ def test_an_input_is_never_the_output(place, tmp_path, monkeypatch, given):
 def test_row_groups_hold_each_record_once(place, tmp_path, monkeypatch, patches):
     whole, groups = tmp_path / "whole.parquet", tmp_path / "groups.parquet"
     run(place, whole, patches=patches)
-    monkeypatch.setattr(embedding_files, "GROUP", 4)
-    monkeypatch.setattr(embedding_files, "PATCH_GROUP", 4)
+    monkeypatch.setattr(embedding_files, "GROUP", 1)
+    monkeypatch.setattr(embedding_files, "PATCH_GROUP", 1)
     run(place, groups, patches=patches)
-    assert pq.ParquetFile(groups).num_row_groups == 2
+    assert pq.ParquetFile(groups).num_row_groups == 6
     assert pq.read_table(groups).equals(pq.read_table(whole))
 
 

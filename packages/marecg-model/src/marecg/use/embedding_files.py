@@ -93,16 +93,11 @@ def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
 
 
 def gather_parquet(parts: Sequence[Path], path: Path) -> None:
-    """Write the rows of some parts into one file, in full row groups."""
+    """Write the rows of some parts into one file, a row group for each."""
     columns = pq.read_schema(parts[0]).remove_metadata()
-    group, waiting = _group(columns), []
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         for part in parts:
-            waiting.append(pq.read_table(part).replace_schema_metadata(None))
-            while (rows := sum(map(len, waiting))) >= group or (part is parts[-1] and rows):
-                whole = pa.concat_tables(waiting)
-                file.write_table(whole.slice(0, group))
-                waiting = [whole.slice(group)]
+            file.write_table(pq.read_table(part).replace_schema_metadata(None), _group(columns))
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:

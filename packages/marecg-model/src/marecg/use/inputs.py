@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,19 +25,6 @@ from marecg.storage.copies import ensure_local
 COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]
 """A record's name, its place for messages, and what reads it, or raises `RecordError`."""
-
-
-class Source(Protocol):
-    """Some records in an order of their own; it is sent to other processes."""
-
-    def __len__(self) -> int:
-        """How many."""
-
-    def part(self, first: int, last: int) -> "Source":
-        """Those with these numbers."""
-
-    def __iter__(self) -> Iterator[Named]:
-        """The records, none read yet."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +74,10 @@ class CorpusRows:
     def roots(self) -> set[str]:
         """What the folders were called that the records came from."""
         return set(_opened(self.folder)[1]["root"].unique().to_pylist())
+
+
+Source = Files | CorpusRows
+"""Some records in an order of their own, none read yet; it is sent to other processes."""
 
 
 @lru_cache(maxsize=2)

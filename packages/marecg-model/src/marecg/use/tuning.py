@@ -54,7 +54,7 @@ SLOPES = np.linspace(0.4, 1, 7)
 class Tuning:
     """How an encoder is fine-tuned, as `EcgClassifier` says it; raises `UsageError` for what can't be.
 
-    `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022), `weight_decay` AdamW's, on matrices.
+    `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
     """
 
     layers: str = "head"
@@ -62,7 +62,6 @@ class Tuning:
     batch_size: int = 32
     lr: float = 1e-3
     decay: float = 0.75
-    weight_decay: float = 0.05
     patience: int = 300
     balanced: bool = False
     readout: Readout = "wide"
@@ -252,7 +251,7 @@ def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
     for rate, modules in rates:
         parameters = [one for module in modules for one in module.requires_grad_(True).parameters()]
         lr = how.lr * rate
-        for matrices, decay in ((True, how.weight_decay), (False, 0.0)):
+        for matrices, decay in ((True, 0.05), (False, 0.0)):  # AdamW's
             params = [one for one in parameters if (one.ndim > 1) == matrices]
             groups.append({"params": params, "lr": lr, "weight_decay": decay})
     return groups
