@@ -11,9 +11,9 @@ from ecg_ontology.checks import findings
 from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft
+from ecg_ontology.enumeration import lock_of, lock_text
 from ecg_ontology.errors import EcgError, SourceError, UsageError
 from ecg_ontology.files import read_text, refuse_others, replacing, write_text
-from ecg_ontology.lock import lock_of, lock_text
 from ecg_ontology.sources import LOCK, graph_file, read_source
 
 

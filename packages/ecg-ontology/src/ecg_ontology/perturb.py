@@ -20,8 +20,8 @@ from collections.abc import Collection, Mapping
 
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftRelation, RoutingRow
+from ecg_ontology.enumeration import lock_of
 from ecg_ontology.errors import UsageError
-from ecg_ontology.lock import lock_of
 from ecg_ontology.ontology import Ontology
 
 _KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")

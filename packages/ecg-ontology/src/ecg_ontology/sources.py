@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
+from ecg_ontology.enumeration import parse_lock
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
-from ecg_ontology.lock import parse_lock
 from ecg_ontology.rdf_reader import read_errata, read_graph
 from ecg_ontology.rdf_writer import RDF_FORMATS
 from ecg_ontology.sssom import read_sssom

@@ -6,8 +6,15 @@ from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import SEMVER, Draft, Lock
-from ecg_ontology.enumeration import draft_lines, enumeration_difference, sha256_of
-from ecg_ontology.lock import TABLE, frozen_items, seal_of, yielding
+from ecg_ontology.enumeration import (
+    TABLE,
+    draft_lines,
+    enumeration_difference,
+    frozen_items,
+    seal_of,
+    sha256_of,
+    yielding,
+)
 
 ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
 FROZEN = "CCG-E206"
