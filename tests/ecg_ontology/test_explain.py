@@ -1,7 +1,9 @@
 """Explanations and pictures."""
 
 import math
+import re
 
+import matplotlib.figure
 import pytest
 
 import ecg_ontology
@@ -63,6 +65,11 @@ def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
     why = ecg_ontology.explain_codes(onto, ["54329005"])
     svg = draw_graph(onto, tmp_path / "t.svg", why).read_text(encoding="utf-8")
     assert "c* = AntMI" in svg
+
+
+def test_a_picture_in_a_page_has_no_ground_of_its_own():
+    svg = ecg_ontology.inline_svg(matplotlib.figure.Figure(figsize=(1, 1)), "nothing")
+    assert re.findall(r'<path [^>]*fill="(.*?)"', svg) == ["none"]
 
 
 def test_a_picture_of_unknown_form_is_refused(onto, tmp_path):

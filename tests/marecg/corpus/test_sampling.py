@@ -103,3 +103,7 @@ def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus, micro):
     for value_B in (supervision.mean_rr_B[known_B], supervision.rr_cv_B[known_B]):
         assert abs(float(value_B.mean())) < 1e-4
         assert abs(float(value_B.std(correction=0)) - 1) < 1e-3
+
+
+def test_shares_are_what_counts_and_not_their_sum():
+    assert systematic(np.array([0.25, 1.0, 0.25]), 0.25).tolist() == [0, 1, 1]

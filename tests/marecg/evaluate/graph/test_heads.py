@@ -50,6 +50,8 @@ def test_two_arms_of_one_graph_draw_alike_and_stay_equal():
     targets = [arm.targets(y_MN.numpy().astype(np.uint8), np.full(30, -1)) for arm in arms]
     heads = heads_of(*arms)
     assert list(trained(heads, x_MF, torch.from_numpy(np.stack(targets)), y_MN, (1, 4), 7)) == [1, 4]
+    before, after = (each.log_q(x_MF)[0][y_MN].mean() for each in (heads_of(*arms), heads))
+    assert after > before + 0.01, "they have learnt"
     first_BN, other_BN, again_BN = heads.log_q(x_MF)
     assert torch.equal(first_BN, again_BN)
     assert not torch.allclose(first_BN, other_BN)
