@@ -164,26 +164,6 @@ def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(tmp_path, n
     assert peak < 24 << 20  # zipfile skips over what is packed in pieces of 16 MB
 
 
-@pytest.mark.parametrize("name", ["a.npz", "a.mat"])
-def test_a_few_of_many_packed_records_take_the_memory_of_a_few(tmp_path, name):
-    """MATLAB's order lays the first samples of all records side by side."""
-    x_BCL = np.zeros((800, 12, 2000), np.float32)  # 77 MB
-    x_BCL[2:4] = X_BCL[:2, :, :1].repeat(2000, axis=2)
-    if name == "a.mat":
-        write_packed(tmp_path / name, x_BCL)
-    else:
-        np.savez_compressed(tmp_path / name, ecg=np.asfortranarray(x_BCL))
-    expected = x_BCL[2:4].copy()
-    del x_BCL
-    tracemalloc.start()
-    [lazy] = arrays_in(tmp_path / name).values()
-    found = lazy[slice(2, 4), slice(None), slice(None)]
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    np.testing.assert_array_equal(found, expected)
-    assert peak < 48 << 20
-
-
 def write_packed(path: Path, x: np.ndarray) -> None:
     match path.suffix:
         case ".npz":

@@ -101,13 +101,6 @@ def test_a_block_learns_slower_than_the_one_above_it(model):
     model.requires_grad_(True)
 
 
-def test_a_table_of_labels_gives_a_probability_for_each(model, signals):
-    table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
-    found = classifier(model, "head", steps=1).fit(signals, table)
-    assert found.predict_proba(signals).shape == (RECORDS, 3)
-    assert set(np.unique(found.predict(signals))) <= {0, 1}
-
-
 def test_the_same_seed_gives_the_same_classifier(model, signals):
     one, same, other = (
         classifier(model, "head", seed=seed).fit(signals, LABELS).predict_proba(signals) for seed in (1, 1, 2)
@@ -116,14 +109,15 @@ def test_the_same_seed_gives_the_same_classifier(model, signals):
     assert not np.array_equal(one, other)
 
 
-def test_a_table_and_another_rate_come_back_from_their_folder(model, signals, tmp_path):
+def test_a_table_of_labels_gives_a_probability_for_each_and_comes_back(model, signals, tmp_path):
     table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
     found = EcgClassifier(model, "head", fs=400, leads=("I", "V2"), steps=1).fit(signals, table)
     found.save(tmp_path / "kept")
     back = EcgClassifier.load(tmp_path / "kept")
     assert (back.fs, back.leads) == (400, ["I", "V2"])
     np.testing.assert_allclose(back.predict_proba(signals), found.predict_proba(signals), rtol=1e-5)
-    assert back.predict(signals).shape == (RECORDS, 3)
+    assert back.predict_proba(signals).shape == back.predict(signals).shape == (RECORDS, 3)
+    assert set(np.unique(back.predict(signals))) <= {0, 1}
 
 
 def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, monkeypatch):
