@@ -27,20 +27,19 @@ def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tu
     return asked, refused
 
 
-def test_every_run_is_asked_every_task_and_features_are_kept_with_the_first():
-    shared = Path("a/features")
-    asked, _ = went_through([A, B], ["x", "y"])
-    assert asked == [
-        (A, "x", None, shared),
-        (A, "y", None, shared),
-        (B, "x", None, shared),
-        (B, "y", None, shared),
-    ]
-
-
-def test_a_place_for_features_is_used_as_named():
-    asked, _ = went_through([A, B], ["x"], features_in=DATA)
-    assert [features_in for *_, features_in in asked] == [DATA, DATA]
+@pytest.mark.parametrize(
+    ("runs", "tasks", "options", "places"),
+    [
+        ([A, B], ["x", "y"], {}, (None, Path("a/features"))),
+        ([A, B], ["x"], {"features_in": DATA}, (None, DATA)),
+        ([A], ["x"], {"out": DATA}, (DATA, None)),
+        ([], ["x"], {"out": B}, (B, None)),
+    ],
+    ids=["with the first run", "where they are asked for", "one run", "features alone"],
+)
+def test_every_run_is_asked_every_task_and_features_are_kept_in_one_place(runs, tasks, options, places):
+    asked, _ = went_through(runs, tasks, **options)
+    assert asked == [(run, task, *places) for run in runs or [None] for task in tasks]
 
 
 def test_one_task_of_several_that_cannot_be_asked_is_told_and_passed_over():
@@ -52,14 +51,6 @@ def test_one_task_of_several_that_cannot_be_asked_is_told_and_passed_over():
 def test_the_only_task_that_cannot_be_asked_is_an_error():
     with pytest.raises(InputError, match="too few records"):
         went_through([A], ["poor"])
-
-
-def test_without_a_run_the_features_are_asked_once_and_kept_in_out():
-    assert went_through([], ["x"], out=B)[0] == [(None, "x", B, None)]
-
-
-def test_one_run_is_kept_where_it_is_asked_for_and_its_features_in_its_own_place():
-    assert went_through([A], ["x"], out=DATA)[0] == [(A, "x", DATA, None)]
 
 
 def test_several_runs_do_not_share_one_place_for_reports():

@@ -1,9 +1,7 @@
 """The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
 
 As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, which is
-written on it.
-
-Each lead is drawn around its own median, as the high-pass filter of an electrocardiograph would have it.
+written on it, and each lead around its own median, as the high-pass filter would have it.
 
 Shapes: C leads, L samples.
 """
