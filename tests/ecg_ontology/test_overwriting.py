@@ -71,6 +71,13 @@ def commented(path):
         file.write("# ask the cardiologist\n")
 
 
+def importing(path):
+    iri = ecg_ontology.load().header.iri
+    path.write_text(
+        f"<https://x.org/y> <http://www.w3.org/2002/07/owl#imports> <{iri}> .\n", encoding="utf-8"
+    )
+
+
 def lung_tables(path):
     lung = networkx.DiGraph([("COPD", "Airway")])
     ecg_ontology.export(Ontology.from_networkx(lung, "https://example.org/lung"), path)
@@ -102,6 +109,7 @@ def text(path):
             (f"ccg{ending}", control, "isn't an export of https://w3id")
             for ending in (".json", ".nt", ".npz", ".dot")
         ),
+        *((f"ccg{ending}", importing, "isn't an export of") for ending in (".ttl", ".nt")),
         ("ccg.json", own_table, "isn't a file"),
         ("ccg.json", os.mkfifo, "isn't a file"),
         ("ccg.ttl", commented, "1 comments, .* line .*: # ask the cardiologist"),

@@ -97,7 +97,9 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
         witnesses = list(out.glob(pattern))
     elif not out.is_file():
         raise UsageError("isn't a file", where=out, remedy=remedy)
-    if not any(names & _named_in(witness) for witness in witnesses):
+    importing = rf'imports[^;\n]*[<"]{re.escape(onto.header.iri)}[>"]'.encode()
+    theirs = ending in (".ttl", ".owl", ".nt") and re.search(importing, out.read_bytes())
+    if theirs or not any(names & _named_in(witness) for witness in witnesses):
         problem = f"isn't an export of {onto.header.iri}, and would be lost"
         raise UsageError(problem, where=out, remedy=remedy)
     if ending == ".ttl" and (comments := turtle_comments(read_text(out))):

@@ -3,8 +3,8 @@
 Its prototypes read a task's classes without a single labelled record (eq. gscl-pred): q = softmax(⟨W_sca
 h_rhythm, p_c⟩/τ) over the concepts; a class's score is the log of the mass on the concepts that the task
 gives it (`Task.concepts`); a class may have none.
-Shapes: B recordings, M records, K classes, N concepts, D width, W wide readout, V wide and beat readout,
-C leads, L samples.
+Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
+readout, C leads, L samples.
 """
 
 import hashlib
