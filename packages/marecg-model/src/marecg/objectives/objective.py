@@ -54,7 +54,10 @@ class ObjectiveConfig(Settings):
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
-        """The objective with these values."""
+        """The objective with these values. Raises `ConfigError` where none names them."""
+        if not hasattr(self, "objective"):
+            remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
+            raise ConfigError("no objective is made with these values", where=repr(self), remedy=remedy)
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
