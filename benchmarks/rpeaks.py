@@ -5,15 +5,13 @@
 To be reached: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import neurokit2 as nk
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.rpeaks import detect
+from marecg.ecg.rpeaks import detect, find_raw
 from marecg.synth import DIAGNOSES, Noise, drawn_record, r_samples
 
 FS, WINDOW = 500, 4700
@@ -71,24 +69,13 @@ def score(detector: Callable[[NDArray[np.float64]], Peaks], records: Iterable[An
     )
 
 
-def find_raw(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> Peaks:
-    """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        clean_L = nk.ecg_clean(np.asarray(lead_i_mV, np.float64), sampling_rate=fs, method=method)
-        try:
-            peaks = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
-        except (ValueError, IndexError, ZeroDivisionError, TypeError):
-            return np.zeros(0, np.int64)  # its way of saying "no beats"
-    return np.asarray(peaks["ECG_R_Peaks"], np.int64)
-
-
 def scores(drawn: Sequence[Annotated]) -> Iterator[tuple[str, Score]]:
     """Score every detector, each by its name."""
     detectors: dict[str, Callable[[NDArray[np.float64]], Peaks]] = {
         "pantompkins1985, as it is": lambda lead: find_raw(lead, FS),
         "pantompkins1985, refined": lambda lead: detect(lead, FS),
         "neurokit, as it is": lambda lead: find_raw(lead, FS, "neurokit"),
+        "neurokit, refined": lambda lead: detect(lead, FS, "neurokit"),
     }
     for name, detector in detectors.items():
         yield name, score(detector, drawn)

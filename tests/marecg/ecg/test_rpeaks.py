@@ -8,10 +8,10 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import sosfiltfilt
 from tests.marecg.made_records import make_bigeminy
 
-from benchmarks.rpeaks import annotated, find_raw
+from benchmarks.rpeaks import annotated
 from marecg.ecg.pan_tompkins import band, in_band, pan_tompkins
 from marecg.ecg.physiology import alternates
-from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each
+from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw
 
 Ecg = Callable[..., np.ndarray]
 
@@ -48,6 +48,10 @@ def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg)
     lead = ecg(9.6)[0][110:]
     assert find_raw(lead, 500)[0] > 400
     assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
+
+
+def test_the_other_detector_finds_the_same_beats(ecg):
+    np.testing.assert_allclose(detect(ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
 
 
 NO_BEATS = {

@@ -83,7 +83,7 @@ class CorpusConfig(Settings):
     zero_limit: float = chosen(0.25, "share of a lead; below 0.13 in real ones, above 0.7 if unplugged", gt=0)
     flat_range: float = chosen(0.01, "mV peak to peak: two steps of a coarse converter", gt=0)
     montage_limit: float = chosen(0.3, "limb leads' misfit that is noted; real records have below 0.03", gt=0)
-    rpeaks: Literal["pantompkins1985"] = paper(
+    rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
     rpeaks_lead: Literal["I", "best"] = chosen(

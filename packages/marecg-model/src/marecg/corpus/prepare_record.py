@@ -115,7 +115,7 @@ def beats(
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
         stored = looked_at[rows, ..., :length] / 1000
-        for row, peaks in zip(rows, detector(stored, config.fs), strict=True):
+        for row, peaks in zip(rows, detector(stored, config.fs, config.rpeaks), strict=True):
             peaks_of[row] = peaks
     return peaks_of
 

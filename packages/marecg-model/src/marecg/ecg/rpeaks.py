@@ -7,6 +7,8 @@ deaf for its first 0.3 s. So it runs forwards and backwards, and each answer mov
 Shapes: C leads of one record, L samples, n beats of one lead, N leads, each for itself.
 """
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,29 +20,34 @@ SHORTEST = 1.0
 """Seconds; below this the detector's filters have nothing to work on."""
 
 
-def detect(lead_i_mV: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
     """Find the R-peaks of raw lead I.
 
     Args:
         lead_i_mV: [L] in mV, before any normalisation.
         fs: samples per second.
+        method: `pantompkins1985` (the paper's) or `neurokit`, both as NeuroKit2 has them.
 
     Returns:
         int64 [n], sample indices, ascending; empty for asystole, noise without beats, NaN or a flat line.
     """
-    return detect_each(np.asarray(lead_i_mV)[None], fs)[0]
+    return detect_each(np.asarray(lead_i_mV)[None], fs, method)[0]
 
 
-def detect_each(leads_NL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
+def detect_each(
+    leads_NL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> list[NDArray[np.int64]]:
     """Find the R-peaks of some leads of equal length, of each as `detect` would, in less time."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
     x_NL = _still_as_zero(x_NL)
-    return _rpeaks(x_NL, energy(x_NL, fs), fs)
+    return _rpeaks(x_NL, energy(x_NL, fs), fs, method)
 
 
-def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+def detect_best(
+    raw_CL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> NDArray[np.int64]:
     """Find the R-peaks on the best of lead I, lead II and the magnitude of all leads.
 
     The best are those beside which the leads, all taken together, are quietest. So a beat that is too small
@@ -48,16 +55,18 @@ def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
     `raw_CL` is in mV, before any normalisation, and has I and II first; the rest is as for `detect`.
     """
-    return detect_best_each(np.asarray(raw_CL)[None], fs)[0]
+    return detect_best_each(np.asarray(raw_CL)[None], fs, method)[0]
 
 
-def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
+def detect_best_each(
+    raw_NCL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> list[NDArray[np.int64]]:
     """Find the R-peaks of some records of equal length, of each as `detect_best` would, in less time."""
     x_NCL = np.asarray(raw_NCL, np.float64)
     if x_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NCL)
     lanes, energies, totals = zip(*(_lanes(x_CL, fs) for x_CL in x_NCL), strict=True)
-    beats = _rpeaks(_still_as_zero(np.concatenate(lanes)), np.concatenate(energies), fs)
+    beats = _rpeaks(_still_as_zero(np.concatenate(lanes)), np.concatenate(energies), fs, method)
     return [
         max(beats[first : first + 3], key=lambda peaks: _contrast(energy_L, peaks, fs))
         for first, energy_L in zip(range(0, len(beats), 3), totals, strict=True)
@@ -85,10 +94,12 @@ def _still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(moves_N1, x_NL, 0)
 
 
-def _rpeaks(x_NL: NDArray[np.float64], energy_NL: NDArray[np.float64], fs: float) -> list[NDArray[np.int64]]:
+def _rpeaks(
+    x_NL: NDArray[np.float64], energy_NL: NDArray[np.float64], fs: float, method: str
+) -> list[NDArray[np.int64]]:
     """The detector's answers both ways, refined."""
-    clean_NL = in_band(x_NL, fs)
-    forwards, backwards = pan_tompkins(clean_NL, fs), pan_tompkins(clean_NL[:, ::-1], fs)
+    clean_NL = in_band(x_NL, fs) if method == "pantompkins1985" else _neurokit_clean(x_NL, fs, method)
+    forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
     last = x_NL.shape[1] - 1
     answers = [
         np.array([*forth, *(last - each for each in back)], np.int64)
@@ -105,3 +116,39 @@ def _contrast(energy_L: NDArray[np.float64], peaks: NDArray[np.int64], fs: float
     if len(peaks) < 2 or at_beats_L.all():
         return 0.0
     return float(energy_L[at_beats_L].mean() / max(energy_L[~at_beats_L].mean(), np.finfo(np.float64).tiny))
+
+
+def find_raw(
+    lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> NDArray[np.int64]:
+    """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
+    clean_1L = _neurokit_clean(np.asarray(lead_i_mV, np.float64)[None], fs, method)
+    return np.array(_neurokit_answers(clean_1L[0], fs, method), np.int64)
+
+
+def _answers(clean_NL: NDArray[np.float64], fs: float, method: str) -> list[list[int]]:
+    if method == "pantompkins1985":
+        return pan_tompkins(clean_NL, fs)
+    return [_neurokit_answers(clean_L, fs, method) for clean_L in clean_NL]
+
+
+def _neurokit_clean(x_NL: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:
+    import neurokit2 as nk  # noqa: PLC0415 (half a second that whoever looks for no beats saves)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clean = [nk.ecg_clean(x_L, sampling_rate=fs, method=method) for x_L in x_NL]
+    return np.asarray(clean, np.float64).reshape(x_NL.shape)
+
+
+def _neurokit_answers(clean_L: NDArray[np.float64], fs: float, method: str) -> list[int]:
+    import neurokit2 as nk  # noqa: PLC0415 (as above)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            peaks = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
+        except (ValueError, IndexError, ZeroDivisionError, TypeError):
+            return []  # its way of saying "no beats"
+    answers: list[int] = np.asarray(peaks["ECG_R_Peaks"], np.int64).tolist()
+    return answers

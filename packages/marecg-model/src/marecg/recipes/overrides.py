@@ -144,7 +144,7 @@ def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
 
     Example:
         >>> from marecg.base.config import CorpusConfig
-        >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks_lead=best"]).zero_limit
+        >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
     keys = set(kind.model_fields)
