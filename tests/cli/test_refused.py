@@ -93,6 +93,7 @@ REFUSED = [
     ("recipes --format toml", 2, "Name it"),
     ("prepare empty --out x", 3, "empty"),
     ("prepare missing --out x", 3, "missing"),
+    ("prepare P/records --out x --jobs 0", 2, "0 processes do nothing"),
     ("prepare P/records --out file/x", 3, "file"),
     ("prepare P/records --out x --set amplitude=1", 2, "no value named 'amplitude'"),
     ("prepare P/records --out x --set zero_limit", 2, "has no '='"),

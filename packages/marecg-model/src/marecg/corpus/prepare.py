@@ -33,7 +33,7 @@ from marecg.corpus.killers import killers, without, without_killers
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
-from marecg.corpus.workers import workers
+from marecg.corpus.workers import check_jobs, workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
@@ -89,6 +89,7 @@ def prepare(
         OutputError: the output can't be written.
         UsageError: an array does not have the layout, or the layout has not the twelve leads.
     """
+    check_jobs(jobs)
     config = config or CorpusConfig()
     graph = ecg_ontology.load(ontology, profile)
     if not graph.codes:

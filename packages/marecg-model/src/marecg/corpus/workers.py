@@ -29,6 +29,13 @@ class WorkerKilledError(CorpusError):
     """A process was killed by somebody else."""
 
 
+def check_jobs(jobs: int) -> None:
+    """See that there is a process. Raises `UsageError` where there is none."""
+    if jobs == 0:
+        remedy = "Give at least 1, or -1 for all cores"
+        raise UsageError("0 processes do nothing", where="--jobs", remedy=remedy)
+
+
 @contextmanager
 def workers(
     records: int, jobs: int, cluster: str | None, threads: int | None = None, *, where: object = ""
@@ -48,9 +55,7 @@ def workers(
     if _begun.get():
         yield
         return
-    if jobs == 0:
-        remedy = "Give at least 1, or -1 for all cores"
-        raise UsageError("0 processes do nothing", where="--jobs", remedy=remedy)
+    check_jobs(jobs)
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
     with (
         tempfile.TemporaryDirectory(prefix="marecg-") if count != 1 else nullcontext("") as below,
