@@ -1,5 +1,6 @@
 """An export replaces what an export wrote, and nothing else."""
 
+import json
 import os
 import stat
 
@@ -71,11 +72,25 @@ def commented(path):
         file.write("# ask the cardiologist\n")
 
 
-def importing(path):
+OWN_WORK = {
+    ".ttl": "<https://x.org/y> <http://www.w3.org/2002/07/owl#imports>\n <IRI> .",
+    ".nt": "<https://x.org/y> <http://www.w3.org/2004/02/skos/core#inScheme> <IRI> .",
+    ".obo": "format-version: 1.2\nontology: mine\nimport: IRI\n\n[Term]\nid: X:1\nname: x\n",
+    ".json": '{"study": "mine", "ontology": "IRI"}',
+    ".dot": 'digraph mine { a [URL="IRI"]; }',
+    ".safetensors": 'trained on "IRI"',
+}
+
+
+def about_ours(path):
     iri = ecg_ontology.load().header.iri
-    path.write_text(
-        f"<https://x.org/y> <http://www.w3.org/2002/07/owl#imports> <{iri}> .\n", encoding="utf-8"
-    )
+    path.write_text(OWN_WORK[path.suffix].replace("IRI", iri), encoding="utf-8")
+
+
+def supplement(path):
+    path.mkdir()
+    fields = {"url": "https://x.org/y", "supplements": ecg_ontology.load().header.iri}
+    (path / "CodeSystem-mine.json").write_text(json.dumps(fields), encoding="utf-8")
 
 
 def lung_tables(path):
@@ -109,7 +124,8 @@ def text(path):
             (f"ccg{ending}", control, "isn't an export of https://w3id")
             for ending in (".json", ".nt", ".npz", ".dot")
         ),
-        *((f"ccg{ending}", importing, "isn't an export of") for ending in (".ttl", ".nt")),
+        *((f"ccg{ending}", about_ours, "isn't an export of") for ending in OWN_WORK),
+        ("fhir", supplement, "would be lost"),
         ("ccg.json", own_table, "isn't a file"),
         ("ccg.json", os.mkfifo, "isn't a file"),
         ("ccg.ttl", commented, "1 comments, .* line .*: # ask the cardiologist"),

@@ -9,10 +9,11 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ecg_ontology.errors import UsageError, optional
+from ecg_ontology.errors import EcgError, UsageError, optional
 from ecg_ontology.fhir import FILE, write_fhir
 from ecg_ontology.files import read_text, refuse_others, refuse_unmarked, replacing, write_text
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.sources import read_source
 from ecg_ontology.vocabulary_exports import routing_text, skos_text
 
 TABLES = ("nodes.csv", "edges.csv", "routing.csv", "distances.csv", "a_hat.csv")
@@ -21,6 +22,16 @@ _FOLDERS: dict[str, tuple[Callable[[str], object], str]] = {
     ".fhir": (FILE.fullmatch, "CodeSystem-*.json"),
 }
 """Which names the files of an export have, and which of them say whose it is."""
+_READ_AGAIN = (".json", ".ttl", ".owl", ".nt", ".obo")
+"""The forms that `read_source` reads."""
+_HEAD = rb'\biri\W{1,4}"([^"]+)"'
+_STATED = {
+    ".safetensors": _HEAD,
+    ".dot": _HEAD,
+    ".csv": rb'[^\s"<>,]+',
+    ".fhir": rb'"url"\s*:\s*"([^"]+)"',
+}
+"""Where the other texts state an IRI as their own."""
 _TURTLE_TOKEN = re.compile(
     r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals
     r'|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
@@ -97,9 +108,7 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
         witnesses = list(out.glob(pattern))
     elif not out.is_file():
         raise UsageError("isn't a file", where=out, remedy=remedy)
-    importing = rf'imports[^;\n]*[<"]{re.escape(onto.header.iri)}[>"]'.encode()
-    theirs = ending in (".ttl", ".owl", ".nt") and re.search(importing, out.read_bytes())
-    if theirs or not any(names & _named_in(witness) for witness in witnesses):
+    if not any(names & _named_in(witness, ending) for witness in witnesses):
         problem = f"isn't an export of {onto.header.iri}, and would be lost"
         raise UsageError(problem, where=out, remedy=remedy)
     if ending == ".ttl" and (comments := turtle_comments(read_text(out))):
@@ -109,15 +118,17 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
         raise UsageError(problem, where=out, remedy=remedy)
 
 
-def _named_in(path: Path) -> set[str]:
-    """Whatever stands in a file between blanks, quotes, commas or angle brackets; of arrays, their `iri`."""
-    if path.suffix != ".npz":
-        return {token.decode(errors="replace") for token in re.findall(rb'[^\s"<>,]+', path.read_bytes())}
+def _named_in(path: Path, ending: str) -> set[str]:
+    """The IRIs by which a file of this ending says what it is."""
     try:
-        with np.load(path) as arrays:
-            return {str(arrays["iri"])}
-    except (OSError, ValueError, LookupError, EOFError, BadZipFile, AttributeError):  # arrays of others
+        if ending in _READ_AGAIN:
+            return {read_source(path).header.iri}
+        if ending == ".npz":
+            with np.load(path) as arrays:
+                return {str(arrays["iri"])}
+    except (EcgError, OSError, ValueError, LookupError, EOFError, BadZipFile, AttributeError):  # others' work
         return set()
+    return {iri.decode(errors="replace") for iri in re.findall(_STATED[ending], path.read_bytes())}
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
