@@ -100,5 +100,5 @@ def test_the_folder_of_another_ontology_or_another_person_is_not_replaced(onto, 
     with pytest.raises(EcgError, match="thesis"):
         export(onto, tmp_path / "fhir")
     (tmp_path / "fhir" / "thesis.json").rename(tmp_path / "fhir" / "CodeSystem-mine.json")
-    with pytest.raises(EcgError, match="holds other resources"):
+    with pytest.raises(EcgError, match="would be lost"):
         export(onto, tmp_path / "fhir")

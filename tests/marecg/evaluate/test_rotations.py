@@ -51,7 +51,7 @@ def test_the_report_says_what_was_pooled(reports):
     kept = predictions.load(home / "probe/ptbxl-super-strict.npz")
     assert np.bincount(kept.rotation_M).tolist() == [each.records.test for each in alone]
     assert set(compare(kept, kept)) == {0.5, 1.0}
-    assert [one.differences for one in standings([ProbedRun("a", home, pooled)], resamples=20)] == [{}]
+    assert [one["versus_first"] for one in standings([ProbedRun("a", home, pooled)], resamples=20)] == [[]]
 
 
 def test_records_are_resampled_within_their_rotation():

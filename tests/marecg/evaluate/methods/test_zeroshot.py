@@ -1,4 +1,5 @@
 import csv
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +11,9 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, with_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
+from marecg.evaluate.tasks import task as tasks
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import ZEROSHOT_TABLE
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
@@ -30,7 +31,7 @@ def model():
 
 
 def rows() -> list[dict[str, str]]:
-    with ZEROSHOT_TABLE.open(newline="", encoding="utf-8") as file:
+    with Path(tasks.__file__).with_name("zeroshot.tsv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
