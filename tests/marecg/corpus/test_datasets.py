@@ -1,10 +1,13 @@
 """A corpus as a map-style dataset of torch's, and as one of Hugging Face's."""
 
 import pickle
+import re
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -74,3 +77,16 @@ def test_its_rows_fetch_their_signals(corpus, monkeypatch):
     np.testing.assert_array_equal(theirs[4]["signal"], corpus.signals([4])[0])
     leads = found.map(lambda row: {"peak": float(np.abs(row["signal"]).max())}, keep_in_memory=True)
     assert leads.with_format(None)["peak"][0] == pytest.approx(np.abs(corpus.signals([0])).max())
+
+
+def test_the_lines_of_the_page_write_a_corpus_with_its_signals(corpus, tmp_path, monkeypatch):
+    page = Path(__file__).parents[3].joinpath("docs/corpus/datasets.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("corpus").symlink_to(corpus.folder.absolute())
+    for lines in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(lines, {})  # noqa: S102 — our own
+    stored, rows = corpus.stored(range(len(corpus))), pq.read_table("corpus.parquet")
+    assert rows["id"].to_pylist() == list(corpus.ids)
+    np.testing.assert_array_equal(rows["signal_uv"].to_pylist(), stored)
+    with h5py.File("corpus.h5") as file:
+        np.testing.assert_array_equal(file["signal_uv"], stored)
