@@ -52,10 +52,15 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, mon
     monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
     words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     with pytest.raises(SystemExit) as ended:
-        marecg.main([str(word) for word in [*words, "--set", f"probe.readout={readout}"]])
+        marecg.main(
+            [
+                str(word)
+                for word in [*words, "--set", f"probe.readout={readout}", "--set", "probe.without=encoder, x"]
+            ]
+        )
     assert not ended.value.code
     assert (asked["request"].readout, asked["compared"]) == (readout, wide)
-    assert (WIDE in asked["request"].without) is not wide
+    assert asked["request"].without == (("encoder, x",) if wide else ("encoder, x", WIDE))
 
 
 @pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])

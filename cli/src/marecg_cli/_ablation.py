@@ -100,7 +100,7 @@ def ablate(
     of_probe, changes = by_group("probe.", set_)
     request = Request(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
     wide = request.readout != "rhythm"
-    request = request if wide else replace(request, without=(WIDE,))
+    request = request if wide else replace(request, without=(*request.without, WIDE))
     recipes = recipes or (["tiny"] if vary else ["c1", "c2p", "c2", "c3"])
     if vary and len(recipes) > 1:
         raise UsageError("--vary takes one recipe", remedy="Leave the others out")
