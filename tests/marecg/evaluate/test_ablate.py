@@ -271,3 +271,17 @@ def _mean_of(report: Report) -> float:
 def _daggers(scores: pd.DataFrame) -> set[tuple[str, str]]:
     leaked = scores[scores["leaked_records"].fillna(0) > 0]
     return set(zip(leaked["group"], leaked["method"], strict=True))
+
+
+def test_concepts_are_refused_of_a_recipe_without_them_before_anything_is_trained(
+    corpus_folder, probed, tmp_path
+):
+    with pytest.raises(UsageError, match="tiny-c1 trains without GSCL"):
+        ablate(
+            ["tiny", "tiny-c1"],
+            corpus_folder,
+            tmp_path / "runs",
+            tasks={"corpus": probed},
+            request=replace(REQUEST, readout="concepts"),
+        )
+    assert not (tmp_path / "runs").exists()

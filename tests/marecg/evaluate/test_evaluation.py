@@ -10,7 +10,7 @@ from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
-from marecg.base.errors import UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.request import Request, protocol_named
@@ -133,6 +133,12 @@ def test_concepts_are_refused_of_an_encoder_without_prototypes_and_of_another_pr
         evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
+
+
+def test_concepts_are_refused_of_a_task_without_any(gscl_run, ptbxl_root, monkeypatch):
+    monkeypatch.setattr("marecg.evaluate.evaluation.known_concepts", lambda *_: ())
+    with pytest.raises(InputError, match="ptbxl-super: no class has a concept"):
+        evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 
 def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_root):

@@ -85,7 +85,7 @@ def ablate(
         Per run and task, recipes in their order and seeds ascending.
 
     Raises:
-        UsageError: two recipes have one name.
+        UsageError: two recipes have one name, or one has no concepts where those are to be read.
         SourceError: a graph can't be read.
     """
     out, corpus = Path(out), Corpus.open(data)
@@ -95,6 +95,10 @@ def ablate(
         place = out / "corpora" / graph.stem
         folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
     request = request or Request()
+    untaught = [each.name for each in arms if each.config.gscl is None]
+    if request.readout == "concepts" and untaught:
+        remedy = "Leave it out, or take probe.readout=beats"
+        raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
     cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
     rotations = {task: request.open(task, root) for task, root in tasks.items()}
 

@@ -68,12 +68,16 @@ def evaluate(
 
     Raises:
         UsageError: an impossible request, or nothing to judge, or no place for the report.
+        InputError: concepts are asked of a task without any.
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
     """
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
     under_test = load_under_test(run, files, request.readout)
     home = home_of(under_test, out)
     rotations = request.open(task, root)
+    if request.readout == "concepts" and under_test.model and not _has_concepts(under_test, rotations[0]):
+        problem = "no class has a concept in the model's graph, so there are none to read"
+        raise InputError(problem, where=rotations[0].name, remedy="Take readout=beats")
     try_writing(home)
     fixed = _methods(under_test, request)
     judged = []
@@ -203,8 +207,11 @@ def _fits(
 def _zero_shot(under: ModelUnderTest, features_of: Mapping[str, FeatureTable], task: Task) -> Trial | None:
     """The encoder's prototypes, read without labels, where it has any."""
     model, onto = under.model, under.ontology
-    if model is None or onto is None or not model.prototypes.any():
-        return None
-    if not any(known_concepts(task, name, onto) for name in task.classes):
+    if model is None or onto is None or not model.prototypes.any() or not _has_concepts(under, task):
         return None
     return zero_shot(model, features_of[ENCODER].x_RF[task.part(TEST).row_M], task, onto)
+
+
+def _has_concepts(under: ModelUnderTest, task: Task) -> bool:
+    onto = under.ontology
+    return onto is not None and any(known_concepts(task, name, onto) for name in task.classes)
