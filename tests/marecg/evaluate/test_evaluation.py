@@ -16,7 +16,7 @@ from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import load
-from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
 
@@ -114,6 +114,12 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     assert {"encoder, beats", "random encoder, beats"} < of.keys()
     logits = load(gscl_run / "probe/ptbxl-super-strict.npz").logits
     assert not (logits["encoder, beats", 0.1] == logits["encoder, beats + concepts", 0.1]).all()
+    unseen = {"encoder, beats": ("MI", "NORM"), "encoder, beats + concepts": ("NORM",)}
+    cells = tuple(
+        cell.model_copy(update={"untrained": (unseen[name],)}) for name, cell in of.items() if name in unseen
+    )
+    lacking = [each for each in basis(report.model_copy(update={"cells": cells})) if "draw of" in each[0]]
+    assert lacking == [("not shown by every draw of 100 %", "MI, NORM")]
 
 
 def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):

@@ -176,11 +176,11 @@ def _lacking(report: Report) -> Iterator[tuple[str, str]]:
     """Classes without an AUC, that a draw of the training records did not show, or without a concept."""
     if left_out := report.cells[0].left_out:
         yield "without positives or negatives in test, so without an AUC", ", ".join(left_out)
-    shown = dict.fromkeys((cell.fraction, cell.untrained) for cell in report.cells)
     scored = {each.name for each in report.cells[0].classes}
-    for fraction, draws in shown:
+    for fraction in dict.fromkeys(cell.fraction for cell in report.cells):
+        draws = [draw for cell in report.cells if cell.fraction == fraction for draw in cell.untrained]
         lack = f"not shown by every draw of {100 * fraction:g} %" if fraction else "no concept, so AUC ½"
-        if names := sorted(scored & {name for names in draws for name in names}):
+        if names := sorted(scored & set().union(*draws)):
             yield lack, ", ".join(names)
 
 
