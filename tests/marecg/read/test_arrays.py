@@ -1,5 +1,6 @@
 """Plain arrays are records by what the user says of them: rate, leads, units, key."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import WRITERS
 
-from marecg.base.errors import CorpusError, InputError, RecordError, UsageError
+from marecg.base.errors import CorpusError, InputError, OutputError, RecordError, UsageError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.read import arrays
+from marecg.read import arrays, lazy_array
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
 from marecg.read.discovery import find
@@ -215,3 +216,16 @@ def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_tabl
     (tmp_path / "two.csv").write_text("V1,II\n1,2\n3,x\n5,6\n")
     with pytest.raises(RecordError, match="can't be read"):
         found[f"{tmp_path.name}/two"].read()
+
+
+def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, ecg, monkeypatch):
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    np.savez_compressed(tmp_path / "clinic.npz", x=beats(ecg, 2))
+    monkeypatch.setattr(lazy_array, "TemporaryFile", full)
+    with pytest.raises(
+        OutputError, match=r"clinic\.npz: no room here to unpack it\. Make room, or set TMPDIR"
+    ):
+        prepare([tmp_path / "clinic.npz"], tmp_path / "corpus", layout=Layout(fs=500), jobs=1)
+    assert not (tmp_path / "corpus" / "corpus.json").exists()

@@ -7,6 +7,7 @@ carry no codes: without a table of them (`corpus.codes`) their records are for p
 Shapes: K leads as named, L samples.
 """
 
+import errno
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError, in_short
+from marecg.base.errors import EcgError, InputError, OutputError, Reason, RecordError, UsageError, in_short
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
 from marecg.read.array_files import OPENERS, Lazy, arrays_in
@@ -61,13 +62,17 @@ class ArrayFile:
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
         """One record in mV, or a stretch of it: (x_KL, samples per lead in the file).
 
-        Raises `RecordError` where the row can't be read, or its shape is not that of the others.
+        Raises `RecordError` where the row can't be read, or its shape is not that of the others,
+        `OutputError` where there is no room to unpack the file.
         """
         try:
             x, length = self._record(row, stretch)
         except RecordError:
             raise
         except Exception as error:  # five libraries, each with errors of its own
+            if getattr(error, "errno", None) == errno.ENOSPC:  # no fault of the record's
+                remedy = "Make room, or set TMPDIR to a folder that has it"
+                raise OutputError("no room here to unpack it", where=self._path, remedy=remedy) from error
             raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
         axis = lead_axis(x.shape, len(self.leads))
         if axis is None:
