@@ -11,7 +11,7 @@ PACKAGE = ROOT / "packages" / "marecg-small" / "src" / "marecg_small"
 TASKS = ("super", "sub", "form", "rhythm")
 ON_THE_CARD = {
     "encoder (h_rhythm)": "encoder",
-    "marecg-small": "encoder, wide",
+    "marecg-small, its beats and concepts": "encoder, beats + concepts",
     "zero-shot, no label": "zero-shot",
 }
 """What a row is called on a page, where the card calls it otherwise."""
@@ -60,7 +60,7 @@ def test_the_page_says_of_the_official_folds_what_the_card_says(table, folder):
     known = card(folder)
     told = {ON_THE_CARD.get(name, name): row for name, row in PAGE[table].items()}
     shared = {name: row for name, row in told.items() if name in known}
-    assert {"encoder", "encoder, wide", "zero-shot"} <= shared.keys()
+    assert {"encoder", "encoder, beats + concepts", "zero-shot"} <= shared.keys()
     assert shared == {name: known[name] for name in shared}
 
 
