@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,19 @@ def test_predict_takes_a_record_and_an_array_of_one(kinds, kind, model):
     assert code == 0, error
     first = json.loads(out)[0]
     assert {"threshold", "called"} <= first.keys() if model == "clf" else first["abbr"]
+
+
+def test_a_class_may_be_called_as_what_a_row_says_of_its_record(kinds, tmp_path):
+    about = shutil.copytree(kinds / "clf", tmp_path / "clf") / "classifier.json"
+    told = json.loads(about.read_text())
+    about.write_text(json.dumps(told | {"classes": ["start", *map(str, told["classes"][1:])]}))
+    record = given(kinds, "", "record")
+    code, out, error = invoke("predict", tmp_path / "clf", *record, "--format", "json")
+    assert code == 0, error
+    p = {each["name"]: each["probability"] for each in json.loads(out)}
+    _, out, _ = invoke("predict", kinds / "clf", *record, "--format", "json")
+    assert sorted(p.values()) == sorted(each["probability"] for each in json.loads(out))
+    assert "start" in p
 
 
 @pytest.mark.parametrize("model", MODELS)

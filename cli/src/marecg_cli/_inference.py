@@ -163,7 +163,7 @@ def predict(
         return
     _tell_problems("left out", done.failed, done.doubtful)
     if is_classifier(run):
-        _print_calls(reader, table.iloc[0], form)
+        _print_calls(reader, table.iloc[0, len(ABOUT) : -1], form)
         return
     shares = table.iloc[:, len(ABOUT) :].to_numpy()
     if step is not None:
@@ -218,12 +218,12 @@ def _print_steps(steps: dict[float, list[Any]], form: str) -> None:
         result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 
-def _print_calls(classifier: Any, row: Any, form: str) -> None:
+def _print_calls(classifier: Any, probabilities: Any, form: str) -> None:
     """Print what a classifier says of a record, the most probable class first."""
-    cuts = zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True)
+    of_each = zip(classifier.classes_.tolist(), probabilities, classifier.thresholds_.tolist(), strict=True)
     calls = [
-        {"name": name, "probability": row[name], "threshold": cut, "called": bool(row[name] >= cut)}
-        for name, cut in cuts
+        {"name": name, "probability": p, "threshold": cut, "called": bool(p >= cut)}
+        for name, p, cut in of_each
     ]
     calls.sort(key=lambda call: -call["probability"])
     if form == "json":
