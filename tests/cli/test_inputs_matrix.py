@@ -60,6 +60,12 @@ def test_a_class_may_be_called_as_what_a_row_says_of_its_record(kinds, tmp_path)
     _, out, _ = invoke("predict", kinds / "clf", *record, "--format", "json")
     assert sorted(p.values()) == sorted(each["probability"] for each in json.loads(out))
     assert "start" in p
+    many = given(kinds, "", "records")
+    code, out, error = invoke("predict", tmp_path / "clf", *many)
+    assert code == 0, error
+    heads = out.splitlines()[0].split(",")
+    assert len(set(heads)) == len(heads)
+    assert "p start" in heads
 
 
 @pytest.mark.parametrize("model", MODELS)

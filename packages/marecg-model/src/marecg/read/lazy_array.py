@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -46,6 +46,13 @@ class Unpacked:
     def _mapped(self) -> NDArray[Any]:
         if 0 in self.shape:
             return np.zeros(self.shape, self.dtype)
+        try:
+            return self._unpacked()
+        except ValueError as error:  # a damaged file isn't unpacked again for each of its records
+            self._pieces = partial(_refuse, str(error))
+            raise
+
+    def _unpacked(self) -> NDArray[Any]:
         missing = self._skip + math.prod(self.shape) * self.dtype.itemsize
         with TemporaryFile(buffering=0) as file:  # as long as it is mapped, it is there
             for piece in self._pieces():
@@ -56,3 +63,7 @@ class Unpacked:
                 raise ValueError("the file ends before its array does")
             order = "F" if self._by_column else "C"
             return np.memmap(file, self.dtype, "r", self._skip, self.shape, order)  # type: ignore[call-overload,no-any-return]
+
+
+def _refuse(problem: str) -> Iterable[bytes]:
+    raise ValueError(problem)

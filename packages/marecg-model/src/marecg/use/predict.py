@@ -152,9 +152,9 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
     Returns:
         A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
         study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
-        `start`, the second at which a step begins; a column per concept or class; of a classifier `called`,
-        the classes that reach their thresholds. And what became of the records: one that can't be read has
-        no row.
+        `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
+        called like another column); of a classifier `called`, the classes that reach their thresholds. And
+        what became of the records: one that can't be read has no row.
 
     Raises:
         InputError: not one record can be read.
@@ -173,7 +173,8 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
             rhythm_BD = np.stack([each.rhythm for each in encode(model, block, patches=False)])
             blocks.append(concepts(model, rhythm_BD))
     done.refuse_none()
-    shares = pd.DataFrame(np.concatenate(blocks), columns=names)
+    columns = [f"p {name}" if name in (*ABOUT, "called") else name for name in names]
+    shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
     rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
     table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
     if classifier:
