@@ -11,7 +11,7 @@ PACKAGE = ROOT / "packages" / "marecg-small" / "src" / "marecg_small"
 TASKS = ("super", "sub", "form", "rhythm")
 ON_THE_CARD = {
     "encoder (h_rhythm)": "encoder",
-    "marecg-small, its beats and concepts": "encoder, beats + concepts",
+    "marecg-small, concepts": "encoder, beats + concepts",
     "zero-shot, no label": "zero-shot",
 }
 """What a row is called on a page, where the card calls it otherwise."""
