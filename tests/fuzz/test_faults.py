@@ -12,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -49,12 +50,17 @@ def _no_home() -> None:
         os.environ.pop(name, None)
 
 
+def _no_stdout() -> None:
+    os.close(1)
+    sys.stdout = None  # as Python begins where there is none
+
+
 SURROUNDINGS: dict[str, Callable[[], object]] = {
     "full disk": _full_disk,
     "TMPDIR on another file system": _tmpdir_elsewhere,
     "no HOME": _no_home,
     "umask 077": lambda: os.umask(0o077),
-    "stdout closed": lambda: os.close(1),
+    "stdout closed": _no_stdout,
     "40 columns": lambda: os.environ.update(COLUMNS="40"),
     "a folder that can't be written": lambda: None,
 }
