@@ -30,6 +30,8 @@ BATCH = 32
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 1e-2
 SEED = 0
+HZ = 100
+SAMPLES = 10 * HZ
 
 
 def resnet() -> Method:
@@ -116,10 +118,6 @@ def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
     device = next(net.parameters()).device
     logits_MK = torch.cat([net(part.to(device)).cpu() for part in torch.split(x_MCN, 256)])
     return np.asarray(logits_MK.double().numpy())
-
-
-HZ = 100
-SAMPLES = 10 * HZ
 
 
 def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -93,14 +93,6 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
     check_labels(val.y_MK, "validation")
-    fits = (
-        _choose_strength(train, val, strengths, own) for own in ((True, False) if train.own else (False,))
-    )
-    return max(fits, key=lambda fitted: fitted.val_auc)
-
-
-def _choose_strength(train: Part, val: Part, strengths: tuple[float, ...], read_own: bool) -> Fitted:
-    """The best strength on val where a class that train shows reads its own feature, or doesn't."""
     scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
     classes = train.y_MK.shape[1]
@@ -110,11 +102,10 @@ def _choose_strength(train: Part, val: Part, strengths: tuple[float, ...], read_
     speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.own else np.zeros(classes, bool)
     shown_K = scorable(train.y_MK)
     untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
-    by_class = {
-        int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in np.flatnonzero(shown_K)
-    }
 
-    def probe(strength: float, tolerance: float) -> Fitted:
+    def probe(
+        by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tolerance: float
+    ) -> Fitted:
         weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), np.array(speaks_K, np.float64)
         bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
         bias_K[speaks_K] = 0
@@ -130,18 +121,25 @@ def _choose_strength(train: Part, val: Part, strengths: tuple[float, ...], read_
         logits = _linear(scaler, np.r_[weight_FK, np.diag(own_K)] if train.own else weight_FK, bias_K)
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
-    best: Fitted | None = None
-    behind = 0
-    for strength in strengths:
-        tried = probe(strength, COARSE)
-        if best is None or tried.val_auc > best.val_auc:
-            best, behind = tried, 0
-        else:
-            behind += 1
-        if behind == PATIENCE:
-            break
-    assert best is not None, "no strengths to choose from"
-    return probe(best.chosen, EXACT)
+    def best_strength(read_own: bool) -> Fitted:
+        by_class = {
+            int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in np.flatnonzero(shown_K)
+        }
+        best: Fitted | None = None
+        behind = 0
+        for strength in strengths:
+            tried = probe(by_class, read_own, strength, COARSE)
+            if best is None or tried.val_auc > best.val_auc:
+                best, behind = tried, 0
+            else:
+                behind += 1
+            if behind == PATIENCE:
+                break
+        assert best is not None, "no strengths to choose from"
+        return probe(by_class, read_own, best.chosen, EXACT)
+
+    fits = map(best_strength, (True, False) if train.own else (False,))
+    return max(fits, key=lambda fitted: fitted.val_auc)
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
