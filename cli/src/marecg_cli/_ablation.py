@@ -105,9 +105,7 @@ def ablate(
     if vary and len(recipes) > 1:
         raise UsageError("--vary takes one recipe", remedy="Leave the others out")
     probed = ablate(
-        varied(by_name((recipes or ["tiny"])[0], changes), vary)
-        if vary
-        else recipes or ["c1", "c2p", "c2", "c3"],
+        varied(by_name(recipes[0], changes), vary) if vary else recipes,
         data,
         out,
         tasks=roots(task or ["ptbxl-super"], root),
