@@ -17,8 +17,10 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from itertools import islice
+from itertools import islice, takewhile
 from threading import Timer
+from traceback import walk_stack
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -33,6 +35,8 @@ EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_IMPORTS = "<frozen importlib._bootstrap>"
+"""What is on the stack wherever a module is imported."""
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 LOGGERS = ("marecg_cli", "marecg", "ecg_ontology")
@@ -134,18 +138,27 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
     """Let a signal that ends a program raise, so that half-written files are removed, and take its number.
 
     One that is ignored, as behind nohup, or has another's handler stays as it is. What is raised while an
-    object is taken away Python only prints: it is sent again a moment later.
+    object is taken away Python only prints, and what is raised while a module is imported ends some of them
+    in `abort` (torch's C++): there it is sent again a moment later.
     """
 
-    def stop(number: int, frame: object) -> NoReturn:
+    def stop(number: int, frame: FrameType | None) -> None:
+        since = takewhile(
+            lambda code: code is not run.__code__, (each.f_code for each, _ in walk_stack(frame))
+        )
+        if any(code.co_filename == _IMPORTS for code in since):
+            return send_again(number)
         signals.append(number)
         raise KeyboardInterrupt
 
-    def send_again(lost: Any) -> None:
+    def send_again(number: int) -> None:
+        Timer(0.01, os.kill, (os.getpid(), number)).start()
+
+    def lost(about: Any) -> None:
         if signals:
-            Timer(0.01, os.kill, (os.getpid(), signals[0])).start()
+            send_again(signals[0])
         else:
-            sys.__unraisablehook__(lost)
+            sys.__unraisablehook__(about)
 
     untouched = (signal.SIG_DFL, signal.default_int_handler)
     main_thread = threading.current_thread() is threading.main_thread()
@@ -154,7 +167,7 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
     hook = sys.unraisablehook
     for each in before:
         signal.signal(each, stop)
-        sys.unraisablehook = send_again
+        sys.unraisablehook = lost
     try:
         yield
     finally:

@@ -152,8 +152,12 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus, tmp_path):
     with pytest.raises(CorpusError, match="is a prepared corpus already"):
         prepare([tmp_path / "few"], tmp_path / "again", jobs=1)
     assert not (tmp_path / "again").exists()
-    with pytest.raises(UsageError, match="would be lost"):
-        write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "few").iterdir()}
+    write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    for others, text in ((rows[:2], "AF or NSR"), (rows, "NSR or AF")):
+        with pytest.raises(UsageError, match="would be lost"):
+            write_subset(corpus, others.tolist(), tmp_path / "few", text)
     with pytest.raises(UsageError, match="no record is left"):
         write_subset(corpus, [], tmp_path / "none", "AF and NSR")
     assert not (tmp_path / "none").exists()

@@ -3,6 +3,7 @@
 Shapes: C leads, L samples, M records, N concepts, n records of a shard.
 """
 
+import logging
 import os
 import shutil
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from marecg.corpus.account import report
 from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepared import Corpus, read_about
 
+logger = logging.getLogger(__name__)
 _STAYS = ["root", "path", "codes", "signal_hash"]
 """What a record is under any graph."""
 
@@ -27,27 +29,39 @@ _STAYS = ["root", "path", "codes", "signal_hash"]
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
     """Write records into a corpus of their own, with the other's labels, routing and settings.
 
-    `rows` are ascending; `text`, how they were chosen, is kept in `corpus.json` as `where`. Raises
-    `UsageError` where there are none, or something lies at `out`, `OutputError` where it can't be written.
+    `rows` are ascending; `text`, how they were chosen, is kept in `corpus.json` as `where`. A corpus that was
+    made by the same call is left as it is. Raises `UsageError` where there are no rows, or something else
+    lies at `out`, `OutputError` where it can't be written.
     """
     if not len(rows):
         raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
-    refuse_others(out, lambda _: False)
+    size, places = corpus.config.shard, np.arange(len(rows))
     table = index.read(corpus.folder / index.FILE).take(pa.array(rows))
-    size, shards = corpus.config.shard, dict[str, int]()
+    table = _with_columns(table, shard=places // size, row=places % size)
+    shards = {
+        f"{first // size:05d}.npy": len(rows[first : first + size]) for first in places[::size].tolist()
+    }
+    about = read_about(corpus.folder) | {"shards": shards, "where": text}
+    if _holds(out, about, table):
+        logger.warning("%s is complete already: nothing was done", out)
+        return
+    refuse_others(out, lambda _: False)
     with replacing(out) as temporary:
         (temporary / "shards").mkdir(parents=True)
-        for first in range(0, len(rows), size):
+        for first, name in zip(places[::size].tolist(), shards, strict=True):
             signals_nCL = corpus.stored(rows[first : first + size])
-            name = f"{len(shards):05d}.npy"
             np.save(temporary / "shards" / name, signals_nCL, allow_pickle=False)
-            shards[name] = len(signals_nCL)
-        places = np.arange(len(rows))
         sources = table["source"].to_pylist()
         hashes = dict(zip(index.names(table), table["signal_hash"].to_pylist(), strict=True))
         index.write_json(report(sources, sources, [], hashes).as_json(), temporary / "report.json")
-        about = read_about(corpus.folder) | {"shards": shards, "where": text}
-        _finish(temporary, corpus.ontology(), about, table, shard=places // size, row=places % size)
+        _finish(temporary, corpus.ontology(), about, table)
+
+
+def _holds(out: Path, about: dict[str, Any], rows: pa.Table) -> bool:
+    try:
+        return read_about(out) == about and index.read(out / index.FILE).equals(rows)
+    except CorpusError:  # nothing is there, or something else
+        return False
 
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
@@ -83,14 +97,19 @@ def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
         "routing_sha256": routing_sha256(graph),
     }
     leaves = [np.flatnonzero(y_N).tolist() for y_N in y_MN]
-    _finish(out, graph, about, rows, leaves=leaves, primary=graph.primary(y_MN))
+    _finish(out, graph, about, _with_columns(rows, leaves=leaves, primary=graph.primary(y_MN)))
 
 
-def _finish(out: Path, graph: Ontology, about: dict[str, Any], rows: pa.Table, **columns: Any) -> None:
-    """Write what a corpus has beside its shards and its report; `columns` take the place of the rows' own."""
+def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
+    """Rows with other values in some of their columns."""
     for name, values in columns.items():
         place = rows.schema.get_field_index(name)
         rows = rows.set_column(place, rows.field(place), pa.array(values, rows.field(place).type))
+    return rows
+
+
+def _finish(out: Path, graph: Ontology, about: dict[str, Any], rows: pa.Table) -> None:
+    """Write what a corpus has beside its shards and its report."""
     index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
     index.write_json(about, out / "corpus.json")
