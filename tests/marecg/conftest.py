@@ -2,13 +2,11 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from joblib.externals.loky import get_reusable_executor
-from numpy.typing import NDArray
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import ModelConfig, TrainConfig
@@ -60,16 +58,6 @@ def corpus_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder / "wfdb", 10, 0)
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
     return folder / "prepared"
-
-
-@pytest.fixture(scope="session")
-def ecg() -> Callable[..., NDArray[np.float64]]:
-    return make_ecg
-
-
-@pytest.fixture(scope="session")
-def write_record() -> Callable[..., Path]:
-    return make_record
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 
 from marecg.model.card import model_card
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 
 ROOT = Path(__file__).parents[2]
 RECORDS = 12
@@ -23,7 +22,7 @@ def examples(page: str) -> list[str]:
 
 
 @pytest.fixture
-def names(micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def names(micro, tmp_path, monkeypatch):
     """What the examples take for granted: a run, records of four leads, and labels."""
     MarEcg(micro.model).save_pretrained(tmp_path / "run" / "model")
     monkeypatch.chdir(tmp_path)

@@ -21,7 +21,6 @@ from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import concept_text
 from marecg.objectives.mpct import MpctConfig
-from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.report.run_page import write_report
 from marecg.synth import write_corpus
@@ -31,7 +30,7 @@ from marecg.use.predict import nearest, predict_table, reader_of
 
 
 @pytest.fixture(scope="module")
-def cardiac(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cardiac(tmp_path_factory) -> Path:
     """41 concepts: their sources, records of left fascicular block and others, and both prepared."""
     place = tmp_path_factory.mktemp("cardiac41")
     cardiac_with_an_axis(place / "graph")
@@ -41,13 +40,13 @@ def cardiac(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cardiac_run(cardiac: Path, micro: Config) -> Path:
+def cardiac_run(cardiac, micro) -> Path:
     train(override(micro, ["train.max_steps=2"]), cardiac / "corpus", cardiac / "run")
     return cardiac / "run"
 
 
 @pytest.fixture(scope="module")
-def airways(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def airways(tmp_path_factory) -> Path:
     """Five concepts of another field, with nine synthetic records."""
     place = tmp_path_factory.mktemp("lung")
     lung(place / "graph")
@@ -158,7 +157,7 @@ def test_its_texts_are_embedded_beside_the_corpus_or_when_they_are_needed(
 ):
     made: list[int] = []
 
-    def embed_texts(ontology: ecg_ontology.Ontology) -> torch.Tensor:
+    def embed_texts(ontology):
         made.append(len(ontology))
         return torch.nn.functional.normalize(torch.randn(len(ontology), 3, 384), dim=-1)
 
@@ -183,7 +182,7 @@ def test_texts_that_can_not_be_compared_are_refused_with_the_reason():
                       for node in onto.nodes)  # fmt: skip
 
     with pytest.raises(UsageError, match="SVT has 1 text variants, Normal 2"):
-        concept_text.embed_texts(Uneven())  # type: ignore[arg-type]
+        concept_text.embed_texts(Uneven())
 
 
 def test_a_graph_without_routing_is_warned_of(airways, tmp_path, caplog):

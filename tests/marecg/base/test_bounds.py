@@ -1,8 +1,7 @@
 """Every number of a recipe has its bounds: what no run could go by is refused when it is set."""
 
-from collections.abc import Iterator
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Union, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
@@ -17,7 +16,7 @@ DIVISORS = {"tau", "tau_slow", "sigma"}
 """Real numbers that something is divided by."""
 
 
-def groups(kind: type[Settings]) -> Iterator[type[Settings]]:
+def groups(kind: type[Settings]):
     """A group of values and the groups below it."""
     yield kind
     for field in kind.model_fields.values():
@@ -26,7 +25,7 @@ def groups(kind: type[Settings]) -> Iterator[type[Settings]]:
                 yield from groups(inner)
 
 
-def numbers(annotation: Any) -> Iterator[type[int] | type[float]]:
+def numbers(annotation):
     """What kind of number a value may be; one in a tuple or a mapping is none."""
     if annotation in (int, float):
         yield annotation

@@ -1,6 +1,5 @@
 """What packages offer by entry points: loaded by name, and refused in one line where it can't be."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -29,7 +28,7 @@ class Offered:
 
 
 @pytest.fixture
-def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Offered]]:
+def offer(monkeypatch):
     """What all groups offer: a list to put entry points in."""
     found: list[Offered] = []
     monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: found)

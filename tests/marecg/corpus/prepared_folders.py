@@ -1,14 +1,11 @@
 """What tests of preparing share: shards of two records, and the bytes of a folder."""
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 from marecg.base.config import CorpusConfig
 
 SMALL = CorpusConfig(shard=2)
-Write = Callable[..., Path]
-"""The fixture `write_record`."""
 
 
 def digest(folder: Path) -> dict[str, str]:

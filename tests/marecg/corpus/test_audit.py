@@ -1,19 +1,15 @@
 """Evaluation records inside a pretraining corpus are found under any name."""
 
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_record
 
 from marecg.base.errors import CorpusError
-from marecg.base.progress import Tell
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit, identity
 from marecg.corpus.prepare import prepare
-
-Write = Callable[..., Path]
 
 
 def heart(seed: int) -> np.ndarray:
@@ -26,22 +22,22 @@ def heart(seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def found(tmp_path: Path, write_record: Write) -> Audit:
+def found(tmp_path) -> Audit:
     """PTB-XL has ids 7 and 8 of patient 1, and 9 (not on disk) too; the corpus has copies and strangers."""
     release, pretraining = tmp_path / "ptbxl", tmp_path / "cinc" / "ptb-xl"
-    write_record(release / "records500", "00007_hr", heart(7))
-    write_record(release / "records500", "00008_hr", heart(8))
+    make_record(release / "records500", "00007_hr", heart(7))
+    make_record(release / "records500", "00008_hr", heart(8))
     rows = [f"{n},1.0,50.0,1,{{'NORM': 80.0}},3,records500/{n:05d}_hr" for n in (7, 8, 9)]
     head = "ecg_id,patient_id,age,sex,scp_codes,strat_fold,filename_hr"
     (release / "ptbxl_database.csv").write_text(
         "\n".join([head, *rows, "10,2.0,50.0,1,{},3,records500/10", ""])
     )
-    write_record(pretraining, "HR00007", heart(7), gain=2000, scale="2000/mV")
-    write_record(pretraining, "HR00009", heart(9))
-    write_record(pretraining, "HR00010", heart(10))
+    make_record(pretraining, "HR00007", heart(7), gain=2000, scale="2000/mV")
+    make_record(pretraining, "HR00009", heart(9))
+    make_record(pretraining, "HR00010", heart(10))
     copy = heart(8) * 1.1 + np.random.default_rng(0).normal(0, 0.01, (12, 5000))
-    write_record(tmp_path / "cinc" / "georgia", "E00001", copy)
-    write_record(tmp_path / "cinc" / "georgia", "E00002", heart(11))
+    make_record(tmp_path / "cinc" / "georgia", "E00001", copy)
+    make_record(tmp_path / "cinc" / "georgia", "E00002", heart(11))
     prepare([tmp_path / "cinc"], tmp_path / "corpus", jobs=1)
     return audit(tmp_path / "corpus", [release])
 
@@ -65,11 +61,11 @@ def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(found,
     assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]).similar == found.similar
 
 
-def test_a_gap_behind_the_window_hides_no_record(tmp_path, write_record):
+def test_a_gap_behind_the_window_hides_no_record(tmp_path):
     """What condemns a record when it is prepared lies in the window, and so it is here."""
     x_CL = heart(3)
     x_CL[2, 4700:4810] = np.nan
-    write_record(tmp_path / "wfdb" / "georgia", "E00001", x_CL)
+    make_record(tmp_path / "wfdb" / "georgia", "E00001", x_CL)
     assert prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1).kept == 1
     found = audit(tmp_path / "corpus", [tmp_path / "wfdb"])
     name = "wfdb/georgia/E00001.hea"
@@ -88,13 +84,13 @@ def test_a_folder_without_evaluation_records_is_refused(tmp_path, source):
         audit(tmp_path / "corpus", [tmp_path / "empty"])
 
 
-def test_the_records_that_are_compared_are_seen_going_by(tmp_path, write_record):
-    write_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
+def test_the_records_that_are_compared_are_seen_going_by(tmp_path):
+    make_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     totals: dict[str, int | None] = {}
 
     @contextmanager
-    def progress(what: str) -> Iterator[Tell]:
+    def progress(what):
         yield lambda done, total, note="": totals.update({what: total})
 
     audit(tmp_path / "corpus", [tmp_path / "wfdb"], progress)

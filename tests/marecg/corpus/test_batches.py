@@ -1,7 +1,5 @@
 """The endless, restartable stream of batches."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -9,12 +7,11 @@ import torch
 import ecg_ontology
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.recipes import Config
 from marecg.train.data import supervise
 
 
 @pytest.fixture
-def stream(corpus_folder: Path, micro: Config) -> BatchStream:
+def stream(corpus_folder, micro) -> BatchStream:
     corpus = Corpus.open(corpus_folder)
     return BatchStream(corpus, supervise(micro, corpus, ecg_ontology.load()), 3, 20, seed=1)
 

@@ -23,7 +23,7 @@ AF, SINUS, NOTHING = "164889003", "426783006", "38341003"
 
 
 @pytest.fixture
-def clinic(tmp_path: Path) -> Path:
+def clinic(tmp_path) -> Path:
     """An array of three records and a WFDB record with a code of its own."""
     folder = tmp_path / "clinic"
     folder.mkdir()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
@@ -24,12 +25,12 @@ RECORDS = {  # codes, age, sex
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory, write_record, ecg) -> Corpus:  # type: ignore[no-untyped-def]
+def corpus(tmp_path_factory) -> Corpus:
     """Anterior infarction, an infarction with fibrillation, fibrillation, sinus rhythm of nobody known."""
     folder = tmp_path_factory.mktemp("cohort")
     for seed, (name, (dx, age, sex)) in enumerate(RECORDS.items()):
         comments = [f"Age: {age}", f"Sex: {sex}", f"Dx: {dx}"]
-        write_record(folder / "clinic", name, ecg(seed=seed), comments=comments)
+        make_record(folder / "clinic", name, make_ecg(seed=seed), comments=comments)
     prepare([folder / "clinic"], folder / "corpus", jobs=1)
     return Corpus.open(folder / "corpus")
 

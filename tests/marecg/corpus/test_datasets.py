@@ -17,7 +17,7 @@ from marecg.base.errors import UsageError
 
 
 @pytest.fixture(scope="module")
-def corpus(corpus_folder: Path) -> Corpus:
+def corpus(corpus_folder) -> Corpus:
     return Corpus.open(corpus_folder)
 
 

@@ -1,7 +1,6 @@
 """Intervals of a corpus: measured once, kept with it, and what cohorts are asked by."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from marecg.ecg.intervals import measure
 
 
 @pytest.fixture
-def corpus(corpus_folder: Path, tmp_path: Path) -> Corpus:
+def corpus(corpus_folder, tmp_path) -> Corpus:
     shutil.copytree(corpus_folder, tmp_path / "corpus")
     return Corpus.open(tmp_path / "corpus")
 

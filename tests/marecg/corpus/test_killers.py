@@ -4,7 +4,6 @@ import os
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests import forked
@@ -28,13 +27,13 @@ class OutOfMemory:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     """Three records, of which one gets whoever reads it killed."""
     (tmp_path / "ward").mkdir()
     for name in ("a", "bad", "c"):
         make_record(tmp_path / "ward", name, make_ecg())
 
-    def find_deadly(*given: Any) -> list[Candidate]:
+    def find_deadly(*given):
         return [
             replace(each, reader=OutOfMemory()) if each.file.stem == "bad" else each for each in find(*given)
         ]
@@ -46,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_it_is_quarantined_and_the_others_are_kept(folder, jobs, caplog):
-    def prepare() -> Any:
+    def prepare():
         return module.prepare([folder / "ward"], folder / "corpus", jobs=jobs)
 
     if jobs == 1:  # the process itself is killed, and the same command given again

@@ -2,6 +2,8 @@
 
 import re
 
+from tests.marecg.made_records import make_record
+
 from marecg.corpus.paper_corpus import COLLECTIONS, HISTOGRAM, KEPT, reconcile
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
@@ -11,8 +13,8 @@ def test_the_papers_own_numbers_add_up():
     assert sum(KEPT.values()) == sum(HISTOGRAM.values()) == 40_721
 
 
-def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(source, tmp_path, write_record):
-    write_record(source / "ptb-xl", "HR00001")
+def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(source, tmp_path):
+    make_record(source / "ptb-xl", "HR00001")
     report = prepare([source], tmp_path / "corpus", only=COLLECTIONS, jobs=1)
     assert set(report.sources) == {"georgia", "ptb"}, "PTB-XL is held out"
     rows = {row.what: row for row in reconcile(statistics(tmp_path / "corpus"))}
@@ -31,9 +33,9 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(sou
     assert rows["records with 1 code"].found == 5
 
 
-def test_the_histograms_open_class_takes_seven_to_twelve_codes(tmp_path, write_record):
+def test_the_histograms_open_class_takes_seven_to_twelve_codes(tmp_path):
     for name, codes in (("E1", 7), ("E2", 12), ("E3", 13), ("E4", 0)):
-        write_record(
+        make_record(
             tmp_path / "georgia", name, comments=[f"Dx: {','.join(str(10**6 + n) for n in range(codes))}"]
         )
     prepare([tmp_path / "georgia"], tmp_path / "corpus", jobs=1)

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import json
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
@@ -25,7 +24,7 @@ def test_two_runs_on_one_output_refuse_politely(source, tmp_path):
 def test_a_file_system_without_locks_is_said_and_used(source, tmp_path, monkeypatch, caplog):
     """Lustre is often mounted so."""
 
-    def unknown(handle: int, operation: int) -> None:
+    def unknown(handle, operation):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", unknown)
@@ -47,7 +46,7 @@ def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(source
 
 
 def test_the_hash_of_the_routing_covers_which_leaves_a_code_has():
-    def routing(leaves: tuple[int, ...]) -> Any:
+    def routing(leaves):
         return SimpleNamespace(codes=("a", "b"), route=lambda code: SimpleNamespace(leaves=leaves))
 
     assert routing_sha256(routing((5,))) == routing_sha256(routing((5,)))

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
+from tests.marecg.made_records import make_record
 
 from marecg.base.errors import CorpusError
 from marecg.corpus import prepare as module
@@ -92,28 +93,28 @@ def test_a_source_that_is_missing_or_empty_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(tmp_path, write_record):
-    write_record(tmp_path / "in", scale="0/mV")
+def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(tmp_path):
+    make_record(tmp_path / "in", scale="0/mV")
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert (report.found, report.kept, report.quarantined) == (1, 0, {"gain": 1})
 
 
-def test_bit_identical_signals_under_two_names_are_reported(tmp_path, write_record):
+def test_bit_identical_signals_under_two_names_are_reported(tmp_path):
     for name, gain, scale in (
         ("A0101", 1000, "1000/mV"),
         ("Q0048", 2000, "2000/mV"),
         ("A0102", 1000, "1000/mV"),
     ):
         x_CL = np.round(np.random.default_rng(name == "A0102").normal(0, 0.3, (12, 5000)), 3)
-        write_record(tmp_path / "in", name, x_CL, gain=gain, scale=scale)
+        make_record(tmp_path / "in", name, x_CL, gain=gain, scale=scale)
     assert prepare([tmp_path / "in"], tmp_path / "out", jobs=1).duplicates == (
         ("in/A0101.hea", "in/Q0048.hea"),
     )
 
 
-def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(tmp_path, source, write_record):
+def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(tmp_path, source):
     release = source / "downloads" / "ptb-xl"
-    write_record(release / "records500", "00007_hr")
+    make_record(release / "records500", "00007_hr")
     (release / "ptbxl_database.csv").write_text(
         "ecg_id,patient_id,age,sex,scp_codes,strat_fold,filename_hr\n"
         "7,1.0,50.0,1,{'NORM': 80.0},3,records500/00007_hr\n"

@@ -3,7 +3,6 @@
 import os
 import resource
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests import forked
 from tests.marecg.corpus.prepared_folders import SMALL, digest
+from tests.marecg.made_records import make_ecg
 from tests.marecg.told import Told
 
 from marecg.base.errors import OutputError
@@ -19,18 +19,18 @@ from marecg.corpus.statistics import damaged_records
 from marecg.read.array_layout import Layout
 
 
-def killed_at_rename(number: int, run: Callable[[], object]) -> Callable[[], None]:
+def killed_at_rename(number: int, run):
     """Run, but end the process by SIGKILL just before its n-th file takes its final name."""
 
-    def action() -> None:
+    def action():
         rename, left = Path.replace, iter(range(number))
 
-        def replace(self: Path, target: Path) -> Path:
+        def replace(self, target):
             if next(left, None) is None:
                 os.kill(os.getpid(), signal.SIGKILL)
             return rename(self, target)
 
-        Path.replace = replace  # type: ignore[method-assign]
+        Path.replace = replace
         run()
 
     return action
@@ -64,7 +64,7 @@ def test_what_a_killed_run_has_finished_is_not_done_again(source, tmp_path):
 def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(source, tmp_path, jobs):
     out = tmp_path / "out"
 
-    def full() -> None:
+    def full():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
         with pytest.raises(OutputError):
@@ -91,10 +91,10 @@ def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(so
     assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
 
 
-def test_a_corpus_within_its_own_source_is_no_source(tmp_path, ecg):
-    np.save(tmp_path / "clinic.npy", np.stack([ecg(seed=seed) for seed in range(5)]))
+def test_a_corpus_within_its_own_source_is_no_source(tmp_path):
+    np.save(tmp_path / "clinic.npy", np.stack([make_ecg(seed=seed) for seed in range(5)]))
 
-    def again() -> None:
+    def again():
         prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
 
     assert forked.run(killed_at_rename(3, again)) == -signal.SIGKILL

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import make_bigeminy, make_ecg
+from tests.marecg.made_records import make_bigeminy, make_ecg, make_record
 
 from marecg.base.config import CorpusConfig
 from marecg.corpus.prepare import prepare
@@ -14,45 +14,45 @@ from marecg.read.discovery import find
 from marecg.read.inputs import read_one
 
 
-def test_what_lies_behind_the_window_condemns_no_record(tmp_path, write_record):
+def test_what_lies_behind_the_window_condemns_no_record(tmp_path):
     x_CL = make_ecg()
     x_CL[3, 4800:4810] = np.nan
     x_CL[4, 4900] = 30
-    write_record(tmp_path / "wfdb", "A0001", x_CL)
+    make_record(tmp_path / "wfdb", "A0001", x_CL)
     assert prepare([tmp_path / "wfdb"], tmp_path / "out", jobs=1).kept == 1
 
 
-def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path, write_record):
+def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path):
     """A filter that met the window's end would bend its last samples; a millivolt is drawn behind it."""
     x_CL = make_ecg(12, 1000)
     x_CL[:, 9401:] += 1
-    record = read_one(write_record(tmp_path, "A0001", x_CL, fs=1000))
+    record = read_one(make_record(tmp_path, "A0001", x_CL, fs=1000))
     d_CL, n_valid = windowed(record, CorpusConfig())
     whole_CL = resample(record.x_CL, 1000, 500)[:, :4700]
     assert n_valid == 4700
     np.testing.assert_allclose(d_CL, whole_CL * 1000, atol=1)
 
 
-def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(tmp_path, write_record):
+def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(tmp_path):
     x_CL = make_ecg(12, 1000)
-    cut = read_one(write_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
+    cut = read_one(make_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
     x_CL[3, 9404:9410] = np.nan
-    gap = read_one(write_record(tmp_path, "A0002", x_CL, fs=1000))
+    gap = read_one(make_record(tmp_path, "A0002", x_CL, fs=1000))
     np.testing.assert_array_equal(windowed(gap, CorpusConfig())[0], windowed(cut, CorpusConfig())[0])
 
 
-def test_a_record_without_usable_peaks_is_kept(tmp_path, write_record):
+def test_a_record_without_usable_peaks_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     ramp = np.linspace(0.01, 0.2, 5000) + rng.normal(0, 1e-4, (12, 5000))
-    write_record(tmp_path / "in", x_CL=ramp)
+    make_record(tmp_path / "in", x_CL=ramp)
     prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
     assert isinstance(row["rpeaks"], list)
 
 
-def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_path, write_record):
+def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_path):
     x_CL, beats = make_bigeminy(0.5)
-    write_record(tmp_path / "in", x_CL=x_CL)
+    make_record(tmp_path / "in", x_CL=x_CL)
     found = {}
     for lead in ("I", "best"):
         config = CorpusConfig.model_validate({"rpeaks_lead": lead})
@@ -64,11 +64,9 @@ def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_pa
 
 
 @pytest.mark.parametrize("lead", ["I", "best"])
-def test_records_of_a_block_have_the_beats_of_their_own_stored_samples_whatever_their_length(
-    lead, tmp_path, write_record, ecg
-):
+def test_records_of_a_block_have_the_beats_of_their_own_stored_samples_whatever_their_length(lead, tmp_path):
     for number, seconds in enumerate((10, 6, 12, 6.5)):
-        write_record(tmp_path, f"E0000{number}", ecg(seconds, seed=number))
+        make_record(tmp_path, f"E0000{number}", make_ecg(seconds, seed=number))
     block = prepare_block(find([tmp_path]), CorpusConfig.model_validate({"rpeaks_lead": lead}))
     assert [row["n_valid"] for row in block.rows] == [4700, 3000, 4700, 3250]
     for row, d_CL in zip(block.rows, block.signals_nCL, strict=True):

@@ -17,7 +17,7 @@ from marecg.use.inputs import CorpusRows, Inputs
 
 
 @pytest.fixture
-def folder(source: Path, tmp_path: Path) -> Path:
+def folder(source, tmp_path) -> Path:
     """A corpus of five records in four shards, one of them empty."""
     prepare([source], tmp_path / "corpus", CorpusConfig(shard=2), jobs=1)
     return tmp_path / "corpus"

@@ -1,7 +1,6 @@
 """How often a record comes, and whose codes are read."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ from marecg.train.data import supervise
 
 
 @pytest.fixture
-def corpus(corpus_folder: Path) -> Corpus:
+def corpus(corpus_folder) -> Corpus:
     """Six records of leaf 25, two of leaf 7, two without any; the last four are of another source."""
     opened = Corpus.open(corpus_folder)
     y_MN = np.zeros_like(opened.y)

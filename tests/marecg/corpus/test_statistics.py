@@ -3,14 +3,15 @@
 import json
 
 import pytest
+from tests.marecg.made_records import make_record
 
 from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
 
 
-def test_the_tables_add_up(source, tmp_path, write_record):
-    write_record(source / "georgia", "E00009", comments=["Dx: 6374002,251238007,STE,,abc"])
+def test_the_tables_add_up(source, tmp_path):
+    make_record(source / "georgia", "E00009", comments=["Dx: 6374002,251238007,STE,,abc"])
     prepare([source], tmp_path / "corpus", jobs=1)
     found = statistics(tmp_path / "corpus")
     assert (found.found, found.kept, sum(found.quarantined.values())) == (9, 6, 3)
@@ -38,8 +39,8 @@ def test_the_tables_add_up(source, tmp_path, write_record):
     json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_an_empty_corpus_has_tables_too(tmp_path, write_record):
-    write_record(tmp_path / "in", scale="0/mV")
+def test_an_empty_corpus_has_tables_too(tmp_path):
+    make_record(tmp_path / "in", scale="0/mV")
     prepare([tmp_path / "in"], tmp_path / "corpus", jobs=1)
     assert statistics(tmp_path / "corpus").kept == 0
 

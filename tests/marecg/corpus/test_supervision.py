@@ -6,7 +6,6 @@ import os
 import shutil
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,25 +28,25 @@ MODEL = ModelConfig(width=16, depth=1, heads=1, concept_width=8)
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
+def corpus(tmp_path) -> Corpus:
     write_corpus(tmp_path / "wfdb", 8, 3)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     return Corpus.open(tmp_path / "corpus")
 
 
 def made(corpus: Corpus, **how: object) -> CorpusSupervision:
-    return CorpusSupervision(corpus, ONTOLOGY, MODEL, **how)  # type: ignore[arg-type]
+    return CorpusSupervision(corpus, ONTOLOGY, MODEL, **how)
 
 
 def same(one: CorpusSupervision, two: CorpusSupervision) -> bool:
     return all(torch.equal(a, b) for a, b in zip(one.whole(), two.whole(), strict=True))
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def counted(monkeypatch) -> list[int]:
     """How many records have their beats read, call by call."""
     calls: list[int] = []
 
-    def read(rpeaks, *given):  # type: ignore[no-untyped-def]
+    def read(rpeaks, *given):
         calls.append(len(rpeaks))
         return physiology(rpeaks, *given)
 
@@ -157,7 +156,7 @@ def test_what_is_damaged_or_of_another_corpus_is_computed_again(corpus, which, d
 
 
 def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(corpus, monkeypatch, caplog):
-    def refuse(target: Path) -> None:
+    def refuse(target):
         raise OutputError("cannot be written (Read-only file system)", where=target)
 
     monkeypatch.setattr(supervision, "replacing", refuse)
@@ -172,7 +171,7 @@ def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(corpus, mo
 def test_on_a_full_disk_it_is_computed_in_memory(corpus, monkeypatch, caplog):
     """A map of a file that got no room would end the process."""
 
-    def full(handle: int, first: int, size: int) -> None:
+    def full(handle, first, size):
         assert size > first == 0
         raise OSError(errno.ENOSPC, "No space left on device")
 

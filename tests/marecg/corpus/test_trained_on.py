@@ -16,7 +16,7 @@ from marecg.corpus.trained_on import evaluation_records
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(tmp_path_factory) -> Corpus:
     """Records as the Challenges ship them: two of PTB-XL, one of CPSC2018, one of Georgia, one of nobody."""
     folder = tmp_path_factory.mktemp("corpus")
     for place in ("ptb-xl/HR00007", "ptb-xl/HR00008", "cpsc_2018/A0001", "georgia/E00001", "mine/A0002"):

@@ -20,7 +20,7 @@ STARTS = {"1": [0.0], "3": [0.0, 10.3, 20.6], "all": [0.0, 9.4, 18.8], "every 15
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sources(tmp_path_factory) -> Path:
     """A recording of 30 s and one of 8 s."""
     folder = tmp_path_factory.mktemp("long") / "ward"
     folder.mkdir()

@@ -58,14 +58,14 @@ def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(
 
 
 def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path):
-    def met(folder: Path) -> int:
+    def met(folder):
         """Wait for the other one: else a quick process does the work of both while one begins."""
         (folder / str(os.getpid())).touch()
         while len(list(folder.iterdir())) < 2:
             time.sleep(0.01)
         return os.getpid()
 
-    def used() -> set[int]:
+    def used():
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         return set(Parallel()(delayed(met)(folder) for _ in range(2)))
 
@@ -78,7 +78,7 @@ def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path
 
 
 def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the_remedy():
-    def killed() -> None:
+    def killed():
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(CorpusError) as ended, workers(records=0, jobs=2, cluster=None, where="corpus"):
@@ -92,7 +92,7 @@ def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(tmp_p
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
 
-    def killed() -> None:
+    def killed():
         Path(tempfile.mkdtemp(prefix="marecg-"), "record.dat").write_bytes(b"signal")
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -103,7 +103,7 @@ def test_the_axis_follows_from_i_and_avf():
 
 
 @pytest.fixture(scope="module")
-def ludb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ludb(tmp_path_factory) -> Path:
     packed = Path(os.environ.get("MARECG_REALDATA", "")) / "more" / "ludb-odd.tar.xz"
     if not packed.is_file():
         pytest.skip("LUDB is not at hand (MARECG_REALDATA)")

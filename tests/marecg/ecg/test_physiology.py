@@ -1,7 +1,5 @@
 """MSPS targets, on beat trains whose answer is known."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -102,9 +100,7 @@ def test_the_rate_bucket_of_real_records_is_that_of_their_codes(realdata):
     assert np.mean(found.rate_M == np.array(wanted)) > 0.85
 
 
-def one_by_one(
-    rpeaks: list[NDArray[np.int64]], model: ModelConfig, limits: MspsConfig
-) -> Iterator[tuple[float, float, Rate, bool, list[Phase]]]:
+def one_by_one(rpeaks: list[NDArray[np.int64]], model: ModelConfig, limits: MspsConfig):
     """The definitions record by record, as they read."""
     centres = [patch * model.stride + model.patch // 2 for patch in range(model.context_patches)]
     for all_peaks in rpeaks:

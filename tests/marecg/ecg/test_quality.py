@@ -1,28 +1,26 @@
 """The rules that quarantine a recording."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_ecg
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
 
 CONFIG = CorpusConfig()
-Ecg = Callable[..., np.ndarray]
 
 
 def reasons(x_CL: np.ndarray, fs: float = 500) -> list[str]:
     return [str(reason) for reason, _ in verdict(measure(x_CL.astype(np.float32), fs, CONFIG), CONFIG)]
 
 
-def test_a_clean_recording_breaks_no_rule(ecg):
-    assert reasons(ecg()) == []
+def test_a_clean_recording_breaks_no_rule():
+    assert reasons(make_ecg()) == []
 
 
 @pytest.mark.parametrize("fs", [250, 500, 1000])
-def test_the_rules_do_not_depend_on_the_sampling_rate(ecg, fs):
-    x_CL = ecg(fs=fs)
+def test_the_rules_do_not_depend_on_the_sampling_rate(fs):
+    x_CL = make_ecg(fs=fs)
     assert reasons(x_CL, fs) == []
     assert reasons(np.clip(x_CL, -0.25, 0.25), fs) == ["clipping"]
 
@@ -36,52 +34,52 @@ def test_the_rules_do_not_depend_on_the_sampling_rate(ecg, fs):
         pytest.param(9, slice(2000, 2010), -10.5, "extreme-amplitude", id="beyond ten millivolts"),
     ],
 )
-def test_a_lead_that_is_wrong_somewhere_is_quarantined(ecg, lead, samples, value, reason):
-    x_CL = ecg()
+def test_a_lead_that_is_wrong_somewhere_is_quarantined(lead, samples, value, reason):
+    x_CL = make_ecg()
     x_CL[lead, samples] = value
     assert reasons(x_CL) == [reason]
 
 
 @pytest.mark.parametrize("level", [0.0, 1.5])
-def test_a_constant_lead_is_flat_whatever_its_level(ecg, level):
-    x_CL = ecg()
+def test_a_constant_lead_is_flat_whatever_its_level(level):
+    x_CL = make_ecg()
     x_CL[11] = level
     assert reasons(x_CL)[0] == "flat-lead"
 
 
-def test_a_coarse_lead_does_not_saturate(ecg):
-    assert reasons(np.round(ecg() * 40) / 40 + 0.001) == []
+def test_a_coarse_lead_does_not_saturate():
+    assert reasons(np.round(make_ecg() * 40) / 40 + 0.001) == []
 
 
 @pytest.mark.parametrize("rails", [(-0.25, 9.0), (-9.0, 0.25)])
-def test_either_rail_alone_makes_clipping(ecg, rails):
-    assert reasons(np.clip(ecg(), *rails)) == ["clipping"]
+def test_either_rail_alone_makes_clipping(rails):
+    assert reasons(np.clip(make_ecg(), *rails)) == ["clipping"]
 
 
 @pytest.mark.parametrize("offset", [9.5, -9.5])
-def test_an_offset_is_no_amplitude_and_hides_none(ecg, offset):
-    x_CL = ecg()
+def test_an_offset_is_no_amplitude_and_hides_none(offset):
+    x_CL = make_ecg()
     x_CL[3] += offset
     assert reasons(x_CL) == []
     x_CL[3, 2000:2010] = offset - np.sign(offset) * 10.5
     assert reasons(x_CL) == ["extreme-amplitude"]
 
 
-def test_a_recording_of_less_than_five_seconds_is_too_short(ecg):
-    assert reasons(ecg(seconds=4.9)) == ["too-short"]
-    assert reasons(ecg(seconds=5)) == []
+def test_a_recording_of_less_than_five_seconds_is_too_short():
+    assert reasons(make_ecg(seconds=4.9)) == ["too-short"]
+    assert reasons(make_ecg(seconds=5)) == []
 
 
-def test_a_message_names_the_leads(ecg):
-    x_CL = ecg()
+def test_a_message_names_the_leads():
+    x_CL = make_ecg()
     x_CL[[7, 9]] = 0
     (_, message), *_ = verdict(measure(x_CL.astype(np.float32), 500, CONFIG), CONFIG)
     assert message == "V2, V4: flat within 0.01 mV"
 
 
 @pytest.mark.parametrize("swapped", [(0, 1), (0, 2), (3, 4), (1, 5)])
-def test_limb_leads_that_contradict_one_another_are_noted_and_kept(ecg, swapped):
-    x_CL = ecg().astype(np.float32)
+def test_limb_leads_that_contradict_one_another_are_noted_and_kept(swapped):
+    x_CL = make_ecg().astype(np.float32)
     assert notes(measure(x_CL, 500, CONFIG), CONFIG) == ()
     x_CL[list(swapped)] = x_CL[list(reversed(swapped))]
     assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
@@ -99,7 +97,7 @@ def test_a_limb_lead_with_the_wrong_sign_is_noted(lead):
     assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
 
 
-def test_a_lead_with_another_gain_is_noted(ecg):
-    x_CL = ecg().astype(np.float32)
+def test_a_lead_with_another_gain_is_noted():
+    x_CL = make_ecg().astype(np.float32)
     x_CL[1] *= 2
     assert notes(measure(x_CL, 500, CONFIG), CONFIG)

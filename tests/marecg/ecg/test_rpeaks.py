@@ -1,19 +1,15 @@
 """R-peaks on raw lead I."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import sosfiltfilt
-from tests.marecg.made_records import make_bigeminy
+from tests.marecg.made_records import make_bigeminy, make_ecg
 
 from benchmarks.rpeaks import annotated
 from marecg.ecg.pan_tompkins import band, in_band, pan_tompkins
 from marecg.ecg.physiology import alternates
 from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw
-
-Ecg = Callable[..., np.ndarray]
 
 
 def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:
@@ -21,8 +17,8 @@ def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fs", [250, 500, 1000])
-def test_every_beat_is_found_where_it_is(ecg, fs):
-    found = detect(ecg(9.6, fs)[0], fs)
+def test_every_beat_is_found_where_it_is(fs):
+    found = detect(make_ecg(9.6, fs)[0], fs)
     assert found.dtype == np.int64
     np.testing.assert_allclose(found, truth(fs=fs), atol=0.004 * fs)
 
@@ -35,23 +31,23 @@ def test_a_t_wave_is_no_beat_however_high_it_is():
     np.testing.assert_allclose(detect(lead, 500), truth(), atol=2)
 
 
-def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point(ecg):
-    np.testing.assert_allclose(detect(-ecg(9.6)[0], 500), truth(), atol=2)
+def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point():
+    np.testing.assert_allclose(detect(-make_ecg(9.6)[0], 500), truth(), atol=2)
 
 
-def test_a_wandering_baseline_does_not_move_the_peaks(ecg):
+def test_a_wandering_baseline_does_not_move_the_peaks():
     wander = 1.5 * np.sin(2 * np.pi * 0.3 * np.arange(4800) / 500)
-    np.testing.assert_allclose(detect(ecg(9.6)[0] + wander, 500), truth(), atol=3)
+    np.testing.assert_allclose(detect(make_ecg(9.6)[0] + wander, 500), truth(), atol=3)
 
 
-def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg):
-    lead = ecg(9.6)[0][110:]
+def test_the_first_beats_are_found_although_the_detector_itself_misses_them():
+    lead = make_ecg(9.6)[0][110:]
     assert find_raw(lead, 500)[0] > 400
     assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
 
 
-def test_the_other_detector_finds_the_same_beats(ecg):
-    np.testing.assert_allclose(detect(ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
+def test_the_other_detector_finds_the_same_beats():
+    np.testing.assert_allclose(detect(make_ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
 
 
 NO_BEATS = {
@@ -91,8 +87,8 @@ def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i):
     assert len(in_lead_i) != len(beats) or np.abs(in_lead_i - beats).max() > 4
 
 
-def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together(ecg):
-    x_CL = ecg(9.6)
+def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together():
+    x_CL = make_ecg(9.6)
     x_CL[:6] = np.random.default_rng(0).normal(0, 0.01, (6, x_CL.shape[1]))
     np.testing.assert_allclose(detect_best(x_CL, 500), truth(), atol=3)
 
@@ -114,11 +110,11 @@ def test_leads_looked_at_together_have_the_beats_that_each_has_alone():
     assert detect_each(np.zeros((0, 4700)), 500) == []
 
 
-def test_records_looked_at_together_have_the_beats_that_each_has_alone(ecg):
-    unread, only_chest = ecg(9.6), ecg(9.6)
+def test_records_looked_at_together_have_the_beats_that_each_has_alone():
+    unread, only_chest = make_ecg(9.6), make_ecg(9.6)
     unread[7, 30] = np.nan
     only_chest[:6] = 3.3
-    records = np.stack([ecg(9.6, seed=1), unread, only_chest, make_bigeminy(0.0)[0][:, :4800]])
+    records = np.stack([make_ecg(9.6, seed=1), unread, only_chest, make_bigeminy(0.0)[0][:, :4800]])
     together = detect_best_each(records, 500)
     assert [len(found) for found in together[:3]] == [12, 0, 12]
     for x_CL, found in zip(records, together, strict=True):

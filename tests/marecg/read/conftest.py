@@ -3,8 +3,6 @@
 Shapes: C leads, L samples.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ def publisher() -> Publisher:
 
 
 @pytest.fixture
-def base(publisher: Publisher, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> str:
+def base(publisher, serve, monkeypatch) -> str:
     """Its address; what comes from there is read in small pieces."""
     monkeypatch.setattr(download, "PIECE", 500)
     return f"{serve(type('Bound', (Handler,), {'publisher': publisher}))}/1.0/"

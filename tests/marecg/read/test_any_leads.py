@@ -1,10 +1,8 @@
 """Records on disk are found and read with the leads that they have, each under a name of its own."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_record
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError, UsageError
@@ -13,7 +11,6 @@ from marecg.read.inputs import find_inputs, read_one
 from marecg.synth import write_corpus
 
 TWO = Layout(250, ("II", "V1"))
-Write = Callable[..., Path]
 
 
 def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path):
@@ -56,9 +53,9 @@ def test_a_record_is_there_once_however_often_it_is_named(tmp_path):
     assert all(each.read().leads == LEADS for each in found.values())
 
 
-def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(tmp_path, write_record):
+def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(tmp_path):
     x_KL = np.random.default_rng(0).normal(size=(3, 1000))
-    header = write_record(tmp_path, x_CL=x_KL, leads=["V1", "vx", "I"])
+    header = make_record(tmp_path, x_CL=x_KL, leads=["V1", "vx", "I"])
     record = read_one(header)
     assert record.leads == ("I", "V1")
     np.testing.assert_allclose(record.x_KL, x_KL[[2, 0]], atol=6e-4)
@@ -67,25 +64,25 @@ def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twel
 
 
 @pytest.mark.parametrize("named", ["a.b", "a.b.hea", "a.b.mat"])
-def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(tmp_path, write_record, named):
-    write_record(tmp_path, "a.b", comments=["Dx: 164889003"])
-    write_record(tmp_path, "a", comments=["Dx: 426783006"])
+def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(tmp_path, named):
+    make_record(tmp_path, "a.b", comments=["Dx: 164889003"])
+    make_record(tmp_path, "a", comments=["Dx: 426783006"])
     [(name, candidate)] = find_inputs([tmp_path / named]).items()
     assert (name, candidate.read().codes) == ("a.b", ("164889003",))
 
 
-def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path, write_record):
+def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path):
     folders = [tmp_path / "siteA" / "p0", tmp_path / "siteA" / "p1", tmp_path / "siteB" / "p0"]
-    headers = [write_record(folder, "ecg") for folder in folders]
+    headers = [make_record(folder, "ecg") for folder in folders]
     assert list(find_inputs([tmp_path / "siteA"])) == ["siteA/p0/ecg", "siteA/p1/ecg"]
     assert list(find_inputs(headers)) == ["siteA/p0/ecg", "p1/ecg", "siteB/p0/ecg"]
     assert list(find_inputs([folders[0], folders[2]])) == ["siteA/p0/ecg", "siteB/p0/ecg"]
 
 
-def test_a_folder_of_several_records_is_not_one_record(tmp_path, write_record):
-    write_record(tmp_path, "a")
+def test_a_folder_of_several_records_is_not_one_record(tmp_path):
+    make_record(tmp_path, "a")
     assert read_one(tmp_path).id == "a"
-    write_record(tmp_path, "b")
+    make_record(tmp_path, "b")
     with pytest.raises(UsageError, match="holds 2 records"):
         read_one(tmp_path)
 

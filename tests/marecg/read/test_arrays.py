@@ -1,15 +1,13 @@
 """Plain arrays are records by what the user says of them: rate, leads, units, key."""
 
 import errno
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.made_records import WRITERS
+from tests.marecg.made_records import WRITERS, make_ecg, make_record
 
 from marecg.base.errors import CorpusError, InputError, OutputError, RecordError, UsageError
 from marecg.corpus.account import Account
@@ -22,7 +20,6 @@ from marecg.read.discovery import find
 from marecg.read.inputs import find_inputs
 from marecg.report.records import gallery
 
-Ecg = Callable[..., np.ndarray]
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
 
 
@@ -80,12 +77,12 @@ def test_an_impossible_layout_is_wrong_usage(values):
         Layout(**{"fs": 500} | values)
 
 
-def beats(ecg: Ecg, count: int = 20) -> np.ndarray:
-    return np.stack([ecg(seed=seed) for seed in range(count)]).astype(np.float32)
+def beats(count: int = 20) -> np.ndarray:
+    return np.stack([make_ecg(seed=seed) for seed in range(count)]).astype(np.float32)
 
 
-def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path, ecg):
-    x_BCL = beats(ecg)
+def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path):
+    x_BCL = beats()
     x_BCL[3, 5] = 0
     np.save(tmp_path / "clinic.npy", x_BCL)
     report = prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
@@ -98,15 +95,15 @@ def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path
     assert gallery(tmp_path / "out", [tmp_path / "clinic.npy"], tmp_path / "page.html") == 1
 
 
-def test_another_layout_is_another_corpus(tmp_path, ecg):
-    np.save(tmp_path / "a.npy", beats(ecg, 2))
+def test_another_layout_is_another_corpus(tmp_path):
+    np.save(tmp_path / "a.npy", beats(2))
     prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
     with pytest.raises(CorpusError, match="other array layout"):
         prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
 
 
-def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path, ecg):
-    np.save(tmp_path / "a.npy", beats(ecg, 2)[:, :2])
+def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path):
+    np.save(tmp_path / "a.npy", beats(2)[:, :2])
     with pytest.raises(UsageError, match="sampling rate"):
         find([tmp_path / "a.npy"])
     with pytest.raises(UsageError, match="lacks the leads III"):
@@ -116,15 +113,13 @@ def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path, ec
         find([tmp_path / "a.txt"])
 
 
-def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarantined(
-    tmp_path, ecg, write_record
-):
+def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarantined(tmp_path):
     folder = tmp_path / "ours"
-    write_record(folder, "A0001")  # with an A0001.mat that isn't an array
-    np.save(folder / "a.npy", beats(ecg, 2))
+    make_record(folder, "A0001")  # with an A0001.mat that isn't an array
+    np.save(folder / "a.npy", beats(2))
     np.save(folder / "labels.npy", np.zeros((2, 5)))
     (folder / "b.h5").write_bytes(b"x")
-    np.save(tmp_path / "outside.npy", beats(ecg, 1))
+    np.save(tmp_path / "outside.npy", beats(1))
     (folder / "link.npy").symlink_to(tmp_path / "outside.npy")
     report = prepare([folder], tmp_path / "out", jobs=1, layout=Layout(500))
     assert (report.found, report.kept) == (6, 3)
@@ -132,16 +127,16 @@ def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarant
     assert len(find([folder])) == 1, "without a layout arrays in folders are passed over"
 
 
-def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path, ecg):
-    np.save(tmp_path / "a.npy", beats(ecg, 1))
+def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path):
+    np.save(tmp_path / "a.npy", beats(1))
     [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
     first = candidate.read().x_CL
-    np.save(tmp_path / "a.npy", -beats(ecg, 1))
+    np.save(tmp_path / "a.npy", -beats(1))
     np.testing.assert_array_equal(candidate.read().x_CL, -first)
 
 
-def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path, ecg):
-    x_BCL = np.repeat(beats(ecg, 1).astype(np.float64), 3, axis=0)
+def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path):
+    x_BCL = np.repeat(beats(1).astype(np.float64), 3, axis=0)
     x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
     np.save(tmp_path / "a.npy", x_BCL)
     report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
@@ -160,7 +155,7 @@ def test_real_records_as_arrays_prepare_to_the_windows_that_they_have_as_wfdb(
 
 
 @pytest.fixture(scope="module")
-def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, list[str]]:
+def real_records(realdata, tmp_path_factory) -> tuple[np.ndarray, list[str]]:
     """Forty real 10-s records in mV, and the hashes of their windows as prepared from WFDB."""
     out = tmp_path_factory.mktemp("real")
     prepare([realdata / "cinc2021" / "georgia"], out / "corpus", jobs=1)
@@ -218,11 +213,11 @@ def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_tabl
         found[f"{tmp_path.name}/two"].read()
 
 
-def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, ecg, monkeypatch):
-    def full(**_: object) -> None:
+def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, monkeypatch):
+    def full(**_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    np.savez_compressed(tmp_path / "clinic.npz", x=beats(ecg, 2))
+    np.savez_compressed(tmp_path / "clinic.npz", x=beats(2))
     monkeypatch.setattr(lazy_array, "TemporaryFile", full)
     with pytest.raises(
         OutputError, match=r"clinic\.npz: no room here to unpack it\. Make room, or set TMPDIR"

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element
 from tests.marecg.made_records import make_record
@@ -31,7 +30,7 @@ STEP = files.STEP_UV / 1000
 
 
 @pytest.fixture
-def archive(tmp_path: Path, x_CL: NDArray[np.float64]) -> Path:
+def archive(tmp_path, x_CL) -> Path:
     """One recording in every format, a folder below, and as WFDB."""
     folder = tmp_path / "archive"
     (folder / "2024").mkdir(parents=True)
@@ -123,7 +122,7 @@ def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it():
 def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_path, x_CL):
     """Every step is 5 µV, corrected by 2, and the channel begins at 300 µV."""
 
-    def channel(data: object) -> None:
+    def channel(data):
         element("channel.ChannelSensitivityCorrectionFactor", 2)(data)
         element("channel.ChannelBaseline", 300)(data)
 
@@ -134,8 +133,8 @@ def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_p
 
 
 def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
-    def gap(data: object) -> None:
-        group = data.WaveformSequence[0]  # type: ignore[attr-defined]
+    def gap(data):
+        group = data.WaveformSequence[0]
         group.WaveformPaddingValue = (-32768).to_bytes(2, "little", signed=True)
         samples = np.frombuffer(group.WaveformData, "<i2").reshape(-1, 12).copy()
         samples[100:110, 3] = -32768
@@ -191,7 +190,7 @@ def test_a_philips_file_without_a_mark_is_read_whole(tmp_path, x_CL):
 
 
 def test_without_the_extra_the_error_says_what_to_install(archive, tmp_path, monkeypatch):
-    def none_of_pydicom(name: str) -> object:
+    def none_of_pydicom(name):
         return None if name == "pydicom" else find_spec(name)
 
     monkeypatch.setattr("marecg.read.clinical.waveform.find_spec", none_of_pydicom)

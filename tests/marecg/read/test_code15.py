@@ -1,13 +1,13 @@
 """CODE-15 % as Zenodo publishes it: padding isn't a signal, and exams know their patients."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.marecg.made_records import make_ecg
 
 from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
@@ -35,14 +35,14 @@ def padded(x_CL: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture
-def root(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> Path:
+def root(tmp_path) -> Path:
     """Two parts: 10 s, 7 s and a row of zeros; 10 s."""
     folder = tmp_path / "code15"
     folder.mkdir()
     (folder / "exams.csv").write_text(HEAD + ROWS)
     parts = [
-        ([1169160, 2873686, 0], [padded(ecg(10, 400)), padded(ecg(7, 400)), np.zeros((4096, 12))]),
-        ([168405], [padded(ecg(10, 400, seed=1))]),
+        ([1169160, 2873686, 0], [padded(make_ecg(10, 400)), padded(make_ecg(7, 400)), np.zeros((4096, 12))]),
+        ([168405], [padded(make_ecg(10, 400, seed=1))]),
     ]
     for number, (ids, tracings) in enumerate(parts):
         with h5py.File(folder / f"exams_part{number}.hdf5", "w") as file:
@@ -50,11 +50,11 @@ def root(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> Path:
     return folder
 
 
-def test_the_padding_is_no_signal(root, ecg):
+def test_the_padding_is_no_signal(root):
     ten, seven, nothing, _ = find([root])
     assert [each.read().length for each in (ten, seven)] == [4000, 2800]
-    np.testing.assert_allclose(seven.read().x_CL, ecg(7, 400), atol=1e-6)
-    np.testing.assert_allclose(seven.read(seconds=2).x_CL, ecg(7, 400)[:, :800], atol=1e-6)
+    np.testing.assert_allclose(seven.read().x_CL, make_ecg(7, 400), atol=1e-6)
+    np.testing.assert_allclose(seven.read(seconds=2).x_CL, make_ecg(7, 400)[:, :800], atol=1e-6)
     with pytest.raises(RecordError, match="row 2 holds padding and no samples"):
         nothing.read()
 

@@ -181,7 +181,7 @@ def write_packed(path: Path, x: np.ndarray) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
 def test_any_block_of_an_npz_is_what_numpy_would_cut(tmp_path, write, order):
-    x = np.asarray(X_BCL[:7, :, :20], order=order)  # type: ignore[call-overload]
+    x = np.asarray(X_BCL[:7, :, :20], order=order)
     write(tmp_path / "a.npz", x=x)
     lazy = arrays_in(tmp_path / "a.npz")["x"]
     keys = [(slice(2, 5),), (slice(0, 1), slice(None), slice(9)), (slice(1, 7), slice(3, 4), slice(5, 20))]

@@ -1,7 +1,6 @@
 """Every dataset is read in the layout in which it is published, found by what its root holds."""
 
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import wfdb
 from scipy.io import savemat
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, RecordError
@@ -22,9 +22,6 @@ from marecg.read.discovery import find
 from marecg.read.record import Record
 from marecg.read.stretch import Stretch
 from marecg.read.wfdb import read_record
-
-Write = Callable[..., Path]
-Ecg = Callable[..., np.ndarray]
 
 
 def only_record(root: Path) -> Record:
@@ -50,26 +47,26 @@ def test_chapman_and_ningbo_are_told_apart_in_their_common_tree():
     assert cinc2021.collection(root / "JS10647.hea", root) == "ningbo"
 
 
-def test_every_collection_of_the_challenges_is_named_in_the_account(tmp_path, write_record):
+def test_every_collection_of_the_challenges_is_named_in_the_account(tmp_path):
     names = (*cinc2021.COLLECTIONS, "undisclosed")
     for number, name in enumerate(names):
-        write_record(tmp_path / "training" / name / "g1", f"X{number:04d}")
+        make_record(tmp_path / "training" / name / "g1", f"X{number:04d}")
     report = prepare([tmp_path / "training"], tmp_path / "out", jobs=1)
     assert report.sources.keys() == statistics(tmp_path / "out").sources.keys() == set(names)
     assert all(account.kept == 1 for account in report.sources.values())
 
 
-def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(tmp_path, write_record, ecg):
+def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(tmp_path):
     """St Petersburg INCART as the Challenges have it: 462,600 samples per lead."""
-    x_CL = np.concatenate([ecg(20, 257), np.full((12, 1780 * 257), 9.0)], axis=1)
+    x_CL = np.concatenate([make_ecg(20, 257), np.full((12, 1780 * 257), 9.0)], axis=1)
     folder = tmp_path / "st_petersburg_incart" / "g1"
-    header = write_record(folder, "I0001", x_CL, fs=257, comments=["Age: 65", "Sex: Male", "Dx: 164884008"])
+    header = make_record(folder, "I0001", x_CL, fs=257, comments=["Age: 65", "Sex: Male", "Dx: 164884008"])
     report = prepare([tmp_path], tmp_path / "out", jobs=1)
     assert report.sources == {"st_petersburg_incart": Account(found=1, kept=1, quarantined={})}
     row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
     assert (row["fs"], row["length"], row["n_valid"]) == (257, 462_600, 4700)
     np.testing.assert_allclose(np.diff(row["rpeaks"]), 400, atol=3)
-    expected, _ = window(resample(ecg(20, 257).astype(np.float32), 257), 4700)
+    expected, _ = window(resample(make_ecg(20, 257).astype(np.float32), 257), 4700)
     found = Corpus.open(tmp_path / "out").signals([0])[0]
     np.testing.assert_allclose(found, expected, atol=5e-3)
     tracemalloc.start()
@@ -79,20 +76,20 @@ def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(tmp_path,
 
 
 @pytest.fixture
-def cpsc(tmp_path: Path, ecg: Ecg) -> Path:
-    savemat(tmp_path / "A0001.mat", {"ECG": {"sex": "Male", "age": 74, "data": ecg()}})
+def cpsc(tmp_path) -> Path:
+    savemat(tmp_path / "A0001.mat", {"ECG": {"sex": "Male", "age": 74, "data": make_ecg()}})
     (tmp_path / "REFERENCE.csv").write_text("Recording,First_label,Second_label,Third_label\nA0001,5,2,\n")
     return tmp_path
 
 
-def test_cpsc2018_is_read_as_its_organisers_published_it(cpsc, ecg):
+def test_cpsc2018_is_read_as_its_organisers_published_it(cpsc):
     record = only_record(cpsc)
     assert (record.id, record.source, record.codes) == ("A0001", "cpsc2018", ("59118001", "164889003"))
     assert (record.age, record.sex, record.length) == (74, "M", 5000)
-    np.testing.assert_allclose(record.x_CL, ecg(), atol=1e-6)
+    np.testing.assert_allclose(record.x_CL, make_ecg(), atol=1e-6)
 
 
-def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc, ecg):
+def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc):
     (cpsc / "TrainingSet3").mkdir()
     (cpsc / "TrainingSet1").mkdir()
     (cpsc / "REFERENCE.csv").rename(cpsc / "TrainingSet3" / "REFERENCE.csv")
@@ -126,11 +123,11 @@ def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc, tmp_pat
     assert (report.kept, report.quarantined) == (1, {"labels": 1, "no-signal-file": 1})
 
 
-def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path, ecg):
+def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path):
     folder = tmp_path / "patient001"
     folder.mkdir()
     order = [*(lead.lower() for lead in LEADS), "vx", "vy", "vz"]
-    x_CL = np.concatenate([ecg(12, 1000), ecg(12, 1000)[:3]])
+    x_CL = np.concatenate([make_ecg(12, 1000), make_ecg(12, 1000)[:3]])
     wfdb.wrsamp(
         "s0010_re", fs=1000, units=["mV"] * 15, sig_name=order, p_signal=x_CL.T, fmt=["16"] * 15,
         adc_gain=[2000.0] * 15, baseline=[0] * 15, write_dir=str(folder),
@@ -139,14 +136,14 @@ def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_pat
     record = only_record(tmp_path)
     assert (record.source, record.patient, record.codes) == ("ptbdb", "patient001", ("164865005",))
     assert (record.age, record.sex, record.fs) == (81, "F", 1000)
-    np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=1e-3)
+    np.testing.assert_allclose(record.x_CL, make_ecg(12, 1000), atol=1e-3)
 
 
-def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_path, ecg):
+def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_path):
     """As published: `s0010_re.dat` with twelve signals, `s0010_re.xyz` with three."""
     folder = tmp_path / "patient001"
     folder.mkdir()
-    digital = np.rint(ecg(12, 1000) * 2000).astype("<i2")
+    digital = np.rint(make_ecg(12, 1000) * 2000).astype("<i2")
     digital.T.tofile(folder / "s0010_re.dat")
     digital[:3].T.tofile(folder / "s0010_re.xyz")
     lines = ["s0010_re 15 1000 12000"]
@@ -156,19 +153,19 @@ def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_p
     (folder / "s0010_re.hea").write_text("\n".join(lines) + "\n")
     record = only_record(tmp_path)
     assert (record.codes, record.age, record.sex, record.length) == (("84114007",), 81, "F", 12_000)
-    np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=3e-4)
+    np.testing.assert_allclose(record.x_CL, make_ecg(12, 1000), atol=3e-4)
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "\0"])
-def test_a_table_may_name_what_no_file_can_be_called(cpsc, tmp_path, write_record, name):
+def test_a_table_may_name_what_no_file_can_be_called(cpsc, tmp_path, name):
     table = cpsc / "REFERENCE.csv"
     table.write_text(f"{table.read_text()}{name},1,,\n")
     assert prepare([cpsc], tmp_path / "out", jobs=1).kept == 1
     mimic, release = tmp_path / "mimic", tmp_path / "release"
-    write_record(mimic, "inside")
+    make_record(mimic, "inside")
     (mimic / "record_list.csv").write_text(f"subject_id,path\n1,{name}\n1,inside\n")
     assert len(find([mimic])) == 1
-    write_record(release, "00001_hr")
+    make_record(release, "00001_hr")
     columns = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr"
     (release / "ptbxl_database.csv").write_text(f"{columns}\n1,1,{{}},1,{'x' * 5000},00001_hr\n")
     assert len(find([release])) == 1
@@ -180,14 +177,12 @@ def test_codes_of_the_ptb_database_are_those_under_which_the_challenge_counts_it
     assert set(ptbdb.CODES.values()) <= in_ptb
 
 
-def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_put_right(
-    tmp_path, write_record, ecg
-):
+def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_put_right(tmp_path):
     leads = list(LEADS)
     leads[4], leads[5] = "aVF", "aVL"
-    x_CL = ecg()[[LEADS.index(lead) for lead in leads]]
+    x_CL = make_ecg()[[LEADS.index(lead) for lead in leads]]
     folder = tmp_path / "files" / "p1000" / "p10000032" / "s40689238"
-    write_record(folder, "40689238", x_CL, leads=leads, comments=["<subject_id>: 10000032"])
+    make_record(folder, "40689238", x_CL, leads=leads, comments=["<subject_id>: 10000032"])
     (tmp_path / "record_list.csv").write_text(
         "subject_id,study_id,file_name,ecg_time,path\n"
         "10000032,40689238,40689238,2180-07-23 08:44:00,files/p1000/p10000032/s40689238/40689238\n"
@@ -195,13 +190,13 @@ def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_pu
     )
     record = only_record(tmp_path)
     assert (record.source, record.patient, record.codes) == ("mimic-iv-ecg", "10000032", ())
-    np.testing.assert_allclose(record.x_CL, ecg(), atol=6e-4)
+    np.testing.assert_allclose(record.x_CL, make_ecg(), atol=6e-4)
 
 
-def test_a_list_that_points_outside_is_quarantined_or_passed_over(tmp_path, write_record):
-    write_record(tmp_path / "outside")
+def test_a_list_that_points_outside_is_quarantined_or_passed_over(tmp_path):
+    make_record(tmp_path / "outside")
     root = tmp_path / "mimic"
-    write_record(root, "inside")
+    make_record(root, "inside")
     (root / "record_list.csv").write_text("subject_id,path\n1,../outside/A0001\n1,/etc/hostname\n1,inside\n")
     for candidate in find([root]):
         if candidate.file.name == "inside.hea":

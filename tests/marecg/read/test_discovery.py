@@ -1,22 +1,21 @@
 """Every record below a folder is found once and read by the right reader, whatever else lies there."""
 
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.read import registry
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
-from marecg.read.record import Candidate, LabelOverride, Reader, Record
+from marecg.read.record import Candidate, LabelOverride, Record
 from marecg.read.stretch import WHOLE
 
-Write = Callable[..., Path]
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
 
 
@@ -25,10 +24,10 @@ def sources(root: Path) -> dict[str, str]:
     return {each.path: each.source for each in find([root])}
 
 
-def test_odd_files_are_one_quarantined_record_each(tmp_path, write_record):
+def test_odd_files_are_one_quarantined_record_each(tmp_path):
     """A name that is not UTF-8, a link to itself, a pipe, a number of 5,000 digits: beside a good record."""
     root = tmp_path / "in"
-    header = write_record(root, "good")
+    header = make_record(root, "good")
     (root / os.fsdecode(b"M\xfcller.hea")).write_bytes(header.read_bytes())
     (root / "self.hea").symlink_to(root / "self.hea")
     os.mkfifo(root / "zz.hea")
@@ -40,35 +39,35 @@ def test_odd_files_are_one_quarantined_record_each(tmp_path, write_record):
     assert "M\\xfcller.hea" in {each.path for each in report.records}
 
 
-def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path, write_record):
-    write_record(tmp_path, "good")
+def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path):
+    make_record(tmp_path, "good")
     for name in ("exams.csv", "REFERENCE.csv", "record_list.csv", "ptbxl_database.csv", "scp_statements.csv"):
         os.mkfifo(tmp_path / name)
     assert list(sources(tmp_path)) == ["good.hea"]
 
 
-def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(tmp_path, write_record):
+def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(tmp_path):
     for folder in ("patient001", "patient002", "patient1000", "patient003/visit1", "controls"):
-        write_record(tmp_path / folder, "a", comments=["Dx: 164889003"])
+        make_record(tmp_path / folder, "a", comments=["Dx: 164889003"])
     found = find([tmp_path])
     assert len(found) == 5
     assert {each.read().codes for each in found} == {("164889003",)}
 
 
-def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neither(tmp_path, write_record):
+def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neither(tmp_path):
     comments = ["Reason for admission: Myocardial infarction", "Dx: 164889003"]
-    write_record(tmp_path / "patient001", "s0010_re", comments=comments)
-    write_record(tmp_path / "controls", "b", comments=["Dx: 426783006"])
+    make_record(tmp_path / "patient001", "s0010_re", comments=comments)
+    make_record(tmp_path / "controls", "b", comments=["Dx: 426783006"])
     read = {each.source: each.read() for each in find([tmp_path])}
     assert read["ptbdb"].codes == ("164865005", "164889003")
     assert read["controls"].codes == ("426783006",)
 
 
-def test_a_dataset_does_not_hide_the_records_below_it(tmp_path, write_record):
-    write_record(tmp_path / "records500", "00001_hr")
-    write_record(tmp_path / "records100", "00001_lr", fs=100)
-    write_record(tmp_path / "records500", "00002_hr")
-    write_record(tmp_path / "georgia", "E00001")
+def test_a_dataset_does_not_hide_the_records_below_it(tmp_path):
+    make_record(tmp_path / "records500", "00001_hr")
+    make_record(tmp_path / "records100", "00001_lr", fs=100)
+    make_record(tmp_path / "records500", "00002_hr")
+    make_record(tmp_path / "georgia", "E00001")
     row = "1,1,\"{'NORM': 100.0}\",1,records100/00001_lr,records500/00001_hr\n"
     (tmp_path / "ptbxl_database.csv").write_text(PTBXL + row)
     assert sources(tmp_path) == {
@@ -90,29 +89,29 @@ def test_a_dataset_does_not_hide_the_records_below_it(tmp_path, write_record):
         ("exams.csv", "student,mark\n"),
     ],
 )
-def test_a_table_that_only_has_a_datasets_name_refuses_nothing(tmp_path, write_record, table, content):
+def test_a_table_that_only_has_a_datasets_name_refuses_nothing(tmp_path, table, content):
     (tmp_path / table).write_text(content)
-    write_record(tmp_path / "georgia", "E00001")
+    make_record(tmp_path / "georgia", "E00001")
     assert sources(tmp_path) == {"georgia/E00001.hea": "georgia"}
 
 
-def test_a_header_in_capitals_is_found(tmp_path, write_record):
-    header = write_record(tmp_path, "A0001")
+def test_a_header_in_capitals_is_found(tmp_path):
+    header = make_record(tmp_path, "A0001")
     header.rename(header.with_suffix(".HEA"))
     [candidate] = find([tmp_path], layout=Layout(500))
     assert candidate.read().id == "A0001"
 
 
-def test_two_folders_of_one_name_are_two_sources(tmp_path, write_record):
+def test_two_folders_of_one_name_are_two_sources(tmp_path):
     for site in "AB":
-        write_record(tmp_path / site / "data", "ecg")
+        make_record(tmp_path / site / "data", "ecg")
     report = prepare([tmp_path / "A" / "data", tmp_path / "B" / "data"], tmp_path / "out", jobs=1)
     assert report.duplicates == (("A/data/ecg.hea", "B/data/ecg.hea"),)
 
 
-def test_other_codes_or_gains_are_other_records_and_another_place_is_not(tmp_path, write_record):
-    def known(folder: str, **change: object) -> str:
-        write_record(tmp_path / folder / "in", "a", **change)
+def test_other_codes_or_gains_are_other_records_and_another_place_is_not(tmp_path):
+    def known(folder, **change):
+        make_record(tmp_path / folder / "in", "a", **change)
         return sources_sha256(find([tmp_path / folder / "in"]))
 
     first = known("one")
@@ -131,7 +130,7 @@ class Sketch:
     def is_root(self, folder: Path) -> bool:
         return any(folder.glob("*.sketch"))
 
-    def candidates(self, root: Path) -> Iterator[Candidate]:
+    def candidates(self, root: Path):
         for file in sorted(root.glob("*.sketch")):
             yield Candidate(root, file, self.source, self)
 
@@ -152,19 +151,17 @@ class Sketch:
         )
 
 
-def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
-    tmp_path, write_record, ecg, monkeypatch
-):
-    write_record(tmp_path / "in", "wfdb")
-    np.savetxt(tmp_path / "in" / "mine.sketch", ecg().T)
+def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(tmp_path, monkeypatch):
+    make_record(tmp_path / "in", "wfdb")
+    np.savetxt(tmp_path / "in" / "mine.sketch", make_ecg().T)
     monkeypatch.setattr(registry, "_installed", lambda: (Sketch(),))
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert {name: each.kept for name, each in report.sources.items()} == {"in": 1, "sketch": 1}
 
 
-def test_what_the_hash_of_records_covers(tmp_path, write_record):
+def test_what_the_hash_of_records_covers(tmp_path):
     """Names, headers, and what tables say of records: PTB-XL's own, and one of the user's."""
-    write_record(tmp_path / "here", "A0001")
+    make_record(tmp_path / "here", "A0001")
     (record,) = find([tmp_path / "here"])
     same = sources_sha256([record])
     (elsewhere,) = find([tmp_path / "here"])
@@ -177,7 +174,7 @@ def test_what_the_hash_of_records_covers(tmp_path, write_record):
     ]
     assert len({same, *(sources_sha256([other]) for other in others)}) == 5
     assert sources_sha256([record, record]) != same
-    write_record(tmp_path / "here", "A0001", comments=["Dx: 164889003"])
+    make_record(tmp_path / "here", "A0001", comments=["Dx: 164889003"])
     assert sources_sha256([record]) != same
 
 
@@ -185,7 +182,7 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch):
     class Broken:
         name, group, value = "broken", "marecg.readers", "nowhere:Reader"
 
-        def load(self) -> Reader:
+        def load(self):
             raise ImportError("no module named nowhere")
 
     monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: [Broken()])
@@ -195,8 +192,8 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch):
     registry._installed.cache_clear()
 
 
-def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, write_record, ecg, caplog):
-    write_record(tmp_path, "a", ecg())
+def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, caplog):
+    make_record(tmp_path, "a", make_ecg())
     (tmp_path / "a.mat").write_bytes(b"the signals of that header")
     for name in ("one.npz", "two.NPY"):
         (tmp_path / name).write_bytes(b"")

@@ -3,22 +3,21 @@
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable
 from io import BytesIO
 
 import pytest
-from tests.marecg.read.publishing import Publisher, content
+from tests.marecg.read.publishing import content
 
 from marecg.base.errors import InputError
-from marecg.read.catalogue import Dataset, dataset
+from marecg.read.catalogue import dataset
 from marecg.read.download import get
 
 
 @pytest.fixture
-def zenodo(publisher: Publisher, base: str) -> Callable[..., Dataset]:
+def zenodo(publisher, base):
     """Let the publisher describe a record of an archive and a table, as Zenodo does."""
 
-    def describe(*members: str) -> Dataset:
+    def describe(*members):
         archive = BytesIO()
         with zipfile.ZipFile(archive, "w") as file:
             for member in members:

@@ -5,7 +5,6 @@ import struct
 import warnings
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ MATLABS_OWN = Path(scipy.io.__file__).parent / "matlab" / "tests" / "data"
 """Files that MATLAB 6 to 7.4 wrote on Linux and Solaris; some distributions of scipy leave them out."""
 
 
-def saved(path: Path, compressed: bool = False, **content: Any) -> dict[str, Variable]:
+def saved(path: Path, compressed: bool = False, **content) -> dict[str, Variable]:
     savemat(path, content, do_compression=compressed)
     return {variable.name: variable for variable in variables(path)}
 

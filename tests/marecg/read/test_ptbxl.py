@@ -1,7 +1,6 @@
 """PTB-XL in its official layout."""
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import wfdb
 from scipy.signal import resample_poly
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError
@@ -21,7 +21,7 @@ HEAD = "ecg_id,patient_id,age,sex,report,scp_codes,strat_fold,filename_lr,filena
 
 
 @pytest.fixture
-def root(tmp_path: Path, write_record: Callable[..., Path]) -> Path:
+def root(tmp_path) -> Path:
     """Three entries of which two are on disk."""
     folder = tmp_path / "ptb-xl-1.0.3"
     rows = [
@@ -31,7 +31,7 @@ def root(tmp_path: Path, write_record: Callable[..., Path]) -> Path:
     ]
     for name in ("00034_hr", "00007_hr"):
         leads = ("I", "II", "III", "AVR", "AVL", "AVF", "V1", "V2", "V3", "V4", "V5", "V6")
-        write_record(folder / "records500" / "00000", name, leads=leads, comments=[])
+        make_record(folder / "records500" / "00000", name, leads=leads, comments=[])
     (folder / "ptbxl_database.csv").write_text(HEAD + "\n".join(rows) + "\n")
     (folder / "scp_statements.csv").write_text(
         ",description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass\n"
@@ -83,7 +83,7 @@ def test_a_corpus_can_leave_out_the_folds_that_it_is_probed_on(root):
 
 
 @pytest.fixture
-def slow(root: Path, write_record: Callable[..., Path], ecg: Callable[..., np.ndarray]) -> Path:
+def slow(root) -> Path:
     """The same release with the 100 Hz copies of ECGs 7 and 99."""
     text = (root / "ptbxl_database.csv").read_text()
     for name in ("00007", "00099"):
@@ -91,8 +91,8 @@ def slow(root: Path, write_record: Callable[..., Path], ecg: Callable[..., np.nd
             f",,records500/00000/{name}_hr", f",records100/00000/{name}_lr,records500/00000/{name}_hr"
         )
         leads = [lead.upper() for lead in LEADS]
-        write_record(
-            root / "records100" / "00000", f"{name}_lr", ecg(fs=100), fs=100, leads=leads, comments=[]
+        make_record(
+            root / "records100" / "00000", f"{name}_lr", make_ecg(fs=100), fs=100, leads=leads, comments=[]
         )
     (root / "ptbxl_database.csv").write_text(text)
     return root

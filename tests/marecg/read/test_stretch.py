@@ -23,8 +23,8 @@ from marecg.read.inputs import find_one, read_one
 LAYOUT = Layout(fs=500)
 
 
-def _wfdb(fmt: str) -> Callable[[Path, NDArray[np.float64]], None]:
-    def write(path: Path, x_CL: NDArray[np.float64]) -> None:
+def _wfdb(fmt: str):
+    def write(path, x_CL):
         wfdb.wrsamp("r", 500, ["mV"] * 12, list(LEADS), x_CL.T, fmt=[fmt] * 12, write_dir=str(path.parent))
 
     return write
@@ -39,8 +39,8 @@ def _one_instant_a_row(path: Path, x_CL: NDArray[np.float64]) -> None:
     pq.write_table(pa.table(dict(zip(LEADS, x_CL, strict=True))), path, row_group_size=1000)
 
 
-def _text(separator: str, decimal: str, heading: str) -> Callable[[Path, NDArray[np.float64]], None]:
-    def write(path: Path, x_CL: NDArray[np.float64]) -> None:
+def _text(separator: str, decimal: str, heading: str):
+    def write(path, x_CL):
         rows = [separator.join(f"{value:.4f}".replace(".", decimal) for value in row) for row in x_CL.T]
         path.write_text("\n".join([*([heading] if heading else []), *rows, ""]))
 

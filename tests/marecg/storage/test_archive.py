@@ -34,7 +34,7 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory) -> Path:
     """An archive of eight kinds of file, a code for every record, and a graph of 41 concepts."""
     folder = tmp_path_factory.mktemp("hospital")
     archive = folder / "archive"
@@ -74,7 +74,7 @@ def test_an_archive_of_many_formats_becomes_a_cohort(place, capsys, monkeypatch)
     first = ("--out", f"{place}/parts/", "--shard", "1/2")
     rename = Path.replace
 
-    def killed_at_the_second(self: Path, target: Path) -> Path:
+    def killed_at_the_second(self, target):
         if target.match("part-*") and any(target.parent.glob("part-*")):
             os.kill(os.getpid(), signal.SIGKILL)
         return rename(self, target)

@@ -5,7 +5,6 @@ import threading
 from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import fsspec
 import pytest
@@ -63,7 +62,7 @@ def test_a_web_server_gives_a_file_whether_it_lists_folders_or_not(memory, tmp_p
         server.shutdown()
 
 
-def _file(store: Any, name: str) -> Any:
+def _file(store, name: str):
     from fsspec.implementations.memory import MemoryFile
 
     return MemoryFile(store, name, b"1")

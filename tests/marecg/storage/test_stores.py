@@ -6,9 +6,7 @@ The S3 test asks a server of moto in this process.
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import numpy as np
@@ -34,7 +32,7 @@ KEPT = len(files.FILES) + 2 + ROWS
 
 
 @pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
+def s3():
     """A bucket of a server on this machine."""
     pytest.importorskip("s3fs")
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
@@ -55,14 +53,14 @@ def s3() -> Iterator[str]:
 
 
 @pytest.fixture(params=["memory", "s3"])
-def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def bucket(request, tmp_path, monkeypatch) -> str:
     """The address of an empty place."""
     monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
     return f"{request.getfixturevalue('s3') if request.param == 's3' else 'memory://bucket'}/{tmp_path.name}"
 
 
 @pytest.fixture
-def archive(tmp_path: Path) -> Path:
+def archive(tmp_path) -> Path:
     """Records of several formats, on this machine."""
     folder = tmp_path / "archive"
     for name, write in files.FILES.items():
@@ -75,7 +73,7 @@ def archive(tmp_path: Path) -> Path:
     return folder
 
 
-def put(folder: Path, where: str) -> Any:
+def put(folder: Path, where: str):
     """Send a folder to an address, without this project; returns the store."""
     store, root = fsspec.url_to_fs(where)
     for path in sorted(folder.rglob("*")):
@@ -84,7 +82,7 @@ def put(folder: Path, where: str) -> Any:
     return store
 
 
-def layout() -> Any:
+def layout():
     from marecg.read.array_layout import Layout
 
     return Layout(fs=500)
@@ -145,11 +143,11 @@ def test_what_changes_in_a_store_changes_here(bucket, tmp_path):
     assert (copy / "kept.csv").stat().st_ino == before.st_ino, "it is not copied again"
 
 
-def refusing(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception, *, after: int = 0) -> None:
+def refusing(monkeypatch, method: str, error: Exception, *, after: int = 0) -> None:
     """Let a method of the store fail after some calls."""
     original, calls = getattr(MemoryFileSystem, method), []
 
-    def fail(self: Any, *args: Any, **options: Any) -> Any:
+    def fail(self, *args, **options):
         calls.append(args)
         if len(calls) > after:
             raise error
@@ -216,7 +214,7 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
 def test_who_has_no_home_reads_what_is_here(monkeypatch, archive):
     """As a container's user may."""
 
-    def nobody(self: Path) -> Path:
+    def nobody(self):
         raise RuntimeError("Could not determine home directory.")
 
     for name in ("MARECG_CACHE", "XDG_CACHE_HOME"):

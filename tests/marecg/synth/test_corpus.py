@@ -1,7 +1,6 @@
 """Corpora on disk: readable by wfdb, reproducible, whole or absent, with the truth beside every record."""
 
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,14 +10,13 @@ import wfdb
 
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.base.progress import Tell
 from marecg.synth import write_corpus
 
 N, SEED = 12, 5
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("synth") / "corpus"
     write_corpus(folder, N, SEED)
     return folder
@@ -102,7 +100,7 @@ def test_another_seed_mislabels_other_records(tmp_path):
 
 
 def test_noise_zero_is_clean_and_more_noise_is_noisier(tmp_path):
-    def roughness(factor: float) -> float:
+    def roughness(factor):
         write_corpus(tmp_path / str(factor), 3, 2, noise=factor)
         signals = [wfdb.rdrecord(str(tmp_path / str(factor) / f"S0000{i}")).p_signal for i in (1, 2, 3)]
         return float(np.median([np.abs(np.diff(signal, n=3, axis=0)).mean() for signal in signals]))
@@ -154,8 +152,8 @@ def test_an_impossible_request_is_refused_and_writes_nothing(records, seed, opti
 
 def test_a_failure_half_way_leaves_no_folder(tmp_path):
     @contextmanager
-    def stop(_what: str) -> Iterator[Tell]:
-        def tell(done: int, total: int | None, note: str = "") -> None:
+    def stop(_what):
+        def tell(done, total, note=""):
             if done == 2:
                 raise KeyboardInterrupt
 

@@ -64,7 +64,7 @@ def test_a_bump_peaks_where_and_as_high_as_it_says():
 
 
 def test_bumps_at_the_edges_and_outside_draw_only_what_reaches_in():
-    def drawn(centre: float, start: int) -> np.ndarray:
+    def drawn(centre, start):
         bump = Bumps(np.array([centre]), np.full(1, 0.05), np.full(1, 0.05), np.ones((1, 3)))
         return vectorcardiogram(bump, 500, 1000)[:, start : start + 100]
 

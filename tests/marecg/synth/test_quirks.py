@@ -13,7 +13,7 @@ from marecg.synth import QUIRKS, write_corpus
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("quirks") / "corpus"
     write_corpus(out, 1, 0, quirks=tuple(QUIRKS))
     return out

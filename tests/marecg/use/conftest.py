@@ -8,18 +8,17 @@ from tests.marecg.use.parted import RECORDS, run
 
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.synth import write_corpus
 
 
 @pytest.fixture(scope="session")
-def model(micro: Config) -> MarEcg:
+def model(micro) -> MarEcg:
     torch.manual_seed(0)
     return MarEcg(micro.model)
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
+def place(tmp_path_factory, micro) -> Path:
     """A model; ten records, one without its signal; the nine as a corpus; and the parts of the ten."""
     folder = tmp_path_factory.mktemp("place")
     torch.manual_seed(0)

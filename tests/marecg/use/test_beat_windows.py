@@ -13,7 +13,6 @@ from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
-from marecg.recipes import Config
 from marecg.use.beat_windows import beat_patches
 from marecg.use.embed import embed, encode
 from marecg.use.export import export
@@ -67,7 +66,7 @@ def beating(seconds: float, seed: int = 0) -> NDArray[np.float32]:
 
 
 @pytest.fixture
-def phased(model: MarEcg, micro: Config) -> MarEcg:
+def phased(model, micro) -> MarEcg:
     found = MarEcg(micro.model.model_copy(update={"phases": 3}))
     found.load_state_dict(model.state_dict())
     return found.eval()

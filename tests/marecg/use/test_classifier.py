@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,22 +12,20 @@ from safetensors.torch import load_file, save_file
 from sklearn.base import clone
 
 from marecg import EcgClassifier
-from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg import augment
-from marecg.ecg.windows import Window, recording, stacked, tta_windows
+from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use import classifier as module
 from marecg.use import tuning
 from marecg.use.logistic import weighted_loss
-from marecg.use.tuning import Classifier, Tuned, Tuning, Vectors, tune
+from marecg.use.tuning import Classifier, Tuning, Vectors, tune
 
 RECORDS = 24
 
 
 @pytest.fixture(scope="module")
-def model(micro: Config) -> MarEcg:
+def model(micro) -> MarEcg:
     torch.manual_seed(0)
     return MarEcg(micro.model.model_copy(update={"depth": 2})).eval()
 
@@ -50,7 +47,7 @@ def classifier(model: MarEcg, layers: str = "all", **values: float) -> EcgClassi
 
 
 @pytest.fixture(scope="module")
-def fitted(model: MarEcg, signals: NDArray[np.float64]) -> EcgClassifier:
+def fitted(model, signals) -> EcgClassifier:
     return classifier(model, lr=5e-3).fit(signals, LABELS)
 
 
@@ -124,7 +121,7 @@ def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, mo
     patients = np.arange(RECORDS) // 2
     seen: list[Sequence[int]] = []
 
-    def noted(how: Tuning, vectors: Vectors, y_MK: Any, train: Sequence[int], val: Sequence[int]) -> Tuned:
+    def noted(how, vectors, y_MK, train, val):
         seen.extend((train, val))
         np.testing.assert_array_equal(y_MK[:, 1], LABELS[[*train, *val]] == "slow")
         return tune(how, vectors, y_MK, train, val)
@@ -213,7 +210,7 @@ def test_every_step_reads_a_batch_and_every_record_comes_before_any_comes_again(
 def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(model, signals, monkeypatch):
     vectors, seen = vectors_of(model, signals), set()
 
-    def noted(chosen: Sequence[Window], config: ModelConfig, device: torch.device) -> Any:
+    def noted(chosen, config, device):
         seen.update(window.start for window in chosen)
         return stacked(chosen, config, device)
 

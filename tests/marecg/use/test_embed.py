@@ -46,7 +46,7 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
     parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in (0, 1500)]
     np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
     with pytest.raises(UsageError, match=r"no readout 'all'\. Choose rhythm or wide or beats"):
-        embed(model, x, fs=500, readout="all")  # type: ignore[call-overload]
+        embed(model, x, fs=500, readout="all")
 
 
 def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(model, micro):

@@ -1,7 +1,6 @@
 """Embedding into one file: who does it does not show."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,7 +11,7 @@ from tests.marecg.told import Told
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.array_layout import Layout
-from marecg.recipes import Config, by_name
+from marecg.recipes import by_name
 from marecg.synth import write_corpus
 from marecg.use import embedding_files
 from marecg.use import processes as shared
@@ -21,7 +20,7 @@ from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
+def place(tmp_path_factory, micro) -> Path:
     """A model, and seven records; one has no signal, and one is longer than the others."""
     folder = tmp_path_factory.mktemp("place")
     torch.manual_seed(0)
@@ -31,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
     return folder
 
 
-def run(place: Path, out: Path, **options: Any) -> Any:
+def run(place: Path, out: Path, **options):
     return embed_records(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
 
 

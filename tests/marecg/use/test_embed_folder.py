@@ -5,7 +5,6 @@ import os
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -136,10 +135,10 @@ def test_two_processes_write_the_bytes_of_one(place, tmp_path):
     same_files(tmp_path / "out", place / "quiet")
 
 
-def read_by(reader: OutOfMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+def read_by(reader: OutOfMemory, monkeypatch) -> None:
     """Have two records of one part read by it."""
 
-    def find_deadly(*given: Any) -> dict[str, Candidate]:
+    def find_deadly(*given):
         return {
             name: replace(each, reader=reader) if each.file.stem in {"S00004", "S00006"} else each
             for name, each in find_inputs(*given).items()
@@ -187,11 +186,11 @@ def test_who_makes_a_part_beside_another_may_come_second(place, tmp_path, monkey
     run(place, out)
     (out / "part-00001.parquet").unlink()
 
-    def beside(named: Any) -> Any:
+    def beside(named):
         yield from named
         run(place, out)  # another process, which tidies up when all parts are there
 
-    def slower(work: Any, model: Any, number: int, named: Any) -> Any:
+    def slower(work, model, number, named):
         monkeypatch.undo()
         return make_part(work, model, number, beside(named))
 

@@ -14,7 +14,6 @@ import torch
 from marecg.base.config import LEADS
 from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use import export as exporting
 from marecg.use.calibration import Calibration
 from marecg.use.classifier import EcgClassifier
@@ -23,7 +22,7 @@ from marecg.use.export import export
 
 
 @pytest.fixture(scope="module")
-def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(micro, tmp_path_factory) -> Path:
     """A model whose patches overlap, as the paper's do, and whose tokens carry amplitudes, as small's do."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("export") / "run"
@@ -33,7 +32,7 @@ def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def onnx_file(run: Path) -> Path:
+def onnx_file(run) -> Path:
     done = export(run, "onnx", run / "encoder.onnx")
     assert done.difference <= 1e-4
     assert done.records == 8
@@ -89,7 +88,7 @@ def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_fac
 
 
 def test_a_file_that_differs_is_not_written(run, monkeypatch):
-    def falsified(frozen: torch.nn.Module, path: Path, _: object) -> object:
+    def falsified(frozen, path, _):
         path.write_bytes(b"a program")
         return (lambda inputs: [each + 2e-4 for each in frozen(*inputs)]), {}
 

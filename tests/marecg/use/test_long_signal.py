@@ -1,7 +1,6 @@
 """A recording of hours is embedded piece by piece as one in memory is."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +18,8 @@ from marecg.use.long_signal import LongSignal, read_recording
 from marecg.use.predict import concepts, predict
 
 
-def reader(x_CL: NDArray[np.float32], fs: float) -> Any:
-    def read(seconds: float | None = None, start: float = 0.0) -> Any:
+def reader(x_CL: NDArray[np.float32], fs: float):
+    def read(seconds=None, start=0.0):
         cut = Stretch(start, seconds).samples(fs, x_CL.shape[1])
         return SimpleNamespace(x_KL=x_CL[:, cut], fs=fs, leads=LEADS, length=x_CL.shape[1])
 
@@ -76,4 +75,4 @@ def test_a_model_that_was_cast_takes_signals_of_its_kind(micro, kind, x_CL):
 def test_a_signal_without_its_sampling_rate_is_refused(model, x_CL):
     for function in (embed, predict):
         with pytest.raises(UsageError, match="isn't a sampling rate"):
-            function(model, x_CL[None, :, :5000])  # type: ignore[call-overload]
+            function(model, x_CL[None, :, :5000])

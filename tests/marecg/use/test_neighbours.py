@@ -31,7 +31,7 @@ def table(x_MW: NDArray[np.float32], rows: slice) -> pa.Table:
 
 
 @pytest.fixture(params=["npz", "parquet", "parts"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, x_MW: NDArray[np.float32]) -> Path:
+def place(request, tmp_path, x_MW) -> Path:
     if request.param == "npz":
         np.savez(tmp_path / "all.npz", id=np.array(IDS), rhythm=x_MW)
         return tmp_path / "all.npz"

@@ -1,8 +1,5 @@
 """The vector of one record is the same through every format, in any batch and in any order."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import wfdb
@@ -12,7 +9,6 @@ from tests.marecg.made_records import make_ecg
 from tests.marecg.read.test_stretch import LAYOUT, WRITERS
 
 from marecg.base.config import LEADS
-from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import read_one
 from marecg.use.embed import embed
 
@@ -29,8 +25,8 @@ def _whole_steps() -> NDArray[np.float64]:
     return x_CL * STEP_MV
 
 
-def _wfdb(fmt: str) -> Callable[[Path, NDArray[np.float64]], None]:
-    def write(path: Path, x_CL: NDArray[np.float64]) -> None:
+def _wfdb(fmt: str):
+    def write(path, x_CL):
         d_LC, place = np.rint(x_CL.T / STEP_MV).astype(int), str(path.parent)
         scale = {"fmt": [fmt] * 12, "adc_gain": [1 / STEP_MV] * 12, "baseline": [0] * 12}
         wfdb.wrsamp("r", 500, ["mV"] * 12, list(LEADS), d_signal=d_LC, write_dir=place, **scale)
@@ -47,7 +43,7 @@ def largest_difference(one: NDArray[np.float32], other: NDArray[np.float32]) -> 
 
 
 @pytest.fixture(scope="module")
-def expected(model: MarEcg) -> NDArray[np.float32]:
+def expected(model) -> NDArray[np.float32]:
     return embed(model, X_CL[None], fs=500, readout="wide").wide[0]
 
 

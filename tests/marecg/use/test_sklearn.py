@@ -2,7 +2,6 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
 from unittest import SkipTest
 
 import numpy as np
@@ -20,7 +19,6 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.sklearn import EcgEmbedder
 
@@ -36,7 +34,7 @@ def one_lead_model(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory) -> EcgEmbedder:
+def checked(tmp_path_factory) -> EcgEmbedder:
     return EcgEmbedder(one_lead_model(tmp_path_factory.mktemp("checks") / "model"), fs=50, leads=("I",))
 
 
@@ -53,7 +51,7 @@ def test_every_check_of_scikit_learn_that_applies_is_passed(checked):
 
 
 @pytest.fixture(scope="module")
-def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(micro, tmp_path_factory) -> Path:
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("estimator") / "run"
     MarEcg(micro.model).save_pretrained(folder / "model")
@@ -61,7 +59,7 @@ def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def two_rates() -> tuple[Any, Any]:
+def two_rates():
     """Forty records of two leads at 100 Hz: slow waves and fast ones."""
     rng = np.random.default_rng(0)
     label = np.arange(40) % 2

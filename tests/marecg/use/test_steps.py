@@ -10,7 +10,6 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.embed_records import embed_records
 from marecg.use.inputs import Inputs
@@ -18,7 +17,7 @@ from marecg.use.predict import predict, predict_into
 
 
 @pytest.fixture
-def folder(micro: Config, tmp_path: Path) -> Path:
+def folder(micro, tmp_path) -> Path:
     """A model with concepts, and a record of 25.5 s."""
     torch.manual_seed(0)
     model = MarEcg(micro.model).eval()
