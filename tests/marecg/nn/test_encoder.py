@@ -1,9 +1,11 @@
-"""The factorised encoder."""
+"""The factorised encoder, and its attention held against loops that spell it out."""
 
 import pytest
 import torch
+from torch import Tensor
 
 from marecg.base.config import ModelConfig
+from marecg.nn.attention import Attention, Axis
 from marecg.nn.encoder import Block, Encoder
 
 
@@ -48,6 +50,9 @@ def test_without_gradients_a_few_records_at_a_time_say_the_same(at_hand, monkeyp
         parts = encoder(z)
     torch.testing.assert_close(parts, encoder(z).detach())
     assert sizes == {1: [1, 1, 1], 2: [2, 1], 3: [3]}[at_hand] + [3], "with gradients all at once"
+    for gradients in (True, False):
+        with torch.set_grad_enabled(gradients):
+            assert encoder(z[:0]).shape == (0, 5, 4, 8), "of no records it says nothing"
 
 
 @pytest.mark.parametrize(("asked", "grad", "times"), [(True, True, 2), (True, False, 0), (False, True, 0)])
@@ -61,8 +66,31 @@ def test_blocks_are_computed_twice_where_it_is_asked_for_and_needed(asked, grad,
     assert len(again) == times
 
 
-@pytest.mark.parametrize("gradients", [True, False])
-def test_of_no_records_it_says_nothing(gradients):
-    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
-    with torch.set_grad_enabled(gradients):
-        assert encoder(torch.zeros(0, 5, 4, 8)).shape == (0, 5, 4, 8)
+def attend_slowly(attention: Attention, tokens_SD: Tensor) -> Tensor:
+    """Softmax attention over one sequence, head by head and query by query."""
+    query, key, value = (part(tokens_SD) for part in (attention.query, attention.key, attention.value))
+    head_width = tokens_SD.shape[1] // attention.heads
+    mixed = torch.empty_like(query)
+    for head in range(attention.heads):
+        columns = slice(head * head_width, (head + 1) * head_width)
+        for place in range(len(tokens_SD)):
+            seen = slice(0, place + 1) if attention.causal else slice(None)
+            score = key[seen, columns] @ query[place, columns] / head_width**0.5
+            mixed[place, columns] = score.softmax(0) @ value[seen, columns]
+    return attention.out(mixed)
+
+
+def test_spatial_attention_is_attention_over_the_leads_of_each_timestep():
+    attention = Attention(width=12, heads=3, axis=Axis.LEADS)
+    h_BTCD = torch.randn(2, 5, 4, 12)
+    for tokens, out in zip(h_BTCD.flatten(0, 1), attention(h_BTCD).flatten(0, 1), strict=True):
+        torch.testing.assert_close(out, attend_slowly(attention, tokens))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_temporal_attention_is_attention_over_the_timesteps_of_each_lead(causal):
+    attention = Attention(width=12, heads=3, axis=Axis.TIME, causal=causal)
+    h_BTCD = torch.randn(2, 5, 4, 12)
+    leads = (each.transpose(1, 2).flatten(0, 1) for each in (h_BTCD, attention(h_BTCD)))
+    for tokens, out in zip(*leads, strict=True):
+        torch.testing.assert_close(out, attend_slowly(attention, tokens))

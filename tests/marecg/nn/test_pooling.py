@@ -1,8 +1,9 @@
-"""H̄ and h_rhythm (eq. rhythm-pool)."""
+"""H̄, h_rhythm (eq. rhythm-pool), and beats pooled from H̄."""
 
 import torch
 
 from marecg.nn.pooling import RhythmPool, lead_mean
+from marecg.nn.text import pool_beats
 
 
 def pool() -> RhythmPool:
@@ -26,18 +27,11 @@ def test_the_rhythm_pool_is_what_its_equation_says():
     for batch in range(2):
         answers = []
         for query in rhythm_pool.query:
-            summaries = []
-            for lead in range(4):
-                tokens_TD = h_BTCD[batch, :, lead]
-                summaries.append((tokens_TD @ query / 6**0.5).softmax(0) @ tokens_TD)
-            summary_CD = torch.stack(summaries)
+            leads = h_BTCD[batch].unbind(1)
+            summary_CD = torch.stack([(h_TD @ query / 6**0.5).softmax(0) @ h_TD for h_TD in leads])
             answers.append((summary_CD @ rhythm_pool.lead_score.weight.squeeze(0)).softmax(0) @ summary_CD)
         expected = rhythm_pool.aggregate(torch.cat(answers)) + 0.1 * h_BTCD[batch].mean((0, 1))
         torch.testing.assert_close(pooled[batch], expected)
-
-
-def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers():
-    assert pool()(torch.randn(1, 5, 4, 6), torch.zeros(1, 5, dtype=torch.bool)).isfinite().all()
 
 
 def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_tokens():
@@ -51,6 +45,7 @@ def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_token
     mean_BD = torch.stack([h_BTCD[0].mean((0, 1)), h_BTCD[1, :3].mean((0, 1))])
     expected = rhythm_pool.aggregate(answers_BQD.flatten(1)) + 0.1 * mean_BD
     torch.testing.assert_close(rhythm_pool(h_BTCD, real_BT), expected)
+    assert rhythm_pool(h_BTCD, torch.zeros_like(real_BT)).isfinite().all(), "without any full patch too"
 
 
 def test_a_pool_is_trained_once_a_loss_has_moved_it():
@@ -61,3 +56,22 @@ def test_a_pool_is_trained_once_a_loss_has_moved_it():
     rhythm_pool(torch.randn(2, 5, 4, 6), torch.ones(2, 5, dtype=torch.bool)).sum().backward()
     optimizer.step()
     assert rhythm_pool.trained
+
+
+def beats_of(real: int, rpeaks_BK: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of eight patches, centred at 50, 100, …, each of which says its number; so many hold no padding."""
+    number_8 = torch.arange(8)[None]
+    return pool_beats(number_8[..., None].float(), number_8 < real, rpeaks_BK, patch=100, stride=50, reach=60)
+
+
+def test_a_beat_is_the_mean_of_the_patches_whose_centres_are_within_reach_of_its_peak():
+    beats_BKD, there_BK = beats_of(8, torch.tensor([[0, 210, 330, 700, -1]]))
+    # 210: centres 150, 200, 250 of patches 2, 3, 4; 330: 300 and 350 of 5 and 6; 700 is beyond the last, 400
+    assert beats_BKD[0, :, 0].tolist() == [0.0, 3.0, 5.5, 0.0, 0.0]
+    assert there_BK.tolist() == [[True, True, True, False, False]]
+
+
+def test_patches_of_padding_belong_to_no_beat():
+    beats_BKD, there_BK = beats_of(4, torch.tensor([[210, 330]]))
+    assert beats_BKD[0, 0].item() == 2.5  # of patches 2, 3 and 4 the last holds padding
+    assert there_BK.tolist() == [[True, False]]

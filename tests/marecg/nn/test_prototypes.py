@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import gelu, layer_norm
+from torch.nn.functional import gelu
 
 from marecg.nn.prototypes import PrototypeHead
 
@@ -35,28 +35,17 @@ def test_the_graph_convolution_is_the_dense_product_of_the_equation():
         head.norm1.weight.normal_()
         head.norm2.bias.normal_()
     propagated_NE = head.embedding + a_hat_NN @ head.embedding
-    h1_NE = layer_norm(
-        gelu(propagated_NE @ head.conv1.lin.weight.T), (5,), head.norm1.weight, head.norm1.bias
-    )
-    h2_NK = layer_norm(
-        (h1_NE + a_hat_NN @ h1_NE) @ head.conv2.lin.weight.T, (4,), head.norm2.weight, head.norm2.bias
-    )
+    h1_NE = head.norm1(gelu(propagated_NE @ head.conv1.lin.weight.T))
+    h2_NK = head.norm2((h1_NE + a_hat_NN @ h1_NE) @ head.conv2.lin.weight.T)
     torch.testing.assert_close(head(), h2_NK / h2_NK.norm(dim=1, keepdim=True))
-
-
-def test_the_edges_are_the_ontologys_and_no_weights():
-    head = PrototypeHead(ring(7), node_width=5, concept_width=4, dropout=0.1)
-    assert set(head.state_dict()) == {name for name, _ in head.named_parameters()}
+    weights = {name for name, _ in head.named_parameters()}
+    assert set(head.state_dict()) == weights, "the edges are the ontology's and no weights"
 
 
 def test_every_prototype_lies_on_the_unit_sphere_with_and_without_dropout():
     head = PrototypeHead(ring(40), node_width=16, concept_width=8, dropout=0.5)
-    for generator in (None, torch.Generator().manual_seed(0)):
-        torch.testing.assert_close(head(generator).norm(dim=1), torch.ones(40))
-
-
-def test_dropout_follows_its_generator():
-    head = PrototypeHead(ring(10), node_width=16, concept_width=8, dropout=0.5)
     first, same, other = (head(torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
-    assert torch.equal(first, same)
+    for prototypes_NK in (head(), first):
+        torch.testing.assert_close(prototypes_NK.norm(dim=1), torch.ones(40))
+    assert torch.equal(first, same), "dropout follows its generator"
     assert not torch.equal(first, other)

@@ -15,10 +15,8 @@ def test_instance_alignment_is_what_loops_over_records_give():
     h, text = torch.randn(3, 4), torch.randn(6, 4)
     active = torch.zeros(3, 6, dtype=torch.bool)
     active[0, :3], active[1, 2:5], active[2, 5] = True, True, True
-    summaries = []
-    for record in range(3):
-        words = text[active[record]]
-        summaries.append((words @ h[record] / 2).softmax(0) @ words)
+    words = [text[active[record]] for record in range(3)]
+    summaries = [(each @ h_K / 2).softmax(0) @ each for each, h_K in zip(words, h, strict=True)]
     like = normalize(h, dim=-1) @ normalize(torch.stack(summaries), dim=-1).T / 0.2
     expected = sum(-float(rows[i].log_softmax(0)[i]) for rows in (like, like.T) for i in range(3)) / 6
     torch.testing.assert_close(instance_concept_loss(h, text, active, 0.2), torch.tensor(expected))
@@ -30,31 +28,19 @@ def test_records_with_the_same_leaves_are_not_each_others_negatives():
     torch.testing.assert_close(instance_concept_loss(h, TEXT_VD, same, 0.1), torch.tensor(0.0))
 
 
-def test_records_without_leaves_leave_all_three_terms():
-    h, beats = torch.randn(3, 4), torch.randn(3, 5, 4)
-    real = torch.ones(3, 5, dtype=torch.bool)
+def test_records_without_leaves_leave_all_three_terms_and_a_batch_of_them_costs_nothing():
+    h, beats, real = torch.randn(3, 4), torch.randn(3, 5, 4), torch.ones(3, 5, dtype=torch.bool)
     active = torch.cat([ACTIVE_BV, torch.zeros(1, 4, dtype=torch.bool)])
-    y = active.float()
-    first = slice(0, 2)
-    torch.testing.assert_close(
-        instance_concept_loss(h, TEXT_VD, active, 0.1),
-        instance_concept_loss(h[first], TEXT_VD, active[first], 0.1),
-    )
-    torch.testing.assert_close(
-        beat_concept_loss(beats, real, TEXT_VD, active, 0.1),
-        beat_concept_loss(beats[first], real[first], TEXT_VD, active[first], 0.1),
-    )
-    torch.testing.assert_close(
-        ontology_prototype_loss(h, TEXT_VD, y, 0.1), ontology_prototype_loss(h[first], TEXT_VD, y[first], 0.1)
-    )
 
+    def terms(rows: slice) -> torch.Tensor:
+        instance = instance_concept_loss(h[rows], TEXT_VD, active[rows], 0.1)
+        beat = beat_concept_loss(beats[rows], real[rows], TEXT_VD, active[rows], 0.1)
+        return torch.stack(
+            [instance, beat, ontology_prototype_loss(h[rows], TEXT_VD, active[rows].float(), 0.1)]
+        )
 
-def test_a_batch_without_leaves_costs_nothing():
-    none = torch.zeros(2, 4, dtype=torch.bool)
-    assert instance_concept_loss(torch.randn(2, 4), TEXT_VD, none, 0.1) == 0
-    real = torch.ones(2, 3, dtype=torch.bool)
-    assert beat_concept_loss(torch.randn(2, 3, 4), real, TEXT_VD, none, 0.1) == 0
-    assert ontology_prototype_loss(torch.randn(2, 4), TEXT_VD, none.float(), 0.1) == 0
+    torch.testing.assert_close(terms(slice(3)), terms(slice(2)))
+    assert not terms(slice(2, 3)).any()
 
 
 def test_beats_that_are_not_there_say_nothing():
@@ -62,10 +48,8 @@ def test_beats_that_are_not_there_say_nothing():
     real = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
     changed = beats.clone()
     changed[0, 3:] = 100.0
-    torch.testing.assert_close(
-        beat_concept_loss(beats, real, TEXT_VD, ACTIVE_BV, 0.1),
-        beat_concept_loss(changed, real, TEXT_VD, ACTIVE_BV, 0.1),
-    )
+    loss, same = (beat_concept_loss(each, real, TEXT_VD, ACTIVE_BV, 0.1) for each in (beats, changed))
+    torch.testing.assert_close(loss, same)
 
 
 def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give():

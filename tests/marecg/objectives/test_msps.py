@@ -1,6 +1,7 @@
 """eq. patch-rhythm-loss, loss by loss."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -20,15 +21,16 @@ def all_real(records: int, patches: int) -> torch.Tensor:
     return torch.ones(records, patches, dtype=torch.bool)
 
 
-def rhythm(known: list[bool], rr: list[float], rate: list[int] | None = None) -> RhythmTarget:
-    count = len(known)
-    return RhythmTarget(
-        alternates_B=torch.zeros(count),
-        rate_B=torch.tensor(rate or [1] * count),
+def rhythm(readable: list[bool], rr: list[float], rate: Any = None, **others: Any) -> RhythmTarget:
+    nothing = torch.zeros(len(rr))
+    target = RhythmTarget(
+        alternates_B=nothing,
+        rate_B=torch.tensor(rate or [1] * len(rr)),
         mean_rr_B=torch.tensor(rr),
-        rr_cv_B=torch.zeros(count),
-        known_B=torch.tensor(known),
+        rr_cv_B=nothing,
+        known_B=torch.tensor(readable),
     )
+    return target._replace(**{name: torch.tensor(values) for name, values in others.items()})
 
 
 def test_an_undecided_head_pays_log_2_for_alternation_and_log_4_for_the_rate():
@@ -46,29 +48,19 @@ def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch():
 
 
 def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_share():
-    target = RhythmTarget(
-        alternates_B=torch.tensor([0.0, 1.0]),
-        rate_B=torch.tensor([0, 2]),
-        mean_rr_B=torch.tensor([0.6, 1.0]),
-        rr_cv_B=torch.tensor([0.1, 0.3]),
-        known_B=torch.tensor([True, True]),
-    )
+    target = rhythm([True, True], [0.6, 1.0], [0, 2], alternates_B=[0.0, 1.0], rr_cv_B=[0.1, 0.3])
     right_BTR = torch.zeros(2, 4, 7)
     right_BTR[0] = torch.tensor([-60.0, 60, 0, 0, 0, -1, -1])  # alternation, four rates, mean RR, RR-CV
     right_BTR[1] = torch.tensor([60.0, 0, 0, 60, 0, 1, 1])
-    found = patch_rhythm_losses(right_BTR, target, all_real(2, 4))
-    torch.testing.assert_close(torch.stack([*found.values()]), torch.zeros(4), atol=1e-9, rtol=0)
-    for name, (place, off, cost) in {
-        "alt": (0, 120, 60),
-        "rate": (2, 180, 120),
-        "mrr": (5, 4, 16),
-        "cv": (6, 4, 16),
-    }.items():
+    losses = patch_rhythm_losses(right_BTR, target, all_real(2, 4))
+    torch.testing.assert_close(torch.stack([*losses.values()]), torch.zeros(4), atol=1e-9, rtol=0)
+    wrong = (("alt", 0, 120, 60), ("rate", 2, 180, 120), ("mrr", 5, 4, 16), ("cv", 6, 4, 16))
+    for name, place, off, cost in wrong:
         wrong_BTR = right_BTR.clone()
         wrong_BTR[0, 2, place] += off
-        found = patch_rhythm_losses(wrong_BTR, target, all_real(2, 4))
-        wanted = {other: cost / 8 if other == name else 0 for other in found}  # one patch of eight
-        assert {other: loss.item() for other, loss in found.items()} == pytest.approx(wanted, abs=1e-4)
+        losses = patch_rhythm_losses(wrong_BTR, target, all_real(2, 4))
+        expected = {other: cost / 8 if other == name else 0 for other in losses}  # one patch of eight
+        assert {other: loss.item() for other, loss in losses.items()} == pytest.approx(expected, abs=1e-4)
 
 
 def test_records_without_a_readable_rhythm_leave_every_rhythm_loss():
@@ -99,8 +91,8 @@ def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss():
     out_BTK = torch.randn(1, 4, 12)
     phase_BT = torch.tensor([[0, -1, 3, -1]])
     expected = -sum(out_BTK[0, place, 8:].log_softmax(0)[phase] for place, phase in ((0, 0), (2, 3))) / 2
-    found = patch_position_losses(out_BTK, phase_BT, all_real(1, 4))["phase"]
-    torch.testing.assert_close(found, expected)
+    phase = patch_position_losses(out_BTK, phase_BT, all_real(1, 4))["phase"]
+    torch.testing.assert_close(phase, expected)
     assert patch_position_losses(out_BTK, torch.full((1, 4), -1), all_real(1, 4))["phase"] == 0
 
 
@@ -118,8 +110,8 @@ def test_a_short_record_gives_the_losses_of_what_there_is_of_it():
 
     noise = torch.where(real_BT[..., None], 0, 100)
     torch.testing.assert_close(losses(out_BTR, out_BTK), losses(out_BTR + noise, out_BTK - noise))
-    found = patch_rhythm_losses(out_BTR, target, real_BT)
-    torch.testing.assert_close(found, patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5)))
+    cut = patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5))
+    torch.testing.assert_close(patch_rhythm_losses(out_BTR, target, real_BT), cut)
 
 
 def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder):
@@ -132,7 +124,6 @@ def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder):
         for parameter in net.objectives["msps"].parameters():
             parameter.zero_()
     outcome = net(batch, torch.Generator().manual_seed(0), lambda z: z, epoch=50)
-    known = batch.supervision
-    asked_B = known.mean_rr_B[known.known_B]
+    asked_B = batch.supervision.mean_rr_B[batch.supervision.known_B]
     torch.testing.assert_close(outcome.named["mrr"], asked_B.square().mean())
     assert abs(float(asked_B.mean())) > 1e-3, "of the batch itself they are no z-scores"

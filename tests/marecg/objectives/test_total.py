@@ -59,29 +59,20 @@ def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(
 
 def test_msps_rises_linearly_over_five_epochs():
     for epoch, share in ((0, 0), (1, 0.2), (2.5, 0.5), (5, 1), (99, 1)):
-        without = total_loss(recipes.c2(), epoch)
-        with_msps = total_loss(recipes.c3(), epoch)
-        assert math.isclose(with_msps - without, share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
+        added = total_loss(recipes.c3(), epoch) - total_loss(recipes.c2(), epoch)
+        assert math.isclose(added, share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
 
 
 def test_any_objective_can_be_weighted_and_ramped():
     config = Config(gscl=GsclConfig(weight=2.0, ramp_epochs=10))
     assert math.isclose(total_loss(config, epoch=5), AR + 0.5 * 2 * 11, rel_tol=1e-6)
+    assert ramp(0.0, 0.0) == 1.0, "without a ramp the weight is full from the first step"
 
 
-def test_without_a_ramp_the_weight_is_full_from_the_first_step():
-    assert ramp(0.0, 0.0) == 1.0
-
-
-def test_a_loss_that_nobody_weighs_is_an_error():
-    ar = build(ArConfig())
+def test_a_loss_that_was_not_announced_or_that_nobody_weighs_is_an_error():
+    ar, named = build(ArConfig()), {"recon": NAMED["recon"], "mask": NAMED["mask"]}
+    with pytest.raises(ConfigError, match=r"objective ar: names the losses recon, mask, bonus"):
+        weighed("ar", ar, {**named, "bonus": NAMED["cv"]}, epoch=0)
     ar.total = lambda named: named["recon"]
     with pytest.raises(ConfigError, match=r"objective ar: never weighs its loss mask"):
-        weighed("ar", ar, {"recon": NAMED["recon"], "mask": NAMED["mask"]}, epoch=0)
-
-
-def test_a_loss_that_was_not_announced_is_an_error():
-    ar = build(ArConfig())
-    named = {"recon": NAMED["recon"], "mask": NAMED["mask"], "bonus": NAMED["cv"]}
-    with pytest.raises(ConfigError, match=r"objective ar: names the losses recon, mask, bonus"):
         weighed("ar", ar, named, epoch=0)

@@ -36,34 +36,26 @@ def views(config, batch, clean, regulariser=None, **masking) -> Views:
 
 def starts(config: Config, batch: Batch, seen: Views) -> list[int]:
     """Where each record of the clean pass begins, found again by its samples."""
-    model, look = config.model, seen.clean()
-    found = []
-    for row in range(len(batch.rows_B)):
-        for start in range(0, batch.x_BCL.shape[2] - model.context + 1, model.stride):
-            part = batch.x_BCL[row : row + 1, :, start : start + model.context]
-            n_valid = (batch.n_valid_B[row : row + 1] - start).clamp(max=model.context)
-            normal, _ = seen.model.revin(part, n_valid)
-            if torch.allclose(normal[0, :, : model.patch].T, look.x_BSCP[row, 0].T, atol=1e-4):
-                found.append(start)
-                break
-    return found
+    model, begins = config.model, {}
+    for start in reversed(range(0, batch.x_BCL.shape[2] - model.context + 1, model.stride)):
+        part_BCL = batch.x_BCL[:, :, start : start + model.context]
+        normal_BCL, _ = seen.model.revin(part_BCL, (batch.n_valid_B - start).clamp(max=model.context))
+        for row, seen_CP in enumerate(seen.clean().x_BSCP[:, 0]):
+            if torch.allclose(normal_BCL[row, :, : model.patch], seen_CP, atol=1e-4):
+                begins[row] = start
+    return [begins[row] for row in range(len(batch.rows_B))]
 
 
-def test_each_record_begins_at_a_patch_of_its_own(config, batch):
-    found = starts(config, batch, views(config, batch, config.clean))
-    assert len(found) == len(batch.rows_B)
-    assert len(set(found)) > 3
-
-
-def test_what_supervises_a_crop_moves_with_it(config, batch):
+def test_each_record_begins_at_a_patch_of_its_own_and_what_supervises_it_moves_along(config, batch):
     seen = views(config, batch, config.clean)
-    known = seen.clean().supervision
-    for row, start in enumerate(starts(config, batch, seen)):
+    begins, supervision = starts(config, batch, seen), seen.clean().supervision
+    assert len(set(begins)) > 3
+    for row, start in enumerate(begins):
         first = start // config.model.stride
         whole_S, patches = batch.supervision.phase_BT[row], config.model.context_patches
-        assert torch.equal(known.phase_BT[row], whole_S[first : first + patches])
+        assert torch.equal(supervision.phase_BT[row], whole_S[first : first + patches])
         peaks = [peak - start for peak in batch.supervision.rpeaks_BK[row].tolist() if peak >= start]
-        assert [peak for peak in known.rpeaks_BK[row].tolist() if peak >= 0] == peaks
+        assert [peak for peak in supervision.rpeaks_BK[row].tolist() if peak >= 0] == peaks
 
 
 def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config, batch):
@@ -78,9 +70,9 @@ def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config, batch
 def test_supervision_reads_the_masked_pass_unless_it_is_told_otherwise(config, batch):
     plain = views(config, batch, CleanConfig())
     assert plain.supervised is plain.masked
-    told = views(config, batch, CleanConfig(supervised=True, augmentation="rhythm-safe"))
-    assert told.supervised is told.clean("rhythm-safe")
-    assert not told.supervised.masked_BTC.any()
+    clean = views(config, batch, CleanConfig(supervised=True, augmentation="rhythm-safe"))
+    assert clean.supervised is clean.clean("rhythm-safe")
+    assert not clean.supervised.masked_BTC.any()
 
 
 def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config, batch):
