@@ -162,8 +162,7 @@ def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
     """The table that was named; without one the mapping alone, if there is any.
 
-    Raises:
-        UsageError, InputError: as `read_code_table`, or columns are named of no table.
+    Raises `UsageError` or `InputError` as `read_code_table`, or columns are named of no table.
     """
     from ecg_ontology import CodeMapping, read_code_table
 

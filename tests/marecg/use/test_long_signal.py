@@ -12,10 +12,10 @@ from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.stretch import Stretch
-from marecg.use import long_signal
+from marecg.use import recordings
 from marecg.use.embed import embed, encode
-from marecg.use.long_signal import LongSignal, read_recording
 from marecg.use.predict import concepts, predict
+from marecg.use.recordings import LongSignal, read_recording
 
 
 def reader(x_CL: NDArray[np.float32], fs: float):
@@ -35,7 +35,7 @@ def x_CL() -> NDArray[np.float32]:
 
 @pytest.mark.parametrize(("step", "tolerance"), [(1, 1e-6), (2, 2e-3)])
 def test_it_is_embedded_as_the_same_array_is(model, x_CL, monkeypatch, step, tolerance):
-    monkeypatch.setattr(long_signal, "PIECE", 11)
+    monkeypatch.setattr(recordings, "PIECE", 11)
     given, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
     record, whole = read_recording(reader(given, fs), model.config)
     assert isinstance(whole.x_CL, LongSignal)
@@ -47,7 +47,7 @@ def test_it_is_embedded_as_the_same_array_is(model, x_CL, monkeypatch, step, tol
 
 
 def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(model, x_CL, monkeypatch):
-    monkeypatch.setattr(long_signal, "PIECE", 11)
+    monkeypatch.setattr(recordings, "PIECE", 11)
     broken = x_CL.copy()
     broken[3, -5] = np.nan
     with pytest.raises(UsageError, match="NaN or infinite"):
@@ -55,7 +55,7 @@ def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(model, x_CL, monke
 
 
 def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again(model, x_CL, monkeypatch):
-    monkeypatch.setattr(long_signal, "PIECE", 11)
+    monkeypatch.setattr(recordings, "PIECE", 11)
     signal = LongSignal(reader(x_CL, 500), x_CL.shape[1], 500, model.config)
     held = []
     for start in range(0, signal.shape[1] - 3500, 3500):

@@ -51,11 +51,8 @@ _WORD = re.compile(r"\w+")
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     """Write the page of an ontology, whose profile routes the codes, as an .html file; return its path.
 
-    Labels are in `language`, and English where there is none.
-
-    Raises:
-        UsageError: another file is there, which would be lost.
-        OutputError: the file can't be written.
+    Labels are in `language`, and English where there is none. Raises `UsageError` where another file is
+    there, which would be lost; `OutputError` where the file can't be written.
 
     Example:
         >>> import ecg_ontology, tempfile

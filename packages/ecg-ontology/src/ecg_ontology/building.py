@@ -34,11 +34,9 @@ def write_sources(folder: Path) -> Path:
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
     """Return the texts of all that is built from a folder of sources: bundle, lock, a new version's graph.
 
-    Without `new_version` a lock stays as it is.
-
-    Raises:
-        SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
-        UsageError: something would be lost, a lock be replaced without a new version, or it isn't higher.
+    Without `new_version` a lock stays as it is. Raises `SourceError` where the sources can't be read, or
+    `ecg_ontology.validate` finds an error in them; `UsageError` where something would be lost, a lock be
+    replaced without a new version, or it isn't higher.
     """
     if not sources.is_dir():
         problem = "isn't a folder of sources"

@@ -89,9 +89,8 @@ def graph_figure(
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
     """Draw the graph as .svg, .png or .pdf; with an explanation a node's area is its mass in the target.
 
-    Raises:
-        UsageError: the ending isn't a picture's, or matplotlib is not installed.
-        OutputError: the file can't be written.
+    Raises `UsageError` where the ending isn't a picture's, or matplotlib is not installed; `OutputError`
+    where the file can't be written.
     """
     mass, leaves = None, set() if why is None else set(why.leaves)
     title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"

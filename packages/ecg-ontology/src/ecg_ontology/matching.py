@@ -142,8 +142,8 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
     """Return the codes and labels of a table that have no row in `onto` yet.
 
-    Raises:
-        InputError: it can't be read or lacks a column, or a code is malformed or has two labels.
+    Raises `InputError` where it can't be read or lacks a column, or a code is malformed or has two
+    labels.
     """
     routed = {row.code for row in onto.draft.mappings}
     new: dict[str, NewCode] = {}

@@ -73,8 +73,8 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
 def consistency(onto: Ontology) -> tuple[Finding, ...]:
     """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself; () when it doesn't.
 
-    Raises:
-        UsageError: there is no owlready2, no Java to run the reasoner, or no folder that it can read.
+    Raises `UsageError` where there is no owlready2, no Java to run the reasoner, or no folder that it can
+    read.
     """
     if shutil.which("java") is None:
         remedy = "Install a Java runtime, or leave out --reasoner"

@@ -47,9 +47,8 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     """Write a review sheet as .tsv, .csv, or .xlsx, which offers the decisions as a list.
 
-    Raises:
-        UsageError: the file is there already, its ending isn't a table's, or openpyxl is not installed.
-        OutputError: the file can't be written.
+    Raises `UsageError` where the file is there already, its ending isn't a table's, or openpyxl is not
+    installed; `OutputError` where the file can't be written.
     """
     if Path(out).exists():
         problem = "is there already, perhaps with decisions"

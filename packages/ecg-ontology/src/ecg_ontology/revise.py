@@ -104,13 +104,10 @@ def apply_decisions(
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
     """Write every table that decisions, or a sheet of them, change; return their texts and the decisions.
 
-    Another who edits the same tables at the same time waits.
-
-    Raises:
-        InputError: a decision is about a mapping that is not there, or is there already.
-        SourceError: the decisions break a rule; the message names the first breach.
-        UsageError: the sources aren't a folder.
-        OutputError: a table can't be written.
+    Another who edits the same tables at the same time waits. Raises `InputError` where a decision is about a
+    mapping that is not there, or is there already; `SourceError` where the decisions break a rule; the
+    message names the first breach; `UsageError` where the sources aren't a folder; `OutputError` where a
+    table can't be written.
     """
     sources = Path(sources)
     if not sources.is_dir():

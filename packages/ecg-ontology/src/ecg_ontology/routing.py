@@ -83,8 +83,7 @@ def canonical_code(code: str) -> str:
 def code_text(code: object) -> str:
     """Return a code as text; whole numbers, as tables hold them, are SNOMED CT identifiers.
 
-    Raises:
-        UsageError: it is neither text nor a whole number.
+    Raises `UsageError` where it is neither text nor a whole number.
     """
     if isinstance(code, str):
         return code

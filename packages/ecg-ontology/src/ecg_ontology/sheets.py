@@ -45,9 +45,8 @@ def write_sheet(
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
     """Return place (``file:line``) and stripped cells by column of each row of a table that people filled in.
 
-    Raises:
-        UsageError: the ending isn't a table's, or openpyxl is not installed.
-        InputError: the file can't be read, or lacks a `needed` column.
+    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed; `InputError` where
+    the file can't be read, or lacks a `needed` column.
     """
     _refuse_other_endings(path)
     numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from marecg.base.errors import InputError
-from marecg.evaluate.methods.external import read_features
+from marecg.evaluate.methods.features import read_features
 from marecg.evaluate.reporting import file_sha256
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.embedding_files import FORMATS

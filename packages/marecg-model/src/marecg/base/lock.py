@@ -24,11 +24,8 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
 
     Where nothing can be written, or the file system has no locks, as Lustre and NFS may be mounted, nobody is
     kept out. `doing` is what is being done to it, as the error says it; None waits for the other process.
-
-    Raises:
-        CorpusError: another process holds it.
-        OutputError: it can't be made.
-        UsageError: it is an address.
+    Raises `CorpusError` where another process holds it; `OutputError` where it can't be made; `UsageError`
+    where it is an address.
     """
     refuse_address(folder)
     try:

@@ -168,10 +168,8 @@ class Corpus:
     def hf(self) -> Any:
         """Return a `datasets.Dataset`: what the index says, and `signal`, float32 [12, L] in mV.
 
-        Signals are read from the corpus as rows are; `leaves` are numbers of `ontology().nodes`.
-
-        Raises:
-            UsageError: the library datasets is not installed.
+        Signals are read from the corpus as rows are; `leaves` are numbers of `ontology().nodes`. Raises
+        `UsageError` where the library datasets is not installed.
         """
         from marecg.corpus.datasets import hugging_face  # noqa: PLC0415 (as above)
 

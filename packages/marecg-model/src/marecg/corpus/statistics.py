@@ -110,8 +110,8 @@ class Statistics(Account):
 def statistics(folder: str | Path) -> Statistics:
     """Describe a prepared corpus.
 
-    Raises:
-        CorpusError: the folder isn't a finished corpus, is damaged, or has the labels of another ontology.
+    Raises `CorpusError` where the folder isn't a finished corpus, is damaged, or has the labels of
+    another ontology.
     """
     folder = Path(folder)
     about, report = read_about(folder), read_report(folder)

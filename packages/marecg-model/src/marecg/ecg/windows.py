@@ -49,8 +49,7 @@ class Window(NamedTuple):
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
     """Put a recording in mV into the encoder's lead order and sampling rate.
 
-    Raises:
-        UsageError: as `arranged`, or a sample is NaN, infinite or too large to compute with.
+    Raises `UsageError` as `arranged`, or a sample is NaN, infinite or too large to compute with.
     """
     given_KL = np.asarray(x_KL, np.float32)
     check_samples(given_KL)
@@ -72,8 +71,8 @@ def arranged(
 ) -> Recording:
     """A recording as `recording` gives it, whose samples somebody has looked at already.
 
-    Raises:
-        UsageError: the leads, the rate or the shape can't be, or there are fewer samples than make a patch.
+    Raises `UsageError` where the leads, the rate or the shape can't be, or there are fewer samples than
+    make a patch.
     """
     places = lead_places(leads)
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:

@@ -134,8 +134,7 @@ def ablate(
 def varied(config: Config, variations: Sequence[str]) -> list[Config]:
     """A recipe with every combination of values, `KEY=1,2,3` each, called after them.
 
-    Raises:
-        ConfigError: a key is unknown or has no values, or a value is impossible.
+    Raises `ConfigError` where a key is unknown or has no values, or a value is impossible.
 
     Example:
         >>> [each.name for each in varied(by_name("tiny"), ["gscl.sigma=0.5,1"])]

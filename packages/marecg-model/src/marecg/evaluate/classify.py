@@ -108,14 +108,17 @@ def fit_classifier(
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()
     model = loaded(classifier.model)
-    task, y_MK = _labels(data, labels)
+    if labels is None:
+        task = corpus_task(data)
+        y_MK = task.y_MK.astype(np.float64)
+    else:
+        task, has_label_MK = read_labels(labels, data)
+        y_MK = np.where(has_label_MK, task.y_MK, np.nan)
     rows = {part: np.flatnonzero(task.split_M == part) for part in SPLITS}
-    counts = {part: _counts(task.classes, y_MK[rows[part]]) for part in SPLITS}
-    _refuse_too_few(task, y_MK, counts, labels or data)
-    whole = (model.config, task.recordings)
+    counts = _counts(task, y_MK, labels or data)
+    config, recordings = model.config, task.recordings
 
     def fetch(place: int) -> Recording:
-        config, recordings = whole
         return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
 
     vectors = Vectors(model, fetch, classifier.readout)
@@ -148,38 +151,29 @@ def fit_classifier(
     return evaluation
 
 
-def _labels(data: Path, labels: Path | None) -> tuple[Task, NDArray[np.float64]]:
-    """A task, and its labels, which may be unknown: float64 [M, K] with NaN."""
-    if labels is None:
-        task = corpus_task(data)
-        return task, task.y_MK.astype(np.float64)
-    task, has_label_MK = read_labels(labels, data)
-    return task, np.where(has_label_MK, task.y_MK, np.nan)
+def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> dict[str, dict[str, tuple[int, int]]]:
+    """By part and class the positives, and the records with a label.
 
-
-def _counts(classes: Sequence[str], y_MK: NDArray[np.float64]) -> dict[str, tuple[int, int]]:
-    """By class the positives, and the records with a label."""
-    pairs = zip(np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0), strict=True)
-    return {name: (int(p), int(n)) for name, (p, n) in zip(classes, pairs, strict=True)}
-
-
-def _refuse_too_few(
-    task: Task, y_MK: NDArray[np.float64], counts: dict[str, dict[str, tuple[int, int]]], where: Path
-) -> None:
-    """See that every class can be learnt, chosen and judged. Raises `InputError`."""
+    Raises `InputError` where a class can't be learnt, chosen and judged.
+    """
     patients = task.recordings.patients
-    for part, of_class in counts.items():
-        for name, (positives, count) in of_class.items():
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for part in SPLITS:
+        counts[part] = {}
+        for name, y_M in zip(task.classes, y_MK[task.split_M == part].T, strict=True):
+            positives, count = int(np.nansum(y_M)), int(np.isfinite(y_M).sum())
             if not 0 < positives < count:
                 kind = "positives" if not positives else "negatives"
                 problem = f"class {name} has no {kind} among the {count} {part} records with a label"
                 remedy = "Label more records, leave the class out, or give a column `split` of your own"
                 raise InputError(problem, where=where, remedy=remedy)
+            counts[part][name] = (positives, count)
     for column, name in enumerate(task.classes):
         rows = task.row_M[(y_MK[:, column] == 1) & (task.split_M == TRAIN)]
         if len({patients[row] or task.recordings.ids[row] for row in rows}) < 2:
             problem = f"class {name} has one patient among the train records"
             raise InputError(problem, where=where, remedy="Label more patients, or leave the class out")
+    return counts
 
 
 def _predictions(

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
-from marecg.evaluate.methods.external import read_features
-from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.features import extract, read_features
 from marecg.evaluate.methods.frozen_encoder import (
     encoder,
     known_concepts,
@@ -61,7 +60,7 @@ def evaluate(
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
         task: as for `registry.task_named`; in every rotation of `request.folds`.
-        features: other models' features by name, each an `.npz`; see `external.read_features`.
+        features: other models' features by name, each an `.npz`; see `features.read_features`.
         out: where the report goes; the run folder if None. A model that isn't a run's keeps no report.
         features_in: where features are kept; `out/features` if None.
         cache: the trials of former calls, which are not run again; this one's are added.
@@ -79,14 +78,14 @@ def evaluate(
         problem = "no class has a concept in the model's graph, so there are none to read"
         raise InputError(problem, where=rotations[0].name, remedy="Take readout=beats")
     try_writing(home)
-    fixed = _methods(under_test, request)
+    model, readout = under_test.model, request.readout
+    fixed = (*((encoder(model, readout), random_control(model, readout)) if model else ()), handcrafted())
     judged = []
     for rotation in rotations:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
-        _check_without(
-            request, under_test.name, [*files, *(name for each in methods for name in each.columns)]
-        )
-        every = _features(methods, files, rotation, features_in or home / "features", progress)
+        _check_rows(methods, files, under_test.name, request)
+        from_files = {name: read_features(path, rotation.viewed) for name, path in files.items()}
+        every = extract(rotation.viewed, methods, features_in or home / "features", progress) | from_files
         features_of = {name: each for name, each in every.items() if name not in request.without}
         unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
         usable = rotation.without(unreadable)
@@ -132,30 +131,17 @@ def probe_many(
                 yield out or Path(run or ""), report
 
 
-def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]:
-    """Everything that computes features, whatever the task."""
-    model, readout = under_test.model, request.readout
-    return (*((encoder(model, readout), random_control(model, readout)) if model else ()), handcrafted())
-
-
-def _check_without(request: Request, reference: str, rows: Sequence[str]) -> None:
-    """See that what is left out is there and isn't the reference. Raises `UsageError`."""
-    choices = [name for name in rows if name != reference]
+def _check_rows(
+    methods: Sequence[Method], files: Mapping[str, Path], reference: str, request: Request
+) -> None:
+    """See that what is left out is there and isn't the reference, and that no file takes another's name."""
+    computed = [name for method in methods for name in method.columns]
+    choices = [name for name in (*files, *computed) if name != reference]
     if wrong := [name for name in request.without if name not in choices]:
         problem = f"without={';'.join(wrong)}: these rows can't be left out"
         raise UsageError(problem, remedy=f"Choose from {'; '.join(choices)}")
-
-
-def _features(
-    methods: Sequence[Method], files: Mapping[str, Path], task: Task, folder: Path, progress: Progress
-) -> dict[str, FeatureTable]:
-    """The features of every row: those of the methods, and those that lie in files."""
-    taken = {*OWN, *(name for method in methods for name in method.columns)}
-    for name in files:
-        if name in taken:
-            raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
-    from_files = {name: read_features(path, task.viewed) for name, path in files.items()}
-    return extract(task.viewed, methods, folder, progress) | from_files
+    if twice := [name for name in files if name in {*OWN, *computed}]:
+        raise UsageError(f"the name {twice[0]!r} is taken", remedy="Name the features otherwise: NAME=FILE")
 
 
 def _trials(
@@ -168,7 +154,7 @@ def _trials(
     cache: TrialCache,
     progress: Progress,
 ) -> dict[str, list[Trial]]:
-    """Every row's trials, those in the cache as they are."""
+    """Every row's trials, those in the cache as they are; an error says which task it is of."""
     own = {name: (method, columns) for method in methods for name, columns in method.columns.items()}
     trials: dict[str, list[Trial]] = {}
     for name, features in features_of.items():
@@ -176,32 +162,20 @@ def _trials(
         sha256 = f"{method.sha256} {columns} {name}" if method else file_sha256(files[name])
         key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            fits = _fits(under_test, features, task, request, method, name)
-            cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
+            choose, weight_F = (method.choose, method.weights.get(name)) if method else (None, None)
+            x_MF: NDArray[np.floating] = features.x_RF[task.row_M]
+            if name == CONCEPTS:
+                assert weight_F is not None, "the beat readout is weighed"
+                assert under_test.model is not None, "only a run's encoder has concepts"
+                x_MF, weight_F = with_concepts(x_MF, weight_F, under_test.model, task)
+            learner = request.protocol.on_features(x_MF, task, choose, weight_F, own=name == CONCEPTS)
+            fits = request.protocol.trials(learner, task, request.fractions, request.seeds)
+            try:
+                cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
+            except InputError as error:
+                raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
         trials[name] = cache[key]
     return trials
-
-
-def _fits(
-    under: ModelUnderTest,
-    features: FeatureTable,
-    task: Task,
-    request: Request,
-    method: Method | None,
-    name: str,
-) -> Iterator[Trial]:
-    """The protocol's trials on some features; an error says which task it is of."""
-    choose, weight_F = (method.choose, method.weights.get(name)) if method else (None, None)
-    x_MF: NDArray[np.floating] = features.x_RF[task.row_M]
-    if name == CONCEPTS:
-        assert weight_F is not None, "the beat readout is weighed"
-        assert under.model is not None, "only a run's encoder has concepts"
-        x_MF, weight_F = with_concepts(x_MF, weight_F, under.model, task)
-    learner = request.protocol.on_features(x_MF, task, choose, weight_F, own=name == CONCEPTS)
-    try:
-        yield from request.protocol.trials(learner, task, request.fractions, request.seeds)
-    except InputError as error:
-        raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 
 
 def _zero_shot(under: ModelUnderTest, features_of: Mapping[str, FeatureTable], task: Task) -> Trial | None:

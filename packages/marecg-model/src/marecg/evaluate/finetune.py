@@ -7,7 +7,6 @@ Shapes: M labelled records, K classes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.base.progress import Progress, passing, shown
-from marecg.ecg.windows import Recording, recording
+from marecg.ecg.windows import recording
 from marecg.evaluate.methods.method import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels
 from marecg.evaluate.probe.protocol import STRICT, Rows
@@ -24,7 +23,6 @@ from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning, Vectors, tune
 
@@ -58,7 +56,8 @@ def finetune(
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
     unreadable = _unreadable(recordings, progress)
-    vectors = Vectors(model, partial(_fetch, recordings, model), how[0].readout)
+    config = model.config
+    vectors = Vectors(model, lambda row: recording(recordings.read(row), FS, LEADS, config), how[0].readout)
     try_writing(home)
     judged = []
     for usable in (rotation.without(unreadable) for rotation in rotations):
@@ -99,10 +98,6 @@ class TunedLearner:
 
     def _recordings(self, rows: Rows) -> list[int]:
         return [int(row) for row in self.task.row_M[rows]]
-
-
-def _fetch(recordings: Recordings, model: MarEcg, row: int) -> Recording:
-    return recording(recordings.read(row), FS, LEADS, model.config)
 
 
 def _unreadable(recordings: Recordings, progress: Progress) -> dict[str, str]:

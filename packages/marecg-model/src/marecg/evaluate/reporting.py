@@ -4,7 +4,7 @@ Shapes: M test records of all rotations, K classes, F features, D width, R rotat
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,7 +18,7 @@ from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
 from marecg.evaluate.methods.frozen_encoder import Reading, known_concepts
-from marecg.evaluate.methods.method import FeatureTable
+from marecg.evaluate.methods.method import FeatureTable, finite
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import group_figures
 from marecg.evaluate.scores.predictions import predictions, save
@@ -62,11 +62,8 @@ class ModelUnderTest:
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], readout: Reading) -> ModelUnderTest:
     """A run's encoder, loaded; without a run the first of the features.
 
-    Args:
-        readout: the row that all others are compared with.
-
-    Raises:
-        UsageError: there is neither, or concepts are asked of a model that has none.
+    `readout` is the row that all others are compared with. Raises `UsageError` where there is neither, or
+    concepts are asked of a model that has none.
     """
     if run is None:
         if not features:
@@ -112,23 +109,24 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
         return None
     recordings = rotations[0].recordings
     judged = sorted({int(row) for task in rotations for row in task.row_M[task.split_M != TRAIN]})
-    by_id = _of(recordings.identities, trained.identities, judged)
     copied = {recordings.patient_by_identity.get(name) for name in trained.identities} - {None}
-    by_patient = _of(recordings.patients, trained.patients | copied, judged) - by_id
-    rest = [row for row in judged if row not in by_id | by_patient]
-    by_signal = {row for row in rest if _seen(recordings, row, trained)}
-    if not trained.complete and not by_id | by_patient | by_signal:
+    patients = trained.patients | copied
+    same: dict[str, list[str]] = {"record": [], "patient": [], "signal": []}
+    for row in judged:
+        if recordings.identities and recordings.identities[row] in trained.identities:
+            sign = "record"
+        elif recordings.patients and recordings.patients[row] in patients:
+            sign = "patient"
+        elif _seen(recordings, row, trained):
+            sign = "signal"
+        else:
+            continue
+        same[sign].append(recordings.ids[row])
+    if not trained.complete and not any(same.values()):
         return None
     return Leak(
-        records=len(by_id | by_patient | by_signal),
-        same_record=_names(recordings, by_id),
-        same_patient=_names(recordings, by_patient),
-        same_signal=_names(recordings, by_signal),
+        records=sum(map(len, same.values())), **{f"same_{sign}": tuple(ids) for sign, ids in same.items()}
     )
-
-
-def _of(names: tuple[str | None, ...], trained: Set[str | None], rows: Iterable[int]) -> set[int]:
-    return {row for row in rows if names and names[row] in trained}
 
 
 def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
@@ -136,16 +134,9 @@ def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
     if trained.fs != FS:
         return False
     try:
-        x_CL = recordings.read(row)
+        return trained.saw(finite(recordings.read(row)))
     except RecordError:
         return False
-    if not np.isfinite(x_CL).all():
-        return False
-    return trained.saw(x_CL)
-
-
-def _names(recordings: Recordings, rows: set[int]) -> tuple[str, ...]:
-    return tuple(recordings.ids[row] for row in sorted(rows))
 
 
 RANKED = 5000

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.scores.results import AucDifference, Report
+from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.nn.collapse import COLLAPSED
 
@@ -105,6 +105,8 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
         own = cell.method in OWN
+        versus = cell.versus_encoder
+        points = [100 * value for value in (versus.mean, versus.low, versus.high)] if versus else []
         pretrained = own or cell.method == report.reference or report.protocol == "finetune"
         yield {
             "source": MEASURED,
@@ -122,7 +124,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "records": cell.records if cell.fraction else None,
             "seeds": cell.seeds if cell.fraction else None,
             "dimension": cell.dimension,
-            **dict(zip(VERSUS, _points(cell.versus_encoder), strict=False)),
+            **dict(zip(VERSUS, points, strict=False)),
             "seconds": cell.seconds,
             "h_rank": report.rank if own else None,
         }
@@ -148,10 +150,6 @@ def as_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
-
-
-def _points(versus: AucDifference | None) -> list[float]:
-    return [] if versus is None else [100 * value for value in (versus.mean, versus.low, versus.high)]
 
 
 def merged(scores: pd.DataFrame) -> pd.DataFrame:

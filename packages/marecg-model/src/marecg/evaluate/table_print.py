@@ -51,17 +51,17 @@ class Style:
     digits: int = 2
 
     def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
-        """Such as `77.53 ± 1.20 [75.1, 80.2]†`, with the interval if it is wanted."""
-        ranked = zip(scores.itertuples(), ranks(scores), strict=True)
-        return [self._figure(line, rank, intervals) for line, rank in ranked]
-
-    def _figure(self, line: Any, rank: Any, intervals: bool) -> str:
-        values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
-        text = self.plus_minus.join(values)
-        if intervals and line.low == line.low:
-            text += f" [{line.low:.1f}, {line.high:.1f}]"
-        leaked = not pd.isna(line.leaked_records) and line.leaked_records
-        return ("{}" if pd.isna(rank) else self.marks[rank]).format(text + (self.dagger if leaked else ""))
+        """Such as `77.53 ± 1.20 [75.1, 80.2]†`, with the interval if it is asked for."""
+        texts = []
+        for line, rank in zip(scores.itertuples(), ranks(scores), strict=True):
+            values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
+            text = self.plus_minus.join(values)
+            if intervals and not pd.isna(line.low):
+                text += f" [{line.low:.1f}, {line.high:.1f}]"
+            if not pd.isna(line.leaked_records) and line.leaked_records:
+                text += self.dagger
+            texts.append(text if pd.isna(rank) else self.marks[rank].format(text))
+        return texts
 
 
 MARKDOWN = Style({1: "**{}**", 2: "_{}_"}, " ± ", "†", lambda name: name.replace("|", r"\|"))

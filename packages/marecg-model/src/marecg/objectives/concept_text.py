@@ -49,8 +49,7 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
     """The embeddings of an ontology's variants, float32 [N, V, E], unit rows.
 
-    Raises:
-        CheckpointError: they were made from other texts, or the file is damaged.
+    Raises `CheckpointError` where they were made from other texts, or the file is damaged.
     """
     try:
         made_from = _texts_of(path)
@@ -69,8 +68,8 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
 def embed_texts(ontology: Ontology) -> Tensor:
     """Embed every variant with the sentence encoder, float32 [N, V, E], unit rows.
 
-    Raises:
-        UsageError: the extra is not installed, or the concepts have not all the same number of variants.
+    Raises `UsageError` where the extra is not installed, or the concepts have not all the same number of
+    variants.
     """
     some = ontology.nodes[0]
     for node in ontology.nodes:

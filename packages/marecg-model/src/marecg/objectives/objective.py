@@ -124,8 +124,7 @@ class _LookedUp(UserDict[str, Tensor]):
 def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch: float) -> Tensor:
     """An objective's term of L (eq. total-loss).
 
-    Raises:
-        ConfigError: it names a loss that it does not announce, or leaves one without a weight.
+    Raises `ConfigError` where it names a loss that it does not announce, or leaves one without a weight.
     """
     settings = objective.settings
     if set(named) != set(settings.captions):

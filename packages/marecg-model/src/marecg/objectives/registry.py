@@ -46,8 +46,7 @@ class Elsewhere(ObjectiveConfig):
 def installed() -> dict[str, type[ObjectiveConfig]]:
     """The values of the comparators, and of every objective that an installed package announces.
 
-    Raises:
-        ConfigError: one isn't an `ObjectiveConfig`, or has the name of one of ours.
+    Raises `ConfigError` where one isn't an `ObjectiveConfig`, or has the name of one of ours.
     """
     objectives = dict(COMPARATORS)
     for name, kind in plugins.installed(GROUP).items():

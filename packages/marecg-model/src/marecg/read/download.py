@@ -67,12 +67,9 @@ def get(
     """Fetch a dataset into the folder of its name below `out`, which is returned; called again, go on.
 
     `base` is another address of its files, such as a mirror's. With `verify` the files that are there already
-    are read, and fetched anew where they have another checksum.
-
-    Raises:
-        InputError: it can't be fetched by a program, the publisher can't be reached or answers otherwise, a
-            file has another checksum, or the list of files leads out of the folder.
-        OutputError: a file can't be written.
+    are read, and fetched anew where they have another checksum. Raises `InputError` where it can't be fetched
+    by a program, the publisher can't be reached or answers otherwise, a file has another checksum, or the
+    list of files leads out of the folder; `OutputError` where a file can't be written.
     """
     if dataset.host == "hand":
         problem = "is not offered for download by programs"

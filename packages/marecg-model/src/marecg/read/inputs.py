@@ -21,13 +21,10 @@ from marecg.storage.copies import ensure_local
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
     """Every record of headers, folders, array files or addresses of these by a name of its own, unread.
 
-    A record in a folder is called by the folder and its path in it, a file that was named by its own name.
-    A record that is named twice is there once: a shell's `*` names its header and its signal.
-
-    Raises:
-        CorpusError: a folder holds no records.
-        UsageError: an array is given without a layout, or does not have it, or that names unknown leads.
-        InputError: an array file can't be read.
+    A record in a folder is called by the folder and its path in it, a file that was named by its own name. A
+    record that is named twice is there once: a shell's `*` names its header and its signal. Raises
+    `CorpusError` where a folder holds no records; `UsageError` where an array is given without a layout, or
+    does not have it, or that names unknown leads; `InputError` where an array file can't be read.
     """
     if layout is not None:
         lead_places(layout.leads)
@@ -45,9 +42,8 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
     """The record that a header, an array file or a folder holds.
 
-    Raises:
-        UsageError: it holds several; or as `find_inputs` does.
-        InputError: an array file can't be read.
+    Raises `UsageError` where it holds several; or as `find_inputs` does; `InputError` where an array file
+    can't be read.
     """
     candidates = find_inputs([path], layout)
     if len(candidates) != 1:

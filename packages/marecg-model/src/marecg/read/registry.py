@@ -28,8 +28,7 @@ FORMATS = (DICOM, XML, EDF, SCP)
 def readers(ptbxl_rate: int = FS) -> tuple[Reader, ...]:
     """Every reader that asks for folders of its own, those of other packages first.
 
-    Raises:
-        UsageError: another package's can't be loaded.
+    Raises `UsageError` where another package's can't be loaded.
     """
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 

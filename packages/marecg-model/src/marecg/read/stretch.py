@@ -31,8 +31,8 @@ class Stretch(NamedTuple):
     def samples(self, fs: float, length: int) -> slice:
         """The samples of a recording of `length` per lead; next to each other stretches leave no gap.
 
-        Raises:
-            RecordError: `too-long`: the recording, or what is asked for at once, passes the bounds.
+        Raises `RecordError` (`too-long`) where the recording, or what is asked for at once, passes the
+        bounds.
 
         Example:
             >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)

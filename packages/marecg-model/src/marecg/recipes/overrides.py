@@ -87,10 +87,8 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
-    has as many positions as its window has patches, it goes on having them.
-
-    Raises:
-        ConfigError: a key is unknown, a value impossible or of another type, or there is no `=`.
+    has as many positions as its window has patches, it goes on having them. Raises `ConfigError` where a key
+    is unknown, a value impossible or of another type, or there is no `=`.
 
     Example:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps

@@ -45,10 +45,9 @@ def cache() -> Path:
 def ensure_local(where: str | Path) -> Path:
     """A path as it is; of an address what lies there, copied now as far as it is new or has changed.
 
-    Raises:
-        UsageError: fsspec knows no such protocol, or lacks the library for it.
-        InputError: nothing is there, or the store or this machine's disk refuses.
-        OutputError: the cache can't be written.
+    Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it; `InputError`
+    where nothing is there, or the store or this machine's disk refuses; `OutputError` where the cache
+    can't be written.
     """
     if not is_remote(where):
         return Path(where)
@@ -74,11 +73,8 @@ def upload(where: str, last: str) -> Iterator[Path]:
     """A folder of this machine whose files lie at an address too when the block succeeds.
 
     Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
-    says that all is there: it is sent when the others have arrived.
-
-    Raises:
-        UsageError: the address holds other things.
-        OutputError: it can't be written.
+    says that all is there: it is sent when the others have arrived. Raises `UsageError` where the address
+    holds other things; `OutputError` where it can't be written.
     """
     mirror = _Mirror.of(where)
     if isinstance(mirror, Path):

@@ -69,8 +69,8 @@ class Network(nn.Module):
     ) -> Outcome:
         """L = Σ λ L_objective (eq. total-loss); coefficients rise along `epoch`, of the run's full length.
 
-        Raises:
-            ConfigError: an objective names a loss that it never weighs, or reads what it does not reach.
+        Raises `ConfigError` where an objective names a loss that it never weighs, or reads what it
+        does not reach.
         """
         config = self.config
         views = Views(

@@ -35,11 +35,9 @@ def claim(
 
     `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
     `resume` says whether there must be a run in it. Returns what the run was begun from, if not from random
-    weights.
-
-    Raises:
-        UsageError: there is none, one not to be continued, of other settings, or begun from other weights.
-        CheckpointError: the run in it can't be read, or follows another enumeration or another corpus.
+    weights. Raises `UsageError` where there is none, one not to be continued, of other settings, or begun
+    from other weights; `CheckpointError` where the run in it can't be read, or follows another enumeration or
+    another corpus.
     """
     described = folder / "config.json"
     identity = {

@@ -88,8 +88,8 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
     """The recipe of a run that begins with given weights: their own if None is named; its model is theirs.
 
-    Raises:
-        UsageError: the weights don't say by which recipe they were made, or none that has a name here.
+    Raises `UsageError` where the weights don't say by which recipe they were made, or none that has a
+    name here.
     """
     description, _ = read(folder_of(given))
     made = description.provenance.recipe if description.provenance else None

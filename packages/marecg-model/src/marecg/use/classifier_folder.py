@@ -50,9 +50,13 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
     try:
         description = Description.model_validate_json((folder / MARK).read_bytes())
         head = load_file(folder / "head.safetensors")
-    except (OSError, ValidationError, SafetensorError) as error:
+    except ValidationError as error:
+        names = {str(*each["loc"][:1]) or "no JSON" for each in error.errors()}
+        problem = f"isn't a classifier of this version ({MARK}: {', '.join(sorted(names))})"
+        raise CheckpointError(problem, where=folder, remedy="Fit the classifier again") from error
+    except (OSError, SafetensorError) as error:
         raise CheckpointError(
-            f"isn't a classifier ({' '.join(str(error).split())})",
+            f"isn't a classifier ({error})",
             where=folder,
             remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
         ) from error

@@ -6,7 +6,7 @@ J patches of a beat, V readout.
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
@@ -32,6 +32,15 @@ LARGEST = 1 << 20
 """Windows per forward pass, at most: more than any memory holds."""
 
 
+def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
+    """What a notebook shows of a named tuple: the arrays by name, with their shapes."""
+    from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
+
+    rows = [(name, " × ".join(map(str, x.shape)), str(x.dtype)) for name, x in arrays.items()]
+    html: str = DataFrame(rows, columns=["array", "shape", "type"]).to_html(index=False)
+    return html
+
+
 class Embeddings(NamedTuple):
     """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
 
@@ -44,7 +53,6 @@ class Embeddings(NamedTuple):
     patch: NDArray[np.float32]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the arrays by name, with their shapes."""
         return _shapes(self._asdict())
 
 
@@ -65,17 +73,7 @@ class WideEmbeddings(NamedTuple):
     wide: NDArray[np.float32]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the arrays by name, with their shapes."""
         return _shapes(self._asdict())
-
-
-def _shapes(arrays: Mapping[str, NDArray[np.float32]]) -> str:
-    """A table of arrays, without their numbers."""
-    rows = [(name, " × ".join(map(str, array.shape)), str(array.dtype)) for name, array in arrays.items()]
-    from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
-
-    html: str = DataFrame(rows, columns=["array", "shape", "type"]).to_html(index=False)
-    return html
 
 
 @overload
@@ -171,10 +169,8 @@ def encode(
     """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
 
     No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
-
-    Raises:
-        UsageError: the batch size isn't a positive whole number.
-        CheckpointError: the model gives values that aren't finite.
+    Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
+    gives values that aren't finite.
     """
     if not isinstance(batch_size, int) or not 1 <= batch_size <= LARGEST:
         raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")

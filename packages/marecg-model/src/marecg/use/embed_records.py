@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from ecg_ontology import replacing
 from marecg.base.config import ModelConfig
@@ -39,14 +40,8 @@ SHARES = 64
 FORMAT = 3
 
 
-@dataclass(frozen=True)
-class Shard:
-    """Which parts are this process': every `of`-th, the `number`-th of them first.
-
-    Example:
-        >>> [list(Shard.named(name).of_parts(5)) for name in ("1/2", "2/2")]
-        [[0, 2, 4], [1, 3]]
-    """
+class Shard(NamedTuple):
+    """Which parts are this process': every `of`-th, the `number`-th of them first."""
 
     number: int = 1
     of: int = 1
@@ -58,10 +53,6 @@ class Shard:
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
         return cls(int(number), int(of))
-
-    def of_parts(self, parts: int) -> range:
-        """The numbers of the parts."""
-        return range(self.number - 1, parts, self.of)
 
 
 @dataclass(frozen=True)
@@ -222,7 +213,7 @@ def _fill(
 ) -> Embedded:
     store = work.store
     store.begin()
-    numbers = shard.of_parts(len(store))
+    numbers = range(shard.number - 1, len(store), shard.of)
     count = sum(last - first for first, last in map(store.span, numbers))
     total, missing = Embedded(), []
     for number in numbers:

@@ -108,12 +108,9 @@ class Inputs:
 
     `inputs` are headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these;
     without a `layout`, arrays in folders are passed over; with a `step`, in seconds, each recording is as
-    many records as it has such steps.
-
-    Raises:
-        UsageError: as `find_inputs`; a corpus, which has windows, is to be cut into steps; or records of two
-            inputs would be called the same.
-        InputError: an input can't be read, or nothing was kept in the corpora.
+    many records as it has such steps. Raises `UsageError` as `find_inputs`; a corpus, which has windows, is
+    to be cut into steps; or records of two inputs would be called the same; `InputError` where an input can't
+    be read, or nothing was kept in the corpora.
     """
 
     def __init__(

@@ -100,9 +100,8 @@ def predict(
 def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return q of records by their h_rhythm, [B, N].
 
-    Raises:
-        UsageError: the model was trained without GSCL, or without a label.
-        CheckpointError: q isn't finite.
+    Raises `UsageError` where the model was trained without GSCL, or without a label; `CheckpointError`
+    where q isn't finite.
     """
     with torch.no_grad():
         logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes))
@@ -193,10 +192,8 @@ def as_csv(table: pd.DataFrame) -> str:
 def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
     """Write `predict_table` to a `.csv` or `.parquet` file, whole or not at all; what became of the records.
 
-    Raises:
-        UsageError: the file ends otherwise, or is one that is read; and as `predict_table`.
-        CheckpointError: the model can't be loaded.
-        OutputError: it can't be written.
+    Raises `UsageError` where the file ends otherwise, or is one that is read; and as `predict_table`;
+    `CheckpointError` where the model can't be loaded; `OutputError` where it can't be written.
     """
     if out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")

@@ -7,7 +7,7 @@ Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -26,7 +26,6 @@ from marecg.model.readout import Readout, part_weights, readout_width
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.use.embed import encode
-from marecg.use.fit_best import fit_best
 from marecg.use.logistic import class_weights, fit_logistic, weighted_loss
 
 Floats = NDArray[np.float64]
@@ -219,6 +218,29 @@ def tune(
 
     step, best = fit_best(between, rounds(), score, -loss, how.patience)
     return Tuned(between.eval(), step, -best, False)
+
+
+def fit_best(
+    net: nn.Module,
+    rounds: Iterable[int],
+    score: Callable[[], float],
+    least: float,
+    patience: float = math.inf,
+) -> tuple[int, float]:
+    """Train, and leave the network as it stood after its best round: (which, 0 for none; its score).
+
+    `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
+    score above `least`, and after `patience` of them without a gain it ends.
+    """
+    best, best_score, best_state = 0, least, copy.deepcopy(net.state_dict())
+    for number in rounds:
+        value = score()
+        if value > best_score:
+            best, best_score, best_state = number, value, copy.deepcopy(net.state_dict())
+        elif number - best >= patience:
+            break
+    net.load_state_dict(best_state)
+    return best, best_score
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:

@@ -22,7 +22,7 @@ from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.tasks.task import FS
-from marecg.use.fit_best import fit_best
+from marecg.use.tuning import fit_best
 
 WIDTHS = (16, 32, 64, 64)
 EPOCHS = 30

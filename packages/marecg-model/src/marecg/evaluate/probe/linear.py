@@ -85,12 +85,10 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     """Standardise on train, fit at ever weaker strengths, and keep the one with the best macro AUC on val.
 
     One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
-    strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact.
-    With features of the classes' own, reading them and doing without are compared in the same way; a class
-    that train doesn't show has its own feature as its logit, where that varies.
-
-    Raises:
-        InputError: no class has both positives and negatives in val, so nothing can be chosen there.
+    strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact. With
+    features of the classes' own, reading them and doing without are compared in the same way; a class that
+    train doesn't show has its own feature as its logit, where that varies. Raises `InputError` where no class
+    has both positives and negatives in val, so nothing can be chosen there.
     """
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()
@@ -145,8 +143,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
     """See that something can be told on a part.
 
-    Raises:
-        InputError: no class has both positives and negatives there.
+    Raises `InputError` where no class has both positives and negatives there.
     """
     if not scorable(y_MK).any():
         raise InputError(
@@ -158,8 +155,7 @@ def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
 def choose_ridge(train: Part, val: Part) -> Fitted:
     """Standardise on train, fit at every α by one eigendecomposition, keep the best on val.
 
-    Raises:
-        InputError: no class has both positives and negatives in val.
+    Raises `InputError` where no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()

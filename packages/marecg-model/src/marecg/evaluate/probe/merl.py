@@ -18,7 +18,7 @@ from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.probe.protocol import OVER, Protocol
 from marecg.evaluate.scores.metrics import Floats, macro_auc
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.fit_best import fit_best
+from marecg.use.tuning import fit_best
 
 SEED = 42
 EPOCHS = 100
@@ -66,8 +66,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
 def choose(train: Part, val: Part) -> Fitted:
     """Fit on train; keep the epoch with the best macro AUC on val.
 
-    Raises:
-        InputError: no class has both positives and negatives in val.
+    Raises `InputError` where no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     head, epoch, val_auc = fit(train, val)

@@ -128,7 +128,9 @@ class Protocol:
         Raises:
             InputError: a part has no records, or nothing can be told on test or chosen on val.
         """
-        part = parts_of(task.split_M)
+        part = {name: np.flatnonzero(task.split_M == name) for name in SPLITS}
+        if empty := [name for name, rows in part.items() if not len(rows)]:
+            raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
         check_labels(task.y_MK[part[TEST]], "test")
         drawn = range(seeds) if self.seed is None else (self.seed,)
         for fraction in fractions:
@@ -150,19 +152,6 @@ class Protocol:
                     logits_MK=logits_MK,
                     seconds=time.perf_counter() - began,
                 )
-
-
-def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
-    """The record numbers of every part.
-
-    Raises:
-        InputError: a part has no records.
-    """
-    part = {name: np.flatnonzero(split_M == name) for name in SPLITS}
-    empty = [name for name in SPLITS if not len(part[name])]
-    if empty:
-        raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
-    return part
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:

@@ -114,15 +114,11 @@ def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed
     auc_SKR = [
         [_weighted_auc(y_MK[:, k], logits_MK[:, k], count_RM) for k in classes] for logits_MK in logits_SMK
     ]
-    return _mean_of_known(np.array(auc_SKR, np.float64).reshape(len(logits_SMK), len(classes), resamples))
-
-
-def _mean_of_known(auc_SKR: Floats) -> Floats:
-    """The mean over seeds and known classes, [R]; NaN where no class is known."""
-    finite_SKR = np.isfinite(auc_SKR)
-    count_R = finite_SKR.sum(axis=(0, 1))
-    mean_R = np.full(auc_SKR.shape[2], np.nan)
-    np.divide(np.where(finite_SKR, auc_SKR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
+    auc_NR = np.array(auc_SKR, np.float64).reshape(len(logits_SMK), len(classes), resamples)
+    finite_NR = np.isfinite(auc_NR)
+    count_R = finite_NR.sum(axis=(0, 1))
+    mean_R = np.full(resamples, np.nan)  # where no class is left
+    np.divide(np.where(finite_NR, auc_NR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
     return mean_R
 
 

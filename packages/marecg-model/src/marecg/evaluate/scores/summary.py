@@ -4,7 +4,7 @@ Shapes: M test records, K classes, S seeds, R resamples.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -61,24 +61,19 @@ class Trial:
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
     """The same draw of every rotation as one trial: all test records in a row, what was chosen averaged."""
-    return (
-        list(rotations[0])
-        if len(rotations) == 1
-        else [_pooled(draw) for draw in zip(*rotations, strict=True)]
-    )
-
-
-def _pooled(draws: Sequence[Trial]) -> Trial:
-    return Trial(
-        fraction=draws[0].fraction,
-        seed=draws[0].seed,
-        train=draws[0].train,
-        chosen=_mean([draw.chosen for draw in draws]),
-        val_auc=_mean([draw.val_auc for draw in draws]),
-        untrained=tuple(sorted({k for draw in draws for k in draw.untrained})),
-        logits_MK=np.concatenate([draw.logits_MK for draw in draws]),
-        seconds=sum(draw.seconds for draw in draws),
-    )
+    if len(rotations) == 1:
+        return list(rotations[0])
+    return [
+        replace(
+            draws[0],
+            chosen=_mean([draw.chosen for draw in draws]),
+            val_auc=_mean([draw.val_auc for draw in draws]),
+            untrained=tuple(sorted({k for draw in draws for k in draw.untrained})),
+            logits_MK=np.concatenate([draw.logits_MK for draw in draws]),
+            seconds=sum(draw.seconds for draw in draws),
+        )
+        for draws in zip(*rotations, strict=True)
+    ]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -109,21 +109,19 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
         rows = windows.get(row, [row])
         return np.concatenate([corpus.signals([at])[0, :, : corpus.n_valid[at]] for at in rows], axis=1)
 
+    files = sorted(
+        file for file in corpus.folder.rglob("*.*") if file.parent.name != FOLDER
+    )  # but training's own
     return Recordings(
         name="corpus",
         ids=_names(corpus),
-        sha256=files_sha256(corpus.folder, sorted(filter(_is_data, corpus.folder.rglob("*.*")))),
+        sha256=files_sha256(corpus.folder, files),
         window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
         read=read,
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=tuple(map(patient_of, corpus.sources, corpus.patients)),
         people=index.read(corpus.folder / "index.parquet", ["age", "sex", "source"]).to_pydict(),
     )
-
-
-def _is_data(file: Path) -> bool:
-    """Whether a file of a corpus is more than what a training keeps there."""
-    return file.parent.name != FOLDER
 
 
 CORPUS = TaskDefinition("corpus", data="corpus", build=corpus_task)

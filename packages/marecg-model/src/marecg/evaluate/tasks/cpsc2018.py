@@ -74,7 +74,10 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
 
 def _by_codes(found: list[Candidate]) -> LabelTable:
     classes = tuple(sorted(CLASS_OF.values()))
-    labels = {each.file.stem: _classes(each) for each in found}
+    labels = {
+        each.file.stem: {CLASS_OF[code] for code in cpsc2018.codes_of(each) if code in CLASS_OF}
+        for each in found
+    }
     ids = tuple(record for record, present in labels.items() if present)
     return LabelTable(
         classes=classes,
@@ -82,10 +85,6 @@ def _by_codes(found: list[Candidate]) -> LabelTable:
         y_MK=multi_hot((labels[record] for record in ids), classes),
         split_M=np.array([split_of(record) for record in ids]),
     )
-
-
-def _classes(candidate: Candidate) -> set[str]:
-    return {CLASS_OF[code] for code in cpsc2018.codes_of(candidate) if code in CLASS_OF}
 
 
 def _recordings(root: Path, found: list[Candidate]) -> Recordings:

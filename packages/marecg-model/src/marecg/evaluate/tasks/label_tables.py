@@ -45,11 +45,9 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
     A record is named as in `index.parquet` (`id`), with its source before it (`ptbxl/00001`), as `marecg
     embed` calls it, or by the number that its `id` is (`1`). Empty cells are labels that nobody knows, 0 in
-    `y_MK`. Without a column `split` the parts follow from a hash of each record's patient.
-
-    Raises:
-        InputError: it isn't such a table, names no record of the corpus, or splits a patient.
-        CorpusError: `root` isn't a corpus at 500 Hz.
+    `y_MK`. Without a column `split` the parts follow from a hash of each record's patient. Raises
+    `InputError` where it isn't such a table, names no record of the corpus, or splits a patient;
+    `CorpusError` where `root` isn't a corpus at 500 Hz.
     """
     corpus = Corpus.open(root)
     recordings = corpus_recordings(corpus)
@@ -72,6 +70,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     _refuse_twice(table, path, named_by)
     classes = tuple(name for name in table.columns if name not in (named_by, SPLIT, "row"))
     y_MK = _cells(table, classes, path)
+    leaves = {node.abbr for node in corpus.ontology().nodes if not node.root}
     row_M = table["row"].to_numpy(np.int64)
     split_M, folds = split_by_patient(recordings)[row_M], FOLDS
     if SPLIT in table:
@@ -88,7 +87,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
         folds=folds,
         missing=missing,
         unlabelled=len(corpus) - len(table),
-        concepts=_concepts(corpus, classes),
+        concepts={name: (name,) for name in classes if name in leaves},
     )
     return task, np.isfinite(y_MK)
 
@@ -101,17 +100,14 @@ def _rows_by_name(corpus: Corpus) -> dict[str, int]:
     for row, (record, source, place, begins) in enumerate(columns):
         if not begins:
             continue
-        names = {record, f"{source}/{record}", *_names(place)}
+        # As `embed` calls it, and the recording of which it is a window.
+        files = {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
+        names = {record, f"{source}/{record}", *files}
         if record.isdecimal():
             names.add(str(int(record)))
         for name in names:
             rows[name] = -1 if name in rows else row
     return rows
-
-
-def _names(place: dict[str, str]) -> set[str]:
-    """What `embed` calls a record, and a recording of which it is a window."""
-    return {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
 
 
 def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:
@@ -151,12 +147,6 @@ def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> 
     if count > 1:
         remedy = f"Keep each patient on one side, or leave out the column {SPLIT}"
         raise InputError(f"patient {patient} is in {count} parts", where=path, remedy=remedy)
-
-
-def _concepts(corpus: Corpus, classes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Those classes that are called as a leaf of the graph."""
-    leaves = {node.abbr for node in corpus.ontology().nodes if not node.root}
-    return {name: (name,) for name in classes if name in leaves}
 
 
 def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = False) -> LabelTable:

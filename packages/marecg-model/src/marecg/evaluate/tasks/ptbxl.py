@@ -71,13 +71,12 @@ def ptbxl_task(
     if splits is None:
         table, missing = _by_rule(name, root, entries, folds), _missing(root, entries)
         described_as = f"PTB-XL strat_fold: {folds}"
-        task = assemble(name, recordings, table, described_as, missing, zeroshot_concepts(name))
     else:
-        stem = f"ptbxl_{TABLES[name]}"
+        stem, missing = f"ptbxl_{TABLES[name]}", ()
         folder = splits / "ptbxl" / TABLES[name]
         table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
         described_as = described(stem, by_position)
-        task = assemble(name, recordings, table, described_as, concepts=zeroshot_concepts(name))
+    task = assemble(name, recordings, table, described_as, missing, zeroshot_concepts(name))
     if not len(task.row_M):
         raise CorpusError(
             f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"

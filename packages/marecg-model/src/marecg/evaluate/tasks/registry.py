@@ -32,10 +32,8 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
     """By task, the folder of its data, the tasks in the order of `names`; `ALL` is every published one.
 
     Each of `folders` is `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the
-    data set of the first task that none is named for.
-
-    Raises:
-        UsageError: there is no such task, or a task's data isn't named.
+    data set of the first task that none is named for. Raises `UsageError` where there is no such task, or a
+    task's data isn't named.
 
     Example:
         >>> list(roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"]))

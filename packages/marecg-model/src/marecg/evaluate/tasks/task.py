@@ -258,9 +258,8 @@ class TaskDefinition:
     ) -> Task:
         """Build the task from its folder, by its own labels and folds or by those that are given.
 
-        Raises:
-            UsageError: it has no split tables, or no folds, or is given both.
-            CorpusError: the data isn't there or can't be understood.
+        Raises `UsageError` where it has no split tables, or no folds, or is given both; `CorpusError`
+        where the data isn't there or can't be understood.
         """
         if folds is not None:
             if "folds" not in self.takes or splits is not None:

@@ -39,8 +39,7 @@ class TwoViewsConfig(ObjectiveConfig):
 def over_batch(views: Views, h_BD: Tensor) -> Tensor:
     """The rows of all ranks, so that batch norm behind it sees the whole batch; gradients come back.
 
-    Raises:
-        ConfigError: there is one record, which has no statistics.
+    Raises `ConfigError` where there is one record, which has no statistics.
     """
     gathered_BD = views.all_ranks(h_BD)
     if len(gathered_BD) < 2:

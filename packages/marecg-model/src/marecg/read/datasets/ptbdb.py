@@ -52,8 +52,7 @@ class Ptbdb:
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record; codes of a `#Dx` comment, which the database itself has not, are kept.
 
-        Raises:
-            RecordError: as `wfdb.read_record` does.
+        Raises `RecordError` as `wfdb.read_record` does.
         """
         record = read_record(candidate.file, candidate.root, stretch)
         reason = read_header(candidate.file, candidate.root).comments.get("reason for admission", "")

@@ -145,8 +145,7 @@ def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
 def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> Record:
     """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
 
-    Raises:
-        RecordError: the record can't be used; `reason` is one of `errors.Reason`.
+    Raises `RecordError` where the record can't be used; `reason` is one of `errors.Reason`.
     """
     header = header_of(root, entry, rate)
     parsed = read_header(header, root)
