@@ -61,8 +61,8 @@ class WfdbHeader:
 def read_header(path: Path, root: Path) -> WfdbHeader:
     """Read and parse a header file that lies below `root`, also when links are followed.
 
-    Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or
-    `units`.
+    Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
+    `gain` or `units`.
     """
     with located(path):
         if not inside(path, root):
