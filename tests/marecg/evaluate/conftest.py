@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import handcrafted
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import Task
 
 STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
 NORM,normal ECG,1.0,,,NORM,NORM
@@ -63,24 +66,30 @@ def ptbxl_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             table.writerow([ecg_id, ecg_id, 60, 0, str(codes), fold, f"records500/00000/{name}"])
             if ecg_id <= 80:
                 signal_LC = _beats(ecg_id, depth=ecg_id % 4)
-                wfdb.wrsamp(
-                    name,
-                    500,
-                    ["mV"] * 12,
-                    list(LEADS),
-                    p_signal=signal_LC,
-                    fmt=["16"] * 12,
-                    write_dir=str(folder),
-                )
+                how = {"fmt": ["16"] * 12, "write_dir": str(folder)}
+                wfdb.wrsamp(name, 500, ["mV"] * 12, list(LEADS), p_signal=signal_LC, **how)
     return root
+
+
+@pytest.fixture
+def ptbxl_copy(ptbxl_root: Path, tmp_path: Path) -> Path:
+    """The same folder once more, to be changed."""
+    return shutil.copytree(ptbxl_root, tmp_path / "copy")
+
+
+@pytest.fixture
+def task(ptbxl_root: Path) -> Task:
+    return task_named("ptbxl-super").open(ptbxl_root)
+
+
+SMALL = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a very small encoder."""
     run = tmp_path_factory.mktemp("run")
-    config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
-    random_encoder(config, seed=3).save_pretrained(run / "model")
+    random_encoder(SMALL, seed=3).save_pretrained(run / "model")
     return run
 
 
@@ -93,8 +102,7 @@ def report(run_folder, ptbxl_root) -> Report:
 @pytest.fixture(scope="session")
 def gscl_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a very small encoder that has concept prototypes."""
-    run = tmp_path_factory.mktemp("gscl-run")
-    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8), seed=4)
+    run, model = tmp_path_factory.mktemp("gscl-run"), random_encoder(SMALL, seed=4)
     model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
     model.save_pretrained(run / "model")
     return run

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.cli.calls import run as command
 
 import ecg_ontology
 from ecg_ontology import perturb
 from marecg.base.errors import ConfigError, UsageError
-from marecg.base.progress import Tell
+from marecg.base.progress import Progress, Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
@@ -34,33 +35,27 @@ from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
 from marecg.synth import write_corpus
-from marecg_cli.marecg import main
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
-
-
 REQUEST = Request((1.0,), resamples=50, without=("encoder, wide",))
 
 
-class Steps:
-    """Which run was told of how many steps; interrupts at the first step of one."""
-
-    def __init__(self, interrupted: str = "") -> None:
-        self.told: dict[str, int] = {}
-        self.interrupted = interrupted
+def counting(steps: dict[str, int], interrupted: str = "") -> Progress:
+    """A progress that counts the steps of each run, and interrupts at the first step of one."""
 
     @contextmanager
-    def __call__(self, what: str) -> Iterator[Tell]:
-        if what.endswith(": steps"):
-            self.told[what] = 0
-
+    def progress(what: str) -> Iterator[Tell]:
         def tell(done: int, total: int | None, note: str = "") -> None:
-            if what == self.interrupted:
+            if what == interrupted:
                 raise RuntimeError("interrupted")
-            if what in self.told:
-                self.told[what] += 1
+            if what in steps:
+                steps[what] += 1
 
+        if what.endswith(": steps"):
+            steps[what] = 0
         yield tell
+
+    return progress
 
 
 @pytest.fixture(scope="module")
@@ -75,50 +70,37 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_daggers(
     corpus_folder, probed, tmp_path
 ):
-    def run(watch: Steps) -> list[ProbedRun]:
-        return ablate(
-            ["tiny-c1", "tiny"],
-            corpus_folder,
-            tmp_path,
-            tasks={"corpus": probed},
-            request=REQUEST,
-            seeds=2,
-            settings=SMALL,
-            progress=watch,
-        )
+    def run(progress: Progress) -> list[ProbedRun]:
+        how = {"tasks": {"corpus": probed}, "request": REQUEST, "seeds": 2, "settings": SMALL}
+        return ablate(["tiny-c1", "tiny"], corpus_folder, tmp_path, **how, progress=progress)
 
     with pytest.raises(RuntimeError, match="interrupted"):
-        run(Steps("tiny, seed 0: steps"))
-    gone_on = Steps()
-    found = run(gone_on)
-    assert gone_on.told == {
-        "tiny-c1, seed 0: steps": 0,
-        "tiny-c1, seed 1: steps": 0,
-        "tiny, seed 0: steps": 2,
-        "tiny, seed 1: steps": 2,
-    }
-    assert [(name, folder.name) for name, folder, _ in found] == [
-        (name, f"{name}-seed{seed}") for name in ("tiny-c1", "tiny") for seed in (0, 1)
-    ]
+        run(counting({}, "tiny, seed 0: steps"))
+    steps: dict[str, int] = {}
+    runs = run(counting(steps))
+    each = [("tiny-c1", 0, 0), ("tiny-c1", 1, 0), ("tiny", 0, 2), ("tiny", 1, 2)]
+    assert steps == {f"{arm}, seed {seed}: steps": count for arm, seed, count in each}
+    folders = [(arm, f"{arm}-seed{seed}") for arm, seed, _ in each]
+    assert [(run.arm, run.folder.name) for run in runs] == folders
 
-    times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
-    asked = REQUEST.open("corpus", probed)
-    assert earlier_report(found[0][1], asked, REQUEST) == found[0][2]
-    assert earlier_report(found[0][1], asked, replace(REQUEST, resamples=51)) is None
-    assert run(Steps()) == found
-    assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
+    times = [(run.folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for run in runs]
+    rotations = REQUEST.open("corpus", probed)
+    assert earlier_report(runs[0].folder, rotations, REQUEST) == runs[0].report
+    assert earlier_report(runs[0].folder, rotations, replace(REQUEST, resamples=51)) is None
+    assert run(counting({})) == runs
+    assert times == [(run.folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for run in runs]
 
-    rows = averaged(found)
+    rows = averaged(runs)
     own = rows[rows["method"] == ENCODER].set_index("group")
     assert set(own.index) == {"tiny-c1", "tiny"}
     for recipe, value in own.iterrows():
-        one, other = (_mean_of(report) for name, _, report in found if name == recipe)
+        one, other = (_mean_of(run.report) for run in runs if run.arm == recipe)
         assert value["macro_auc"] == pytest.approx((one + other) / 2)
         assert value["sd"] == pytest.approx(abs(one - other) / 2**0.5)
     assert rows["group"][rows["method"] == "hand-crafted"].tolist() == [""]
 
     leak = Leak(records=1, same_record=("a",), same_patient=(), same_signal=())
-    first, second, *rest = found
+    first, second, *rest = runs
     leaked = second._replace(report=second.report.model_copy(update={"leak": leak}))
     marked = averaged([first, leaked, *rest])
     assert _daggers(marked) >= {("tiny-c1", ENCODER)}
@@ -126,41 +108,43 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     assert ("tiny", ENCODER) not in _daggers(marked)
 
 
-def test_a_recipe_that_is_named_twice_is_refused(corpus_folder, tmp_path):
-    with pytest.raises(UsageError, match="tiny is named twice"):
-        ablate(["tiny", "tiny"], corpus_folder, tmp_path, tasks={"corpus": corpus_folder})
+@pytest.mark.parametrize(
+    ("recipes", "request_", "problem"),
+    [
+        (["tiny", "tiny"], REQUEST, "tiny is named twice"),
+        (["tiny", "tiny-c1"], replace(REQUEST, readout="concepts"), "tiny-c1 trains without GSCL"),
+    ],
+)
+def test_recipes_that_cannot_stand_side_by_side_are_refused_before_anything_is_trained(
+    corpus_folder, tmp_path, recipes, request_, problem
+):
+    with pytest.raises(UsageError, match=problem):
+        ablate(recipes, corpus_folder, tmp_path / "runs", tasks={"corpus": corpus_folder}, request=request_)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_equal_flops(
     corpus_folder, probed, tmp_path
 ):
     perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
-    found = ablate(
-        ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"],
-        corpus_folder,
-        tmp_path / "out",
-        tasks={"corpus": probed},
-        request=REQUEST,
-        equal=("records", "flops"),
-        records=12,
-        settings=SMALL,
-    )
+    recipes = ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"]
+    how = {"tasks": {"corpus": probed}, "request": REQUEST, "settings": SMALL, "records": 12}
+    runs = ablate(recipes, corpus_folder, tmp_path / "out", **how, equal=("records", "flops"))
     names = ["tiny", "tiny@shuffled", "tiny-c2", "tiny-c2, equal FLOPs"]
-    assert [name for name, _, _ in found] == names
-    assert [folder.name for _, folder, _ in found][1::2] == ["tiny@shuffled-seed0", "tiny-c2-flops-seed0"]
+    assert [run.arm for run in runs] == names
+    assert [run.folder.name for run in runs][1::2] == ["tiny@shuffled-seed0", "tiny-c2-flops-seed0"]
     other = Corpus.open(tmp_path / "out" / "corpora" / "shuffled")
     corpus = Corpus.open(corpus_folder)
     assert (other.y == corpus.y).all()
     assert (other.ontology().distances != corpus.ontology().distances).any()
     assert (other.folder / "shards" / "00000.npy").samefile(corpus_folder / "shards" / "00000.npy")
-    sha256 = [report.ontology_sha256 for _, _, report in found]
+    sha256 = [run.report.ontology_sha256 for run in runs]
     assert sha256[0] == sha256[2] == corpus.ontology_sha256
     assert sha256[1] == other.ontology_sha256 != corpus.ontology_sha256
 
-    standing = standings(found, resamples=50)
-    assert [(one["recipe"], one["equal"] == "flops") for one in standing] == [
-        (name.split(",")[0], "FLOPs" in name) for name in names
-    ]
+    standing = standings(runs, resamples=50)
+    arms = [(name.split(",")[0], "FLOPs" in name) for name in names]
+    assert [(one["recipe"], one["equal"] == "flops") for one in standing] == arms
     assert [one["records"] for one in standing] == [12, 12, 12, 6]
     assert standing[2]["flops"] == pytest.approx(2 * standing[3]["flops"])
     assert standing[3]["flops"] <= standing[0]["flops"] * 1.2
@@ -175,17 +159,15 @@ def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_eq
 
 
 def test_a_collapsed_run_is_named_in_the_table(corpus_folder, probed, tmp_path):
-    found = ablate(
-        ["tiny"], corpus_folder, tmp_path, tasks={"corpus": probed}, request=REQUEST, settings=SMALL
-    )
-    name, folder, report = found[0]
-    assert report.rank is not None
-    assert report.rank > COLLAPSED
-    fallen = [ProbedRun(name, folder, report.model_copy(update={"rank": 1.4}))]
-    assert "tiny: encoder (collapsed)" in table_print.markdown(averaged(fallen))
-    assert "below 2" in table_print.markdown(averaged(fallen))
-    assert heads_and_lines(standings(fallen, resamples=20))[1][0][0] == "tiny (collapsed)"
-    assert "collapsed" not in table_print.markdown(averaged(found))
+    how = {"tasks": {"corpus": probed}, "request": REQUEST, "settings": SMALL}
+    [run] = ablate(["tiny"], corpus_folder, tmp_path, **how)
+    assert run.report.rank is not None
+    assert run.report.rank > COLLAPSED
+    collapsed = [run._replace(report=run.report.model_copy(update={"rank": 1.4}))]
+    assert "tiny: encoder (collapsed)" in table_print.markdown(averaged(collapsed))
+    assert "below 2" in table_print.markdown(averaged(collapsed))
+    assert heads_and_lines(standings(collapsed, resamples=20))[1][0][0] == "tiny (collapsed)"
+    assert "collapsed" not in table_print.markdown(averaged([run]))
 
 
 def test_equal_means_the_same_records_or_the_same_arithmetic():
@@ -193,12 +175,9 @@ def test_equal_means_the_same_records_or_the_same_arithmetic():
     assert records_of(override(c1, ["train.max_steps=10"]), 1000) == 160
     assert records_of(c1, 1000) == 100_000
     assert records_of(override(c1, ["train.max_steps=10", "train.accumulate=4"]), 1000) == 640
-    alike = equalled(c2, c1, "records", 4800, 1000)
-    assert alike.train.max_steps == 300
-    spent = equalled(c2, c1, "flops", 4800, 1000)
-    assert spent.train.max_steps is not None
-    ratio = spent.train.max_steps * c2.step_flops() / (300 * c1.step_flops())
-    assert ratio == pytest.approx(1, abs=0.01)
+    assert equalled(c2, c1, "records", 4800, 1000).train.max_steps == 300
+    spent = (equalled(c2, c1, "flops", 4800, 1000).train.max_steps or 0) * c2.step_flops()
+    assert spent == pytest.approx(300 * c1.step_flops(), rel=0.01)
     assert equalled(c1, c1, "records", 200_000, 1000).train.max_epochs == 200
     assert equalled(c1, c1, "records", 200_016, 1000).train.max_epochs == 201, "the last one not whole"
     assert equalled(c1, c1, "records", 7, 1000).train.max_steps == 1
@@ -206,13 +185,10 @@ def test_equal_means_the_same_records_or_the_same_arithmetic():
 
 def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path):
     config = override(by_name("tiny"), ["train.batch_size=16", "train.accumulate=2"])
-    told = Provenance(recipe="tiny", steps=10, records=100, sources={}, seconds=3.0, devices="4 × cuda")
+    taken = Provenance(recipe="tiny", steps=10, records=100, sources={}, seconds=3.0, devices="4 × cuda")
     (tmp_path / "model").mkdir()
-    for path, said in (
-        (tmp_path / "config.json", {"config": config.model_dump(mode="json")}),
-        (tmp_path / "model" / "config.json", {"provenance": told.model_dump(mode="json")}),
-    ):
-        path.write_text(json.dumps(said))
+    (tmp_path / "config.json").write_text(f'{{"config": {config.model_dump_json()}}}')
+    (tmp_path / "model" / "config.json").write_text(f'{{"provenance": {taken.model_dump_json()}}}')
     cost = {"records": 10 * 16 * 2 * 4, "flops": 1280 * config.step_flops(), "seconds": 3.0}
     assert cost_of(tmp_path) == cost
 
@@ -227,11 +203,7 @@ def test_every_combination_is_a_recipe_called_after_its_values():
     ]
     assert [config.gscl and config.gscl.sigma for config in made] == [0.5, 0.5, 1, 1]
     assert made[0].train.betas == (0.9, 0.95)
-
-
-def test_an_objective_can_be_varied_away():
-    without, with_it = varied(tiny(), ["jepa=null,{}"])
-    assert (without.jepa, with_it.jepa is not None) == (None, True)
+    assert [config.jepa is None for config in varied(tiny(), ["jepa=null,{}"])] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -252,15 +224,12 @@ def test_a_value_that_cannot_be_varied_so_is_one_error(text, problem):
 
 def test_the_command_prints_a_row_per_combination(probed, tmp_path, capsys):
     sizes = [word for each in SMALL for word in ("--set", each)]
-    given = ["--data", str(probed), "--root", str(probed), "--task", "corpus", "--format", "json", "-q"]
-    with pytest.raises(SystemExit) as ended:
-        main(["ablate", *given, *sizes, "--vary", "gscl.sigma=0.5,2", "--out", str(tmp_path / "grid")])
-    assert not ended.value.code
+    given = ["--data", probed, "--root", probed, "--task", "corpus", "--format", "json", "-q", *sizes]
+    assert not command("ablate", *given, "--vary", "gscl.sigma=0.5,2", "--out", tmp_path / "grid")
     rows = json.loads(capsys.readouterr().out)["cells"]
     assert {row["group"] for row in rows} >= {"tiny gscl.sigma=0.5", "tiny gscl.sigma=2"}
     assert (tmp_path / "grid" / "tiny_gscl.sigma=2-seed0" / "probe" / "corpus-strict.json").exists()
-    with pytest.raises(SystemExit):
-        main(["table", *map(str, (tmp_path / "grid").glob("*-seed0")), "--no-published", "--format", "csv"])
+    assert not command("table", *(tmp_path / "grid").glob("*-seed0"), "--no-published", "--format", "csv")
     assert "tiny_gscl.sigma=2-seed0,encoder,corpus" in capsys.readouterr().out
 
 
@@ -271,17 +240,3 @@ def _mean_of(report: Report) -> float:
 def _daggers(scores: pd.DataFrame) -> set[tuple[str, str]]:
     leaked = scores[scores["leaked_records"].fillna(0) > 0]
     return set(zip(leaked["group"], leaked["method"], strict=True))
-
-
-def test_concepts_are_refused_of_a_recipe_without_them_before_anything_is_trained(
-    corpus_folder, probed, tmp_path
-):
-    with pytest.raises(UsageError, match="tiny-c1 trains without GSCL"):
-        ablate(
-            ["tiny", "tiny-c1"],
-            corpus_folder,
-            tmp_path / "runs",
-            tasks={"corpus": probed},
-            request=replace(REQUEST, readout="concepts"),
-        )
-    assert not (tmp_path / "runs").exists()

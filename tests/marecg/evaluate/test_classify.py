@@ -3,13 +3,14 @@
 import csv
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.calls import run
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg import EcgClassifier, MarEcg
@@ -20,7 +21,6 @@ from marecg.corpus.prepared import Corpus
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
-from marecg_cli.marecg import main
 
 RECORDS = 60
 
@@ -49,38 +49,35 @@ def split_of(number: int) -> str:
 @pytest.fixture(scope="module")
 def labels(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Whether a record is tall; `some` is unknown of every fifth; and one record that isn't there."""
-    rows = [
-        (f"E{n:05d}", int(n % 3 == 0), "" if n % 5 == 0 else int(n % 3 == 0), split_of(n))
-        for n in range(RECORDS)
-    ]
-    rows.append(("E99999", 1, 1, "test"))
-    return table(tmp_path_factory.mktemp("labels") / "tall.csv", ("record", "tall", "some", "split"), rows)
+    tall = [int(n % 3 == 0) for n in range(RECORDS)]
+    rows = [(f"E{n:05d}", each, "" if n % 5 == 0 else each, split_of(n)) for n, each in enumerate(tall)]
+    columns = ("record", "tall", "some", "split")
+    return table(tmp_path_factory.mktemp("labels") / "tall.csv", columns, [*rows, ("E99999", 1, 1, "test")])
 
 
 @pytest.fixture(scope="module")
-def clf(corpus: Path, labels: Path, run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fit(corpus: Path, labels: Path, run_folder: Path) -> Callable[..., int]:
+    """Run the command, and return its exit code."""
+    given = ("classify", "fit", run_folder, "--data", corpus, "--labels")
+    return lambda out, *options, table=labels: run(*given, table, "--out", out, *options)
+
+
+@pytest.fixture(scope="module")
+def clf(fit: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fitted") / "clf"
-    run("classify", "fit", run_folder, "--data", corpus, "--labels", labels, "--out", out)
+    assert not fit(out)
     return out
 
 
-def run(*words: object, code: int = 0) -> None:
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words)])
-    assert end.value.code == code
-
-
 def test_labels_are_read_by_name_and_empty_cells_are_unknown(corpus, labels):
-    task, known_MK = read_labels(labels, corpus)
-    assert task.classes == ("tall", "some")
-    assert task.missing == ("E99999",)
+    task, has_label_MK = read_labels(labels, corpus)
+    assert (task.classes, task.missing) == (("tall", "some"), ("E99999",))
     ids = Corpus.open(corpus).ids
-    for row, y_K, known_K, part in zip(task.row_M, task.y_MK, known_MK, task.split_M, strict=True):
-        number = int(ids[int(row)][1:])
-        assert y_K[0] == (number % 3 == 0)
-        assert known_K.tolist() == [True, number % 5 != 0]
-        assert part == split_of(number)
-    assert len(labels_task(labels, corpus).row_M) == known_MK.all(axis=1).sum() == RECORDS * 4 // 5
+    number_M = np.array([int(ids[int(row)][1:]) for row in task.row_M])
+    np.testing.assert_array_equal(task.y_MK[:, 0], number_M % 3 == 0)
+    np.testing.assert_array_equal(has_label_MK, np.stack([number_M >= 0, number_M % 5 != 0], axis=1))
+    assert task.split_M.tolist() == [split_of(number) for number in number_M]
+    assert len(labels_task(labels, corpus).row_M) == has_label_MK.all(axis=1).sum() == RECORDS * 4 // 5
 
 
 @pytest.mark.parametrize("name", ["E00007", "georgia/E00007"])
@@ -89,57 +86,47 @@ def test_a_record_goes_by_any_name_that_a_command_prints_of_it(name, corpus, tmp
     assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00007"]
 
 
-E3 = ("E00003", "E00004", "E00005")
+E = [f"E{number:05d}" for number in range(8)]
+WHOLE = "record tall split"
+PARTS = ("train", "train", "train", "train", "val", "val", "test", "test")
 
 
 @pytest.mark.parametrize(
     ("columns", "rows", "problem"),
     [
-        (("record", "tall"), [("nobody", 1)], "names no record of .* such as 'nobody'"),
-        (("record", "tall"), [(E3[0], 1), (E3[1], "yes")], "line 3, column tall: 'yes'"),
-        (("record", "tall"), [(E3[0], 1), (E3[0], 0)], "names the record 'E00003' twice"),
-        (("record",), [(E3[0],)], "has no column for a class"),
-        (("record", "tall", "split"), [(E3[0], 1, "dev")], "column split: 'dev'"),
-        (("record", "tall"), [(one, 1) for one in E3], "class tall has no negatives among the"),
-        (
-            ("record", "tall", "split"),
-            [(f"E{n:05d}", int(n % 2), "train" if n < 4 else "val" if n < 6 else "test") for n in range(6)],
-            "class tall has no positives among the 0 test records",
-        ),
-        (
-            ("record", "tall", "split"),
-            [
-                (f"E{n:05d}", int(n in (1, 4, 6)), ("train", "val", "test")[max(0, n // 2 - 1)])
-                for n in range(8)
-            ],
-            "class tall has one patient among the train records",
-        ),
+        ("record tall", [("nobody", 1)], "names no record of .* such as 'nobody'"),
+        ("record tall", [(E[3], 1), (E[4], "yes")], "line 3, column tall: 'yes'"),
+        ("record tall", [(E[3], 1), (E[3], 0)], "names the record 'E00003' twice"),
+        ("record", [(E[3],)], "has no column for a class"),
+        (WHOLE, [(E[3], 1, "dev")], "column split: 'dev'"),
+        ("record tall", [(each, 1) for each in E[3:6]], "class tall has no negatives among the"),
+        (WHOLE, [*zip(E, [0, 1] * 3, PARTS, strict=False)], "tall has no positives among the 0 test"),
+        (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "tall has one patient among"),
     ],
-)
+)  # fmt: skip
 def test_labels_that_cannot_be_used_are_one_line_and_nothing_is_written(
-    columns, rows, problem, corpus, run_folder, tmp_path, capsys
+    columns, rows, problem, fit, tmp_path, capsys
 ):
-    path, out = table(tmp_path / "x.csv", columns, rows), tmp_path / "clf"
-    run("classify", "fit", run_folder, "--data", corpus, "--labels", path, "--out", out, code=3)
+    assert fit(tmp_path / "clf", table=table(tmp_path / "x.csv", columns.split(), rows)) == 3
     error = capsys.readouterr().err
-    assert pd.Series([error]).str.contains(problem, regex=True).all(), error
+    assert re.search(problem, error), error
     assert "Traceback" not in error
-    assert not out.exists()
+    assert not (tmp_path / "clf").exists()
 
 
 def test_a_patient_on_two_sides_is_refused(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("marecg.evaluate.tasks.corpus.patient_of", lambda source, patient: "one")
-    rows = [(one, 1, part) for one, part in zip(E3, ("train", "val", "test"), strict=True)]
+    rows = [(E[number], 1, PARTS[number]) for number in (3, 4, 6)]
     path = table(tmp_path / "x.csv", ("record", "tall", "split"), rows)
     with pytest.raises(InputError, match="patient one is in 3 parts"):
         read_labels(path, corpus)
 
 
 def test_the_folder_says_how_the_classifier_does_on_test(clf):
-    found = json.loads((clf / "evaluation.json").read_text())
-    tall, some = found["scores"]
+    evaluation = json.loads((clf / "evaluation.json").read_text())
+    tall, some = evaluation["scores"]
     assert (tall["name"], tall["records"], tall["positives"]) == ("tall", 15, 5)
-    assert (some["records"], found["missing"]) == (12, 1)
+    assert (some["records"], evaluation["missing"]) == (12, 1)
     assert tall["auc"] == 1.0
     frame = pd.read_parquet(clf / "predictions.parquet")
     assert (frame["label tall"] == (frame["id"].str[1:].astype(int) % 3 == 0)).all()
@@ -147,14 +134,13 @@ def test_the_folder_says_how_the_classifier_does_on_test(clf):
 
 
 def test_the_same_record_gets_the_same_probability_from_python_and_the_command(clf, corpus, capsys):
-    frame = pd.read_parquet(clf / "predictions.parquet")
-    prepared = Corpus.open(corpus)
+    frame, prepared = pd.read_parquet(clf / "predictions.parquet"), Corpus.open(corpus)
     rows = frame["row"].to_numpy()
     signals = prepared.signals(rows)[:, :, : prepared.n_valid[rows[0]]]
     p_BK = EcgClassifier.load(clf).predict_proba(signals)
     np.testing.assert_allclose(p_BK, frame[["p tall", "p some"]].to_numpy(), rtol=1e-3, atol=1e-5)
     np.save(clf.parent / "one.npy", signals[0])
-    run("predict", clf, clf.parent / "one.npy", "--fs", 500, "--format", "json")
+    assert not run("predict", clf, clf.parent / "one.npy", "--fs", 500, "--format", "json")
     calls = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert calls["tall"]["probability"] == pytest.approx(p_BK[0, 0], rel=1e-3, abs=1e-5)
     assert calls["tall"]["called"] == (calls["tall"]["probability"] >= calls["tall"]["threshold"])
@@ -162,7 +148,7 @@ def test_the_same_record_gets_the_same_probability_from_python_and_the_command(c
 
 def test_it_is_a_model_too(clf, corpus, run_folder, tmp_path):
     assert MarEcg.from_pretrained(clf).config == MarEcg.from_pretrained(run_folder).config
-    run("embed", clf, corpus, "--out", tmp_path / "e.npz")
+    assert not run("embed", clf, corpus, "--out", tmp_path / "e.npz")
     assert len(np.load(tmp_path / "e.npz")["id"]) == RECORDS
 
 
@@ -175,33 +161,19 @@ def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(c
     assert "| tall | 15 | 5 | 100.0 |" in " ".join((clf / "README.md").read_text().split())
 
 
-def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, corpus, labels, run_folder, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").touch()
-    words = (
-        "classify",
-        "fit",
-        run_folder,
-        "--data",
-        corpus,
-        "--labels",
-        labels,
-        "--threshold",
-        "f1",
-        "--out",
-    )
-    run(*words, tmp_path / "mine", code=2)
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
-    run(*words, clf)
+def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp_path):
+    (tmp_path / "thesis.txt").touch()
+    assert fit(tmp_path, "--threshold", "f1") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    assert not fit(clf, "--threshold", "f1")
     assert EcgClassifier.load(clf).threshold == "f1"
 
 
 def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf, tmp_path):
-    (tmp_path / "clf").mkdir()
-    said = json.loads((clf / "classifier.json").read_text())
-    (tmp_path / "clf" / "classifier.json").write_text(json.dumps({**said, "format": 9}))
-    (tmp_path / "clf" / "model").symlink_to(clf / "model")
-    run("predict", tmp_path / "clf", "anything.hea", code=3)
+    classifier = json.loads((clf / "classifier.json").read_text())
+    (tmp_path / "classifier.json").write_text(json.dumps({**classifier, "format": 9}))
+    (tmp_path / "model").symlink_to(clf / "model")
+    assert run("predict", tmp_path, "anything.hea") == 3
 
 
 def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_off_by():
@@ -210,9 +182,9 @@ def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_o
     y_M = (rng.random(20_000) < p_M).astype(float)
     assert expected_calibration_error(y_M, p_M) == pytest.approx(error_by_chance(p_M), abs=0.005)
     assert expected_calibration_error(y_M, p_M * 0.8) == pytest.approx(0.1, abs=0.01)
-    found = reliability(y_M, p_M)
-    assert found.count_N.tolist() == [2000] * 10
-    np.testing.assert_allclose(found.predicted_N, np.arange(0.05, 1, 0.1), atol=0.01)
+    bins = reliability(y_M, p_M)
+    assert bins.count_N.tolist() == [2000] * 10
+    np.testing.assert_allclose(bins.predicted_N, np.arange(0.05, 1, 0.1), atol=0.01)
 
 
 @pytest.mark.slow
@@ -220,17 +192,14 @@ def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata, tm
     """NORM of PTB-XL: folds 9 and 10 were kept from the pretraining of marecg-small, 8 was in it."""
     prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(8, 9, 10)), jobs=1)
     parts = {8: "test", 9: "val", 10: "train"}
-    rows = [
-        (row.ecg_id, int("NORM" in row.scp), parts[row.fold])
-        for row in ptbxl.database(realdata / "ptbxl")
-        if row.fold in parts
-    ]
+    records = [each for each in ptbxl.database(realdata / "ptbxl") if each.fold in parts]
+    rows = [(each.ecg_id, int("NORM" in each.scp), parts[each.fold]) for each in records]
     labels = table(tmp_path / "norm.csv", ("ecg_id", "NORM", "split"), rows)
-    out = tmp_path / "clf"
-    run("classify", "fit", "marecg-small", "--data", tmp_path / "corpus", "--labels", labels, "--out", out)
-    found = json.loads((out / "evaluation.json").read_text())
-    (norm,) = [each for each in found["scores"] if not each["group"]]
+    given = ("--data", tmp_path / "corpus", "--labels", labels, "--out", tmp_path / "clf")
+    assert not run("classify", "fit", "marecg-small", *given)
+    evaluation = json.loads((tmp_path / "clf" / "evaluation.json").read_text())
+    (norm,) = [each for each in evaluation["scores"] if not each["group"]]
     assert norm["auc"] > 0.8
     assert norm["ece"] < 3 * norm["ece_chance"]
-    assert found["seen"] == norm["records"] > 80
-    assert "pretrained" in found["leak"]
+    assert evaluation["seen"] == norm["records"] > 80
+    assert "pretrained" in evaluation["leak"]

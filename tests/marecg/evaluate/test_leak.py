@@ -1,6 +1,5 @@
 """Records that an encoder was pretrained on are found among those that judge it."""
 
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,68 +15,64 @@ from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import TRAIN
+from marecg.evaluate.tasks.task import TRAIN, Task
 
 
-def trained(run: Path, identity: list[str | None], patient: list[str | None], hashes: list[str]) -> Path:
+def trained(
+    run: Path, identity: list[str | None], patient: list[str | None], hashes: list[str], samples: int = 4700
+) -> Path:
     columns = {"identity": identity, "patient": patient, "signal_hash": hashes}
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-    about = {"window": "4700", "fs": "500"}
-    pq.write_table(table.replace_schema_metadata(about), run / trained_on.FILE)
+    run.mkdir(exist_ok=True)
+    pq.write_table(
+        table.replace_schema_metadata({"window": str(samples), "fs": "500"}), run / trained_on.FILE
+    )
     return run
 
 
-def test_a_run_that_does_not_say_what_it_was_trained_on_is_no_clean_run(ptbxl_root, tmp_path):
-    assert leak(tmp_path, task_named("ptbxl-super").open(ptbxl_root)) is None
+def hash_of(task: Task, ecg_id: int, samples: int = 4700) -> str:
+    return signal_hash(to_microvolts(window(task.recordings.read(ecg_id - 1), samples)[0]))
 
 
-def test_training_records_of_the_task_do_not_leak_and_judged_ones_do(ptbxl_root, tmp_path):
+def test_records_of_training_and_of_elsewhere_do_not_leak_and_judged_ones_do(task, tmp_path):
     # Fold 9 is records 33 to 36 and 73 to 76; every fourth from 3 on has no class; 1 to 32 are training ones.
+    assert leak(tmp_path, task) is None, "a run that doesn't say what it was trained on is no clean run"
+    clean = ["ptbxl/00001", "ptbxl/00035", "georgia/E00001", None]
+    trained(tmp_path, clean, ["mine/33", None, None, None], ["0" * 32, "1" * 32, "-", "-"])
+    assert leak(tmp_path, task).records == 0
+    leaking = leak(trained(tmp_path, [*clean, "ptbxl/00033"], [None] * 5, ["-"] * 5), task)
+    assert (leaking.records, leaking.same_record) == (1, ("33",))
+
+
+def test_each_record_is_named_once_under_the_first_sign(task, tmp_path):
     run = trained(
-        tmp_path, ["ptbxl/00001", "ptbxl/00033", "ptbxl/00035", "georgia/E00001"], [None] * 4, ["-"] * 4
+        tmp_path, ["ptbxl/00033", None], ["ptbxl/34", "ptbxl/33"], [hash_of(task, 36), hash_of(task, 37)]
     )
-    found = leak(run, task_named("ptbxl-super").open(ptbxl_root))
-    assert (found.records, found.same_record) == (1, ("33",))
+    signs = leak(run, task)
+    assert (signs.same_record, signs.same_patient, signs.same_signal) == (("33",), ("34",), ("36", "37"))
+    assert signs.records == 4
 
 
-def test_each_record_is_named_once_under_the_first_sign(ptbxl_root, tmp_path):
-    task = task_named("ptbxl-super").open(ptbxl_root)
-    hashes = [
-        signal_hash(to_microvolts(window(task.recordings.read(ecg_id - 1), 4700)[0])) for ecg_id in (36, 37)
-    ]
-    run = trained(tmp_path, ["ptbxl/00033", None], ["ptbxl/34", "ptbxl/33"], hashes)
-    found = leak(run, task)
-    assert (found.same_record, found.same_patient, found.same_signal) == (("33",), ("34",), ("36", "37"))
-    assert found.records == 4
-
-
-def test_the_patient_of_a_copy_that_names_none_is_that_of_the_record(ptbxl_root, tmp_path):
+def test_the_patient_of_a_copy_that_names_none_is_that_of_the_record(ptbxl_copy, tmp_path):
     """The Challenges' copies of PTB-XL, HR00081 say, carry no patient; 81 isn't even on disk here."""
-    root = tmp_path / "copy"
-    shutil.copytree(ptbxl_root, root)
-    table = (root / "ptbxl_database.csv").read_text().splitlines()
-    same = [line.replace("81,81,", "81,33,") if line.startswith("81,") else line for line in table]
-    (root / "ptbxl_database.csv").write_text("\n".join(same) + "\n")
+    table = ptbxl_copy / "ptbxl_database.csv"
+    table.write_text(table.read_text().replace("\n81,81,", "\n81,33,"))
     run = trained(tmp_path, [identity("HR00081", "ptb-xl")], [None], ["-"])
-    found = leak(run, task_named("ptbxl-super").open(root))
-    assert (found.same_record, found.same_patient) == ((), ("33",))
+    signs = leak(run, task_named("ptbxl-super").open(ptbxl_copy))
+    assert (signs.same_record, signs.same_patient) == ((), ("33",))
 
 
-def test_a_run_that_began_from_given_weights_carries_their_mark_too(ptbxl_root, corpus_folder, tmp_path):
-    task = task_named("ptbxl-super").open(ptbxl_root)
-    (tmp_path / "before").mkdir()
+def test_a_run_that_began_from_given_weights_carries_their_mark_too(task, corpus_folder, tmp_path):
     trained(tmp_path / "before", ["ptbxl/00033"], [None], ["-"])
     trained_on.write(Corpus.open(corpus_folder), tmp_path / "run", tmp_path / "before")
-    found = leak(tmp_path / "run", task)
-    assert (found.records, found.same_record) == (1, ("33",))
+    carried = leak(tmp_path / "run", task)
+    assert (carried.records, carried.same_record) == (1, ("33",))
     trained_on.write(Corpus.open(corpus_folder), tmp_path / "again", tmp_path / "run")
-    assert leak(tmp_path / "again", task) == found
+    assert leak(tmp_path / "again", task) == carried
 
 
-def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(
-    ptbxl_root, corpus_folder, tmp_path
-):
-    task, corpus = task_named("ptbxl-super").open(ptbxl_root), Corpus.open(corpus_folder)
+def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(task, corpus_folder, tmp_path):
+    corpus = Corpus.open(corpus_folder)
     trained_on.write(corpus, tmp_path / "alone")
     assert leak(tmp_path / "alone", task).records == 0
     trained_on.write(corpus, tmp_path / "run", tmp_path / "a-model-that-was-sent")
@@ -88,22 +83,12 @@ def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(
     assert leak(tmp_path / "run", task).same_record == ("33",)
 
 
-def test_windows_of_every_length_that_was_trained_on_are_compared(ptbxl_root, corpus_folder, tmp_path):
-    task = task_named("ptbxl-super").open(ptbxl_root)
-    hashes = [signal_hash(to_microvolts(window(task.recordings.read(35), 4000)[0]))]
-    (tmp_path / "before").mkdir()
-    trained(tmp_path / "before", [None], [None], hashes)
-    assert leak(tmp_path / "before", task).records == 0
-    table = pq.read_table(tmp_path / "before" / trained_on.FILE)
-    shorter = table.replace_schema_metadata({"window": "4000", "fs": "500"})
-    pq.write_table(shorter, tmp_path / "before" / trained_on.FILE)
+def test_windows_of_every_length_that_was_trained_on_are_compared(task, corpus_folder, tmp_path):
+    shorter = [None], [None], [hash_of(task, 36, 4000)]
+    assert leak(trained(tmp_path / "before", *shorter), task).records == 0
+    trained(tmp_path / "before", *shorter, samples=4000)
     trained_on.write(Corpus.open(corpus_folder), tmp_path / "run", tmp_path / "before")
     assert leak(tmp_path / "run", task).same_signal == ("36",)
-
-
-def test_a_corpus_of_other_records_leaks_nothing(ptbxl_root, tmp_path):
-    run = trained(tmp_path, [None, "georgia/E00001"], ["mine/33", None], ["0" * 32, "1" * 32])
-    assert leak(run, task_named("ptbxl-super").open(ptbxl_root)).records == 0
 
 
 @pytest.mark.realdata
@@ -118,9 +103,8 @@ def test_every_real_record_that_a_corpus_shares_is_found_by_name_and_by_signal(
     trained_on.write(corpus, tmp_path)
     asked = task_named(task).open(realdata / folder)
     judged = {asked.recordings.ids[row] for row in asked.row_M[asked.split_M != TRAIN]}
-    here = {
-        str(int(digits)) if (digits := name.removeprefix("HR")).isdigit() else name for name in corpus.ids
-    }
+    bare = (name.removeprefix("HR") for name in corpus.ids)
+    here = {str(int(name)) if name.isdigit() else name for name in bare}
     assert judged & here
     assert set(leak(tmp_path, asked).same_record) == judged & here
     table = pq.read_table(tmp_path / trained_on.FILE)

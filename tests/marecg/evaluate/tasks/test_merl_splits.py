@@ -1,7 +1,7 @@
-import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from marecg.base.errors import CorpusError, UsageError
@@ -26,24 +26,22 @@ def splits(tmp_path) -> Path:
 
 
 def test_labels_are_read_by_name_and_records_keep_the_order_of_the_tables(splits):
-    table = read_split_tables(splits / "ptbxl/super_class", "ptbxl_super_class", "ecg_id")
+    tables = (splits / "ptbxl/super_class", "ptbxl_super_class", "ecg_id")
+    table = read_split_tables(*tables)
     assert table.classes == ("MI", "NORM", "CD")
     assert table.ids == ("5", "2", "4", "34", "99", "40", "37")
     assert table.y_MK[-2:].tolist() == [[0, 1, 0], [1, 0, 0]]
     assert table.split_M.tolist() == ["train"] * 3 + ["val"] * 2 + ["test"] * 2
+    by_position = read_split_tables(*tables, by_position=True)
+    assert by_position.y_MK[-2:].tolist() == [[1, 0, 0], [0, 1, 0]], "the test table's columns change places"
 
 
-def test_by_position_the_columns_of_the_test_table_change_places(splits):
-    table = read_split_tables(splits / "ptbxl/super_class", "ptbxl_super_class", "ecg_id", by_position=True)
-    assert table.y_MK[-2:].tolist() == [[1, 0, 0], [0, 1, 0]]
-
-
-def test_a_task_takes_labels_and_split_from_the_tables_and_names_what_is_missing(splits, ptbxl_root):
-    task = task_named("ptbxl-super").open(ptbxl_root, splits)
-    assert [task.recordings.ids[row] for row in task.row_M] == ["5", "2", "4", "34", "40", "37"]
-    assert task.missing == ("99",)
-    assert task.folds == "the tables ptbxl_super_class_*.csv, labels by name"
-    assert task.recordings.sha256 == task_named("ptbxl-super").open(ptbxl_root).recordings.sha256
+def test_a_task_takes_labels_and_split_from_the_tables_and_names_what_is_missing(splits, task, ptbxl_root):
+    of_tables = task_named("ptbxl-super").open(ptbxl_root, splits)
+    assert [task.recordings.ids[row] for row in of_tables.row_M] == ["5", "2", "4", "34", "40", "37"]
+    assert of_tables.missing == ("99",)
+    assert of_tables.folds == "the tables ptbxl_super_class_*.csv, labels by name"
+    assert of_tables.recordings.sha256 == task.recordings.sha256
 
 
 def test_tables_with_different_classes_are_refused(splits, ptbxl_root):
@@ -59,35 +57,36 @@ def test_a_damaged_table_is_named(damage, splits, ptbxl_root):
         task_named("ptbxl-super").open(ptbxl_root, splits)
 
 
-def test_a_folder_without_tables_is_refused(ptbxl_root, tmp_path):
-    with pytest.raises(CorpusError, match="Give the folder of MERL's split tables"):
-        task_named("ptbxl-super").open(ptbxl_root, tmp_path)
-
-
-def test_a_corpus_has_no_split_tables(tmp_path):
-    with pytest.raises(UsageError, match="Leave out --set splits"):
-        task_named("corpus").open(tmp_path, tmp_path)
+@pytest.mark.parametrize(
+    ("name", "error", "problem"),
+    [
+        ("ptbxl-super", CorpusError, "Give the folder of MERL's split tables"),
+        ("corpus", UsageError, "Leave out --set splits"),
+    ],
+)
+def test_a_folder_without_tables_and_tables_for_a_corpus_are_refused(
+    name, error, problem, ptbxl_root, tmp_path
+):
+    with pytest.raises(error, match=problem):
+        task_named(name).open(ptbxl_root, tmp_path)
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize(
-    ("folder", "stem", "key", "counts"),
+    ("folder", "stem", "key", "classes", "counts"),
     [
-        ("ptbxl/super_class", "ptbxl_super_class", "ecg_id", (17084, 2146, 2158)),
-        ("ptbxl/sub_class", "ptbxl_sub_class", "ecg_id", (17084, 2146, 2158)),
-        ("ptbxl/form", "ptbxl_form", "ecg_id", (7197, 901, 880)),
-        ("ptbxl/rhythm", "ptbxl_rhythm", "ecg_id", (16832, 2100, 2098)),
-        ("icbeb", "icbeb", "filename", (4950, 551, 1376)),
+        ("ptbxl/super_class", "ptbxl_super_class", "ecg_id", 5, (17084, 2146, 2158)),
+        ("ptbxl/sub_class", "ptbxl_sub_class", "ecg_id", 23, (17084, 2146, 2158)),
+        ("ptbxl/form", "ptbxl_form", "ecg_id", 19, (7197, 901, 880)),
+        ("ptbxl/rhythm", "ptbxl_rhythm", "ecg_id", 12, (16832, 2100, 2098)),
+        ("icbeb", "icbeb", "filename", 9, (4950, 551, 1376)),
     ],
 )
-def test_merls_tables_have_the_published_numbers_of_records(folder, stem, key, counts, realdata):
+def test_merls_tables_have_the_published_numbers_of_records(folder, stem, key, classes, counts, realdata):
     table = read_split_tables(realdata / "meta/splits_merl" / folder, stem, key)
     assert tuple((table.split_M == part).sum() for part in ("train", "val", "test")) == counts
     assert len(set(table.ids)) == len(table.ids)
-    assert (
-        len(table.classes)
-        == {"super": 5, "sub_c": 23, "form": 19, "rhyth": 12, "icbeb": 9}[folder.removeprefix("ptbxl/")[:5]]
-    )
+    assert len(table.classes) == classes
 
 
 @pytest.mark.realdata
@@ -104,32 +103,23 @@ def test_read_by_position_a_perfect_classifier_scores_93_37_on_the_sub_task(real
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", ["ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm"])
 def test_built_from_the_database_or_read_from_the_tables_a_task_is_the_same(name, realdata):
-    def said(splits: Path | None) -> dict[str, tuple[str, frozenset[str]]]:
+    def labels(splits: Path | None) -> tuple[set[str], dict[str, tuple[str, set[str]]]]:
         task = task_named(name).open(realdata / "ptbxl", splits)
-        return {
-            task.recordings.ids[row]: (split, frozenset(np.array(task.classes)[y_K == 1].tolist()))
-            for row, split, y_K in zip(task.row_M, task.split_M.tolist(), task.y_MK, strict=True)
-        }
+        records = zip(task.row_M, task.split_M, np.array(task.y_MK, bool), strict=True)
+        classes = np.array(task.classes)
+        return set(classes), {task.recordings.ids[row]: (split, {*classes[y]}) for row, split, y in records}
 
-    assert said(None) == said(realdata / "meta/splits_merl")
+    assert labels(None) == labels(realdata / "meta/splits_merl")
 
 
 @pytest.mark.realdata
 def test_cpsc2018_labels_from_the_headers_are_those_of_the_tables(realdata):
     root = realdata / "cinc2021/cpsc_2018"
     task = task_named("cpsc2018").open(root)
-    listed = {}
-    for part in ("train", "val", "test"):
-        with (realdata / f"meta/splits_merl/icbeb/icbeb_{part}.csv").open(newline="") as file:
-            listed |= {row["filename"]: row for row in csv.DictReader(file)}
+    tables = (realdata / f"meta/splits_merl/icbeb/icbeb_{part}.csv" for part in ("train", "val", "test"))
+    listed = pd.concat(map(pd.read_csv, tables)).set_index("filename")
     assert len(task.row_M) == 91
-    for row, y_K in zip(task.row_M, task.y_MK, strict=True):
-        theirs = listed[task.recordings.ids[row]]
-        assert y_K.tolist() == [int(theirs[name]) for name in task.classes]
+    ids = [task.recordings.ids[row] for row in task.row_M]
+    np.testing.assert_array_equal(task.y_MK, listed.loc[ids, list(task.classes)])
     assert task.recordings.read(0).shape[0] == 12
     assert len(task_named("cpsc2018").open(root, realdata / "meta/splits_merl").row_M) == 91
-
-
-def test_a_folder_without_cpsc_records_is_refused(tmp_path):
-    with pytest.raises(CorpusError, match="CPSC2018"):
-        task_named("cpsc2018").open(tmp_path)
