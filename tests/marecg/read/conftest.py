@@ -27,10 +27,8 @@ def base(publisher, serve, monkeypatch) -> str:
 
 @pytest.fixture(scope="session")
 def x_CL() -> NDArray[np.float64]:
-    """Twelve leads whose limb leads agree, in whole steps."""
-    step = files.STEP_UV / 1000
-    x_CL = make_ecg() + 0.2  # a baseline: rounded samples shall not be zero
-    x_CL[:2] = np.rint(x_CL[:2] / step / 2) * step * 2
-    i, ii = x_CL[:2]
+    """Twelve leads in whole steps of the coarsest format, whose limb leads follow from I and II in such."""
+    x_CL = np.rint((make_ecg() + 0.2) * 1000 / files.STEP_UV)  # a baseline: no sample shall be zero
+    i, ii = x_CL[:2] = 2 * (x_CL[:2] // 2)
     x_CL[2:6] = ii - i, -(i + ii) / 2, i - ii / 2, ii - i / 2
-    return x_CL
+    return x_CL * (files.STEP_UV / 1000)

@@ -11,7 +11,6 @@ from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
 from marecg.use.beat_windows import beat_patches
 from marecg.use.embed import embed, encode
@@ -44,32 +43,20 @@ def test_a_beat_is_read_where_a_patch_begins_80_ms_before_its_r_peak(peaks, phas
 
 def test_every_beat_far_from_the_edges_is_read_at_one_of_three_beginnings():
     config = GRID.model_copy(update={"phases": 3})
-    read = [
-        [beat_patches(np.array([peak - by]), 8, config)[1].sum() for by in (0, 33, 66)]
-        for peak in range(280, 580)
-    ]
-    assert set(np.max(read, axis=1)) == {1}
-    assert np.mean(read) < 0.36
+    peaks = (np.array([peak - by]) for peak in range(280, 580) for by in (0, 33, 66))
+    reads = np.reshape([beat_patches(peak, 8, config)[1].sum() for peak in peaks], (300, 3))
+    assert set(reads.max(axis=1)) == {1}
+    assert reads.mean() < 0.36
 
 
 def beating(seconds: float, seed: int = 0) -> NDArray[np.float32]:
     """Twelve leads in mV, each with a QRS and a T of its own height, 72 times a minute."""
     time = np.arange(round(500 * seconds)) / 500
     height_C = np.random.default_rng(seed).uniform(0.4, 1.5, 12)
-    beat = np.zeros(len(time))
-    for at in np.arange(0.4, seconds, 60 / 72):
-        beat += np.exp(-0.5 * ((time - at) / 0.012) ** 2) + 0.2 * np.exp(
-            -0.5 * ((time - at - 0.3) / 0.05) ** 2
-        )
+    since_KL = time - np.arange(0.4, seconds, 60 / 72)[:, None]
+    qrs_KL, t_KL = np.exp(-0.5 * (since_KL / 0.012) ** 2), np.exp(-0.5 * ((since_KL - 0.3) / 0.05) ** 2)
     noise_CL = np.random.default_rng(seed).normal(0, 0.01, (12, len(time)))
-    return np.asarray(height_C[:, None] * beat + noise_CL, np.float32)
-
-
-@pytest.fixture
-def phased(model, micro) -> MarEcg:
-    found = MarEcg(micro.model.model_copy(update={"phases": 3}))
-    found.load_state_dict(model.state_dict())
-    return found.eval()
+    return np.asarray(height_C[:, None] * (qrs_KL + 0.2 * t_KL).sum(0) + noise_CL, np.float32)
 
 
 def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased):
@@ -88,11 +75,11 @@ def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased):
                 total += np.concatenate([h_TCD[beat].mean(1).ravel(), h_TCD[place].ravel()])
                 count += 1
     assert count >= 20
-    found = embed(phased, x_CL[None], fs=500, readout="beats", batch_size=4)
-    plain = embed(phased, x_CL[None], fs=500, readout="wide")
-    assert found.wide.shape == (1, readout_width(config, "beats"))
-    np.testing.assert_allclose(found.wide[0, readout_width(config) :], total / count, atol=1e-5)
-    np.testing.assert_allclose(found.wide[:, : readout_width(config)], plain.wide, atol=1e-6)
+    wide = embed(phased, x_CL[None], fs=500, readout="beats", batch_size=4).wide
+    plain = embed(phased, x_CL[None], fs=500, readout="wide").wide
+    assert wide.shape == (1, readout_width(config, "beats"))
+    np.testing.assert_allclose(wide[0, readout_width(config) :], total / count, atol=1e-5)
+    np.testing.assert_allclose(wide[:, : readout_width(config)], plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("x_CL", [np.zeros((12, 5000)), beating(0.5), beating(3)[:, :100]])
@@ -104,12 +91,11 @@ def test_a_record_without_beats_has_the_means_over_its_patches(phased, x_CL):
 
 
 def test_records_do_not_meet_and_any_leads_will_do(phased):
-    recordings = [
-        Recording(beating(seconds, seed), np.zeros(12, bool)) for seed, seconds in enumerate((10, 0.5, 4, 23))
-    ]
+    signals = [beating(seconds, seed) for seed, seconds in enumerate((10, 0.5, 4, 23))]
+    recordings = [Recording(x_CL, np.zeros(12, bool)) for x_CL in signals]
     together = encode(phased, recordings, batch_size=5, readout="beats", patches=False)
-    for each, recording in zip(together, recordings, strict=True):
-        alone = embed(phased, np.asarray(recording.x_CL)[None], fs=500, readout="beats").wide[0]
+    for each, x_CL in zip(together, signals, strict=True):
+        alone = embed(phased, x_CL[None], fs=500, readout="beats").wide[0]
         np.testing.assert_allclose(each.wide, alone, atol=1e-6)
     one = embed(phased, beating(10)[None, [7]], fs=500, leads=["V2"], readout="beats").wide[0]
     columns = wide_columns(phased.config, "beats")
@@ -123,8 +109,8 @@ def test_a_classifier_reads_the_beats_of_any_record_and_comes_back_from_its_fold
     x_BL = np.stack([beating(4, seed)[2] * (1 + seed % 2) for seed in range(12)])
     labels = np.where(np.arange(12) % 2, "high", "low")
     fitted = EcgClassifier(phased, leads=("V2",), readout="beats").fit(x_BL[:, None], labels)
-    fitted.save(tmp_path / "kept")
-    back = EcgClassifier.load(tmp_path / "kept")
+    fitted.save(tmp_path / "clf")
+    back = EcgClassifier.load(tmp_path / "clf")
     assert back.readout == "beats"
     for others in (x_BL, np.zeros((2, 2000)), x_BL[:, :100]):
         p_BK = fitted.predict_proba(others[:, None])
@@ -137,7 +123,7 @@ def test_a_classifier_reads_the_beats_of_any_record_and_comes_back_from_its_fold
     expected_BK = fitted.probabilities(logits_BK.astype(np.float64))
     np.testing.assert_allclose(fitted.predict_proba(x_BL[:, None]), expected_BK, atol=1e-4)
     with pytest.raises(UsageError, match="reads beats"):
-        export(tmp_path / "kept", "torch", tmp_path / "clf.pt2")
+        export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
 
 
 def test_parts_of_a_beat_readout_count_alike_to_a_head(phased):

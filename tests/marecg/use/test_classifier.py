@@ -1,7 +1,6 @@
 """`EcgClassifier`: what is trained, what stays, and what comes back from a folder."""
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,9 +18,11 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.use import classifier as module
 from marecg.use import tuning
 from marecg.use.logistic import weighted_loss
-from marecg.use.tuning import Classifier, Tuning, Vectors, tune
+from marecg.use.tuning import Classifier, Tuned, Tuning, Vectors, tune
 
 RECORDS = 24
+LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))
+EVEN, ODD = range(0, RECORDS, 2), range(1, RECORDS, 2)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,6 @@ def signals() -> NDArray[np.float64]:
     return noise + np.array(waves)[:, None]
 
 
-LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))
-
-
 def classifier(model: MarEcg, layers: str = "all", **values: float) -> EcgClassifier:
     return EcgClassifier(model, layers, leads=("I", "V2"), **{"steps": 12, "batch_size": 8, **values})
 
@@ -51,7 +49,7 @@ def fitted(model, signals) -> EcgClassifier:
     return classifier(model, lr=5e-3).fit(signals, LABELS)
 
 
-def test_it_learns_what_can_be_told(fitted, signals):
+def test_it_learns_to_tell_slow_waves_from_fast_ones(fitted, signals):
     assert fitted.classes_.tolist() == ["fast", "slow"]
     probability = fitted.predict_proba(signals)
     np.testing.assert_allclose(probability.sum(1), 1)
@@ -59,16 +57,13 @@ def test_it_learns_what_can_be_told(fitted, signals):
 
 
 def test_it_comes_back_from_its_folder(fitted, signals, tmp_path):
-    fitted.save(tmp_path / "kept")
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
-        "classifier.json",
-        "head.safetensors",
-        "model",
-    ]
-    back = EcgClassifier.load(tmp_path / "kept")
+    fitted.save(tmp_path / "clf")
+    names = {path.name for path in (tmp_path / "clf").iterdir()}
+    assert names == {"classifier.json", "head.safetensors", "model"}
+    back = EcgClassifier.load(tmp_path / "clf")
     np.testing.assert_allclose(back.predict_proba(signals), fitted.predict_proba(signals), rtol=1e-5)
     assert back.predict(signals).tolist() == fitted.predict(signals).tolist()
-    assert MarEcg.from_pretrained(tmp_path / "kept" / "model").config == back.encoder.config
+    assert MarEcg.from_pretrained(tmp_path / "clf" / "model").config == back.encoder.config
 
 
 @pytest.mark.parametrize(
@@ -83,18 +78,16 @@ def test_only_the_layers_that_are_asked_for_move(layers, trained, model, signals
     losses = itertools.count(9.0, -1.0)
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    found = classifier(model, layers, lr=1e-2).fit(signals, LABELS)
-    moved = {name for name, value in found.encoder.state_dict().items() if not value.equal(before[name])}
+    fitted = classifier(model, layers, lr=1e-2).fit(signals, LABELS)
+    moved = {name for name, value in fitted.encoder.state_dict().items() if not value.equal(before[name])}
     assert all(any(name.startswith(part) for part in trained) for name in moved)
     assert {part for part in trained if any(name.startswith(part) for name in moved)} == trained
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
 def test_a_block_learns_slower_than_the_one_above_it(model):
-    from marecg.use.tuning import _groups
-
-    rates = [group["lr"] for group in _groups(Classifier(model, 2), Tuning("all", lr=1.0, decay=0.5))][::2]
-    assert rates == [0.1, 1.0, 0.5, 0.25, 0.125]
+    groups = tuning._groups(Classifier(model, 2), Tuning("all", lr=1.0, decay=0.5))
+    assert [group["lr"] for group in groups][::2] == [0.1, 1.0, 0.5, 0.25, 0.125]
     model.requires_grad_(True)
 
 
@@ -108,77 +101,75 @@ def test_the_same_seed_gives_the_same_classifier(model, signals):
 
 def test_a_table_of_labels_gives_a_probability_for_each_and_comes_back(model, signals, tmp_path):
     table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
-    found = EcgClassifier(model, "head", fs=400, leads=("I", "V2"), steps=1).fit(signals, table)
-    found.save(tmp_path / "kept")
-    back = EcgClassifier.load(tmp_path / "kept")
+    fitted = EcgClassifier(model, "head", fs=400, leads=("I", "V2"), steps=1).fit(signals, table)
+    fitted.save(tmp_path / "clf")
+    back = EcgClassifier.load(tmp_path / "clf")
     assert (back.fs, back.leads) == (400, ["I", "V2"])
-    np.testing.assert_allclose(back.predict_proba(signals), found.predict_proba(signals), rtol=1e-5)
+    np.testing.assert_allclose(back.predict_proba(signals), fitted.predict_proba(signals), rtol=1e-5)
     assert back.predict_proba(signals).shape == back.predict(signals).shape == (RECORDS, 3)
     assert set(np.unique(back.predict(signals))) <= {0, 1}
 
 
 def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, monkeypatch):
-    patients = np.arange(RECORDS) // 2
-    seen: list[Sequence[int]] = []
+    patients, splits = np.arange(RECORDS) // 2, []
 
     def noted(how, vectors, y_MK, train, val):
-        seen.extend((train, val))
+        splits.extend((train, val))
         np.testing.assert_array_equal(y_MK[:, 1], LABELS[[*train, *val]] == "slow")
         return tune(how, vectors, y_MK, train, val)
 
     monkeypatch.setattr(module, "tune", noted)
     classifier(model, "head").fit(signals, LABELS, groups=patients)
-    train, val = seen
+    train, val = splits
     assert sorted([*train, *val]) == list(range(RECORDS))
     assert not {patients[row] for row in train} & {patients[row] for row in val}
     assert len({patients[row] for row in val}) == 3
 
 
-def vectors_of(model: MarEcg, signals: NDArray[np.float64]) -> Vectors:
+@pytest.fixture(scope="module")
+def vectors(model, signals) -> Vectors:
     whole = [recording(x_KL, 500, ("I", "V2"), model.config) for x_KL in signals]
     return Vectors(model, whole.__getitem__)
 
 
-EVEN, ODD = range(0, RECORDS, 2), range(1, RECORDS, 2)
-Y_BK = np.eye(2)[(LABELS == "slow").astype(int)]
+def tuned(vectors: Vectors, layers: str, train=EVEN, val=ODD, **values) -> Tuned:
+    labels_BK = np.eye(2)[(LABELS[[*train, *val]] == "slow").astype(int)]
+    return tune(Tuning(layers, **values), vectors, labels_BK, train, val)
 
 
-def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(model, signals, monkeypatch):
+def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(vectors, monkeypatch):
     """Two steps without a gain are waited for after the second, which was the best; the head was worse."""
     losses = iter([3.0, 2.5, 2.0, 4.0, 2.2, 0.1])
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     monkeypatch.setattr(tuning, "LOOK", 1)
-    how = Tuning("all", steps=5, batch_size=8, patience=2)
-    found = tune(how, vectors_of(model, signals), Y_BK[[*EVEN, *ODD]], EVEN, ODD)
-    assert (found.step, found.loss, next(losses)) == (2, 2.0, 0.1)
+    best = tuned(vectors, "all", steps=5, batch_size=8, patience=2)
+    assert (best.step, best.loss, next(losses)) == (2, 2.0, 0.1)
 
 
-def test_what_is_judged_and_kept_is_half_way_to_the_average_of_the_weights(model, signals, monkeypatch):
+def test_what_is_judged_and_kept_is_half_way_to_the_average_of_the_weights(vectors, monkeypatch):
     """After one step the average stands 1 / 11 of the way back to where the step began; then half of that."""
     losses = itertools.count(9.0, -1.0)
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
-    labels_BK = Y_BK[[*EVEN, *ODD]]
-    before = tune(Tuning("head"), vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
-    after = {}
-    for values in ((0.0, 1.0), (0.98, 0.5)):
-        for name, value in zip(("AVERAGE", "HALF_WAY"), values, strict=True):
-            monkeypatch.setattr(tuning, name, value)
-        how = Tuning("all", steps=1, lr=0.1)
-        after[values] = tune(how, vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
-    torch.testing.assert_close(after[0.98, 0.5] - before, (after[0.0, 1.0] - before) * 5 / 11)
+    before = tuned(vectors, "head").net.head.bias
+    moves = []
+    for average, half_way in ((0.0, 1.0), (0.98, 0.5)):
+        monkeypatch.setattr(tuning, "AVERAGE", average)
+        monkeypatch.setattr(tuning, "HALF_WAY", half_way)
+        moves.append(tuned(vectors, "all", steps=1, lr=0.1).net.head.bias - before)
+    torch.testing.assert_close(moves[1], moves[0] * 5 / 11)
 
 
-def test_every_window_is_augmented_anew(model, signals, monkeypatch):
-    seen = []
+def test_every_window_is_augmented_anew(vectors, monkeypatch):
+    augmented = []
 
     def noted(x_BCL, *others):
-        seen.append(augment.rhythm_safe(x_BCL, *others))
-        return seen[-1]
+        augmented.append(augment.rhythm_safe(x_BCL, *others))
+        return augmented[-1]
 
     monkeypatch.setattr(tuning, "rhythm_safe", noted)
-    tune(Tuning("all", steps=2), vectors_of(model, signals), Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
-    assert len(seen) == 2
-    assert not torch.equal(*seen)
+    tuned(vectors, "all", [0, 23], [1, 22], steps=2)
+    assert len(augmented) == 2
+    assert not torch.equal(*augmented)
 
 
 def test_overconfidence_that_calibration_mends_costs_nothing():
@@ -190,14 +181,12 @@ def test_overconfidence_that_calibration_mends_costs_nothing():
     assert tuning.calibrated_loss(-true_MK, y_MK, weight_MK) > best
 
 
-def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(model, signals, monkeypatch):
-    vectors = vectors_of(model, signals)
-    head = tune(Tuning("head"), vectors, Y_BK[[*EVEN, *ODD]], EVEN, ODD)
+def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(vectors, monkeypatch):
+    head = tuned(vectors, "head")
     monkeypatch.setattr(tuning, "LOOK", 1)
-    how = Tuning("all", steps=1, lr=1.0)
-    found = tune(how, vectors, Y_BK[[*EVEN, *ODD]], EVEN, ODD)
-    assert found.step == 0
-    np.testing.assert_allclose(found.logits(vectors, ODD), head.logits(vectors, ODD), rtol=1e-3, atol=1e-4)
+    fine = tuned(vectors, "all", steps=1, lr=1.0)
+    assert fine.step == 0
+    np.testing.assert_allclose(fine.logits(vectors, ODD), head.logits(vectors, ODD), rtol=1e-3, atol=1e-4)
 
 
 def test_every_step_reads_a_batch_and_every_record_comes_before_any_comes_again():
@@ -207,20 +196,20 @@ def test_every_step_reads_a_batch_and_every_record_comes_before_any_comes_again(
     assert len(next(tuning._batches(Tuning(steps=1, batch_size=32), 10))) == 10
 
 
-def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(model, signals, monkeypatch):
-    vectors, seen = vectors_of(model, signals), set()
+def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(model, vectors, monkeypatch):
+    starts = set()
 
     def noted(chosen, config, device):
-        seen.update(window.start for window in chosen)
+        starts.update(window.start for window in chosen)
         return stacked(chosen, config, device)
 
-    shown = [list(tta_windows(vectors.fetch(row), model.config)) for row in (0, 23)]
-    head = tune(Tuning("head"), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
+    windows = [list(tta_windows(vectors.fetch(row), model.config)) for row in (0, 23)]
+    head = tuned(vectors, "head", [0, 23], [1, 22])
     monkeypatch.setattr(tuning, "stacked", noted)
-    tune(Tuning("all", steps=30), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
-    assert seen == {window.start for window in shown[0]}
+    tuned(vectors, "all", [0, 23], [1, 22], steps=30)
+    assert starts == {window.start for window in windows[0]}
     with torch.no_grad():
-        expected = [head.net(*stacked(each, model.config)).double().mean(0) for each in shown]
+        expected = [head.net(*stacked(each, model.config)).double().mean(0) for each in windows]
     logits_MK = replace(head, frozen=False).logits(vectors, [0, 23])
     np.testing.assert_allclose(logits_MK, torch.stack(expected).numpy(), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(head.logits(vectors, [0, 23]), logits_MK, rtol=1e-3, atol=1e-4)
@@ -230,59 +219,46 @@ def test_labels_that_nobody_knows_change_nothing(model, signals):
     """The second class is as the first, but unknown of half of the records, whatever it would be there."""
     y_BK = np.repeat((LABELS == "slow")[:, None].astype(float), 2, axis=1)
     y_BK[::2, 1] = np.nan
-    both = classifier(model, "head").fit(signals, y_BK)
-    assert np.isfinite(both.predict_proba(signals)).all()
-    assert ((both.predict_proba(signals)[:, 1] > 0.5) == (LABELS == "slow")).mean() > 0.9
+    p_BK = classifier(model, "head").fit(signals, y_BK).predict_proba(signals)
+    assert np.isfinite(p_BK).all()
+    assert ((p_BK[:, 1] > 0.5) == (LABELS == "slow")).mean() > 0.9
 
 
-def test_it_can_be_cloned_and_set(model):
+def test_it_can_be_cloned_and_set():
     again = clone(EcgClassifier("run", "last:2", lr=0.1))
     assert again.get_params()["layers"] == "last:2"
     assert again.set_params(layers="all").layers == "all"
 
 
-@pytest.mark.parametrize(("layers", "readout"), [("all", "beats"), ("last:1", "beats"), ("head", "rhythm")])
-def test_beats_are_read_by_a_head_alone(model, layers, readout):
-    with pytest.raises(UsageError, match=r"beats are read by a frozen encoder|no head reads 'rhythm'"):
-        classifier(model, layers, readout=readout).fit(np.zeros((2, 2, 1000)), [0, 1])
-
-
 @pytest.mark.parametrize(
-    ("layers", "labels", "problem"),
+    ("values", "labels", "problem"),
     [
-        ("last:0", LABELS, "no layers 'last:0'"),
-        ("tail", LABELS, "no layers 'tail'"),
-        ("head", LABELS[:3], "3 labels for 24 records"),
-        ("head", ["slow"] * RECORDS, "all records have one label"),
-        ("head", np.linspace(0, 1, RECORDS), "Give classes"),
-        ("head", np.full((RECORDS, 2), 3), "more than 0 and 1"),
-        ("head", np.zeros((RECORDS, 0)), "has no classes"),
-        ("head", [[0, 1], [1]] * (RECORDS // 2), "rows of several lengths"),
-        ("head", ["slow", None] * (RECORDS // 2), "of several kinds"),
-        ("head", "slow", "0 labels for 24 records"),
+        ({"layers": "last:0"}, LABELS, "no layers 'last:0'"),
+        ({"layers": "tail"}, LABELS, "no layers 'tail'"),
+        ({"layers": "all", "readout": "beats"}, LABELS, "beats are read by a frozen encoder"),
+        ({"layers": "last:1", "readout": "beats"}, LABELS, "beats are read by a frozen encoder"),
+        ({"readout": "rhythm"}, LABELS, "no head reads 'rhythm'"),
+        *(({"batch_size": size}, LABELS, "batch_size is ") for size in (2.5, "4")),
+        *(({"lr": rate}, LABELS, "lr is ") for rate in (None, float("inf"))),
+        ({"steps": 1.5}, LABELS, "steps is "),
+        ({"seed": -1}, LABELS, "seed is "),
+        ({}, LABELS[:3], "3 labels for 24 records"),
+        ({}, ["slow"] * RECORDS, "all records have one label"),
+        ({}, np.linspace(0, 1, RECORDS), "Give classes"),
+        ({}, np.full((RECORDS, 2), 3), "more than 0 and 1"),
+        ({}, np.zeros((RECORDS, 0)), "has no classes"),
+        ({}, [[0, 1], [1]] * (RECORDS // 2), "rows of several lengths"),
+        ({}, ["slow", None] * (RECORDS // 2), "of several kinds"),
+        ({}, "slow", "0 labels for 24 records"),
     ],
 )
-def test_what_cannot_be_fitted_is_one_clear_error(layers, labels, problem, model, signals):
+def test_what_cannot_be_fitted_is_one_clear_error(values, labels, problem, model, signals):
     with pytest.raises(UsageError, match=problem):
-        classifier(model, layers).fit(signals, labels)
+        classifier(model, **{"layers": "head"} | values).fit(signals, labels)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"batch_size": 2.5},
-        {"batch_size": "4"},
-        {"lr": None},
-        {"lr": float("inf")},
-        {"steps": 1.5},
-        {"seed": -1},
-    ],
-)
-def test_a_value_that_cannot_be_is_one_clear_error(model, values):
-    (name,) = values
-    with pytest.raises(UsageError, match=f"{name} is "):
-        classifier(model, "head", **values).fit(np.zeros((2, 2, 1000)), [0, 1])
-    assert Tuning("head", np.int64(3), np.int64(8), np.float32(0.1)).steps == 3, "as a grid of numpy's gives"
+def test_numbers_may_be_numpys_as_a_grid_gives_them():
+    assert Tuning("head", np.int64(3), np.int64(8), np.float32(0.1)).steps == 3
 
 
 def test_one_record_is_no_training(model, signals):
@@ -291,11 +267,11 @@ def test_one_record_is_no_training(model, signals):
 
 
 def test_a_damaged_folder_is_refused(fitted, tmp_path):
-    fitted.save(tmp_path / "kept")
-    head = load_file(tmp_path / "kept" / "head.safetensors")
-    save_file({name: value[:1] for name, value in head.items()}, tmp_path / "kept" / "head.safetensors")
+    fitted.save(tmp_path / "clf")
+    head = tmp_path / "clf" / "head.safetensors"
+    save_file({name: value[:1] for name, value in load_file(head).items()}, head)
     with pytest.raises(CheckpointError, match="don't fit each other"):
-        EcgClassifier.load(tmp_path / "kept")
-    (tmp_path / "kept" / "classifier.json").write_text("{")
+        EcgClassifier.load(tmp_path / "clf")
+    (tmp_path / "clf" / "classifier.json").write_text("{")
     with pytest.raises(CheckpointError, match="isn't a classifier"):
-        EcgClassifier.load(tmp_path / "kept")
+        EcgClassifier.load(tmp_path / "clf")

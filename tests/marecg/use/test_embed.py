@@ -5,14 +5,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.marecg.made_records import make_ecg
 
+import ecg_ontology
 import marecg
+from ecg_ontology import perturb
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
 from marecg.use.embed import embed, encode
+from marecg.use.predict import reader_of
 
 
 def test_a_record_of_the_contexts_length_is_one_forward_pass(model):
@@ -30,42 +34,35 @@ def test_a_longer_record_is_read_in_windows_that_cover_it(model):
     first, last = (embed(model, x[..., start : start + 3500], fs=500) for start in (0, 1500))
     np.testing.assert_allclose(whole.rhythm, (first.rhythm + last.rhythm) / 2, atol=1e-5)
     assert whole.patch.shape == (1, 100, 16)
-    np.testing.assert_allclose(whole.patch[:, :30], first.patch[:, :30], atol=1e-5)
-    np.testing.assert_allclose(whole.patch[:, -30:], last.patch[:, -30:], atol=1e-5)
-    np.testing.assert_allclose(
-        whole.patch[:, 30:70], (first.patch[:, 30:] + last.patch[:, :40]) / 2, atol=1e-5
-    )
+    middle = (first.patch[:, 30:] + last.patch[:, :40]) / 2
+    expected = np.concatenate([first.patch[:, :30], middle, last.patch[:, -30:]], axis=1)
+    np.testing.assert_allclose(whole.patch, expected, atol=1e-5)
 
 
 def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(model):
     x = np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32)
-    found = embed(model, x, fs=500, readout="wide")
-    assert found.wide.shape == (2, 16 * 16 + 12)
-    np.testing.assert_array_equal(found.wide[:, :16], found.rhythm)
-    np.testing.assert_array_equal(found.rhythm, embed(model, x, fs=500).rhythm)
+    embeddings = embed(model, x, fs=500, readout="wide")
+    assert embeddings.wide.shape == (2, 16 * 16 + 12)
+    np.testing.assert_array_equal(embeddings.wide[:, :16], embeddings.rhythm)
+    np.testing.assert_array_equal(embeddings.rhythm, embed(model, x, fs=500).rhythm)
     parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in (0, 1500)]
-    np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
+    np.testing.assert_allclose(embeddings.wide, np.mean(parts, axis=0), atol=1e-5)
     with pytest.raises(UsageError, match=r"no readout 'all'\. Choose rhythm or wide or beats"):
         embed(model, x, fs=500, readout="all")
 
 
-def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(model, micro):
-    phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
-    phased.load_state_dict(model.state_dict())
+def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(model, phased, micro):
     x = np.random.default_rng(0).normal(size=(1, 12, 5000)).astype(np.float32)
-    third = micro.model.stride // 3
-    beginnings = (0, third, 2 * micro.model.stride // 3)
+    beginnings = (0, micro.model.stride // 3, 2 * micro.model.stride // 3)
     starts = [*beginnings, *(1500 - start for start in beginnings)]
     parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in starts]
-    found = embed(phased, x, fs=500, readout="wide", batch_size=4)
-    np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
-    np.testing.assert_allclose(found.patch, embed(model, x, fs=500).patch, atol=1e-5)
+    embeddings = embed(phased, x, fs=500, readout="wide", batch_size=4)
+    np.testing.assert_allclose(embeddings.wide, np.mean(parts, axis=0), atol=1e-5)
+    np.testing.assert_allclose(embeddings.patch, embed(model, x, fs=500).patch, atol=1e-5)
 
 
 @pytest.mark.parametrize("length", [3500, 2100, 60])
-def test_a_record_no_longer_than_the_context_moves_forward_into_padding(model, micro, length):
-    phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
-    phased.load_state_dict(model.state_dict())
+def test_a_record_no_longer_than_the_context_moves_forward_into_padding(model, phased, micro, length):
     x = np.random.default_rng(0).normal(size=(1, 12, length)).astype(np.float32)
     starts = [phase * micro.model.stride // 3 for phase in range(3)]
     enough = [start if length - start >= micro.model.patch else 0 for start in starts]
@@ -79,6 +76,15 @@ def test_the_order_and_the_case_of_the_leads_do_not_matter(model):
     names = [LEADS[place].upper() for place in order]
     expected = embed(model, x, fs=500).rhythm
     np.testing.assert_allclose(embed(model, x[:, order], fs=500, leads=names).rhythm, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_record_has_one_vector_in_any_batch_and_order(model, batch_size, turn):
+    x_BCL = np.stack([make_ecg(seed=seed) for seed in range(5)])
+    alone = embed(model, x_BCL[2:3], fs=500, readout="wide").wide[0]
+    wide_BW = embed(model, x_BCL[::turn], fs=500, batch_size=batch_size, readout="wide").wide
+    assert np.abs(wide_BW[2] - alone).max() <= 1e-6 * np.abs(alone).max(), "as docs/corpus/limits.md says"
 
 
 def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model):
@@ -119,16 +125,12 @@ def test_embedding_changes_no_parameter_and_no_buffer(model):
 
 def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddings(model):
     rng = np.random.default_rng(0)
-    asked = [(1000, LEADS), (9000, LEADS[:2]), (3500, LEADS[6:]), (60, LEADS), (5000, ("V1",))]
-    signals = [rng.normal(size=(len(leads), length)).astype(np.float32) for length, leads in asked]
-    alone = [embed(model, x[None], fs=500, leads=leads) for x, (_, leads) in zip(signals, asked, strict=True)]
-    recordings = [
-        recording(x, 500, leads, model.config) for x, (_, leads) in zip(signals, asked, strict=True)
-    ]
+    sizes = [(1000, LEADS), (9000, LEADS[:2]), (3500, LEADS[6:]), (60, LEADS), (5000, ("V1",))]
+    records = [(rng.normal(size=(len(leads), length)).astype(np.float32), leads) for length, leads in sizes]
+    alone = [embed(model, x_KL[None], fs=500, leads=leads) for x_KL, leads in records]
+    recordings = [recording(x_KL, 500, leads, model.config) for x_KL, leads in records]
     for batch_size in (1, 2, 32):
-        together = list(encode(model, recordings, batch_size))
-        assert len(together) == len(asked)
-        for one, (rhythm, patch, _) in zip(alone, together, strict=True):
+        for one, (rhythm, patch, _) in zip(alone, encode(model, recordings, batch_size), strict=True):
             np.testing.assert_allclose(rhythm, one.rhythm[0], atol=1e-5)
             np.testing.assert_allclose(patch, one.patch[0], atol=1e-5)
 
@@ -159,14 +161,22 @@ def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(m
     np.testing.assert_allclose(q, (near / micro.model.tau).softmax(-1).detach().numpy(), rtol=1e-4)
 
 
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_model_of_a_graph_that_is_wrong_on_purpose_says_so(micro, tmp_path, caplog, wrong):
+    real = ecg_ontology.load()
+    model = MarEcg(micro.model, perturb.flat(real) if wrong else real).eval()
+    torch.nn.init.normal_(model.prototypes)
+    model.save_pretrained(tmp_path / "model")
+    reader_of(tmp_path / "model")
+    assert ("wrong on purpose" in caplog.text) == wrong
+
+
 def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model, realdata):
-    candidates = find([realdata / "cinc2021" / "ptb"])
-    records = [candidate.read() for candidate in candidates]
+    records = [candidate.read() for candidate in find([realdata / "cinc2021" / "ptb"])]
     assert min(record.length / record.fs for record in records) > 30
     recordings = [recording(record.x_CL, record.fs, LEADS, model.config) for record in records]
     for record, (rhythm, patch, _) in zip(records, encode(model, recordings), strict=True):
-        samples = -(-record.length // 2)
-        assert patch.shape == ((samples - 50) // 50 + 1, 16)
+        assert patch.shape == ((-(-record.length // 2) - 50) // 50 + 1, 16)
         assert np.isfinite(rhythm).all()
         limb = recording(record.x_CL[:2], record.fs, LEADS[:2], model.config)
         (few,) = encode(model, [limb])

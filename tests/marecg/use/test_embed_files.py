@@ -1,54 +1,38 @@
 """Embedding into one file: who does it does not show."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.marecg.told import Told
+from tests.marecg.use.conftest import run
 
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
-from marecg.synth import write_corpus
 from marecg.use import embedding_files
 from marecg.use import processes as shared
 from marecg.use.embed_records import embed_records
 from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
 
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory, micro) -> Path:
-    """A model, and seven records; one has no signal, and one is longer than the others."""
-    folder = tmp_path_factory.mktemp("place")
-    torch.manual_seed(0)
-    MarEcg(micro.model).save_pretrained(folder / "model")
-    write_corpus(folder / "wfdb", 7, 0)
-    sorted((folder / "wfdb").rglob("*.mat"))[2].unlink()
-    return folder
-
-
-def run(place: Path, out: Path, **options):
-    return embed_records(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
+ONE_FILE = {"part_records": None, "batch_size": 2}
 
 
 @pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("some.npz", {"patches": True, "readout": "wide"}), ("some.parquet", {})],
+    ("name", "options"), [("some.npz", {"patches": True, "readout": "wide"}), ("some.parquet", {})]
 )
 def test_two_processes_write_the_bytes_of_one(place, tmp_path, name, options):
     alone, beside = Told(), Told()
     (tmp_path / "two").mkdir()
-    one = run(place, tmp_path / name, jobs=1, progress=alone, **options)
+    one = run(place, tmp_path / name, jobs=1, progress=alone, **ONE_FILE, **options)
     assert alone.counts == sorted(alone.counts)
-    assert (alone.counts[0], alone.counts[-1]) == ((0, 7), (7, 7))
-    two = run(place, tmp_path / "two" / name, jobs=2, progress=beside, **options)
-    assert beside.counts == [(2, 7), (4, 7), (6, 7), (7, 7)]
+    assert (alone.counts[0], alone.counts[-1]) == ((0, 10), (10, 10))
+    two = run(place, tmp_path / "two" / name, jobs=2, progress=beside, **ONE_FILE, **options)
+    assert beside.counts == [(done, 10) for done in (2, 4, 6, 8, 10)]
     assert two == one
-    assert (one.records, len(one.failed)) == (6, 1)
+    assert (one.records, len(one.failed)) == (9, 1)
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
@@ -65,11 +49,11 @@ def test_an_input_is_never_the_output(place, tmp_path, monkeypatch, given):
 @pytest.mark.parametrize("patches", [False, True])
 def test_row_groups_hold_each_record_once(place, tmp_path, monkeypatch, patches):
     whole, groups = tmp_path / "whole.parquet", tmp_path / "groups.parquet"
-    run(place, whole, patches=patches)
-    monkeypatch.setattr(embedding_files, "GROUP", 1)
-    monkeypatch.setattr(embedding_files, "PATCH_GROUP", 1)
-    run(place, groups, patches=patches)
-    assert pq.ParquetFile(groups).num_row_groups == 6
+    run(place, whole, patches=patches, **ONE_FILE)
+    for name in ("GROUP", "PATCH_GROUP"):
+        monkeypatch.setattr(embedding_files, name, 1)
+    run(place, groups, patches=patches, **ONE_FILE)
+    assert pq.ParquetFile(groups).num_row_groups == 9
     assert pq.read_table(groups).equals(pq.read_table(whole))
 
 
@@ -86,8 +70,8 @@ def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place, tmp_
 def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(place, monkeypatch):
     monkeypatch.setattr(shared.torch, "get_num_threads", lambda: 4)
     small = MarEcg(by_name("small").model)
-    wanted = [processes(small, count) for count in (1, 2 * WORTH_A_PROCESS, 100 * WORTH_A_PROCESS)]
-    assert wanted == [1, 2, 4]
+    counts = (1, 2 * WORTH_A_PROCESS, 100 * WORTH_A_PROCESS)
+    assert [processes(small, count) for count in counts] == [1, 2, 4]
     assert processes(small, 1, jobs=3) == 3
     small.register_parameter("more", torch.nn.Parameter(torch.zeros(SMALL)))
     assert processes(small, 100 * WORTH_A_PROCESS) == 1

@@ -5,14 +5,17 @@ import os
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import fsspec
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests import forked
 from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.told import Told
-from tests.marecg.use.parted import run, same_files
+from tests.marecg.use.conftest import run, same_files
 
 from marecg.base.errors import CorpusError, Reason, RecordError, UsageError
 from marecg.corpus.killers import KILLED
@@ -43,6 +46,9 @@ class OutOfMemoryOnce(OutOfMemory):
         return super().read(candidate, stretch)
 
 
+make_part = module.make_part
+
+
 def test_parts_hold_each_record_with_what_is_known_of_it(place):
     names = sorted(path.name for path in (place / "quiet").iterdir())
     assert names == [EMBEDDINGS, *(f"part-{number:05d}.parquet" for number in range(4))]
@@ -55,11 +61,7 @@ def test_parts_hold_each_record_with_what_is_known_of_it(place):
     assert {row["weights_sha256"] for row in rows} == {weights_sha256(model)}
     assert {row["ontology_sha256"] for row in rows} == {corpus.ontology_sha256}
     assert all(row["codes"] for row in rows)
-    (failed,) = [
-        json.loads(pq.read_metadata(place / "quiet" / name).metadata[b"marecg"])["failed"]
-        for name in names[2:3]
-    ]
-    assert len(failed) == 1
+    assert len(json.loads(pq.read_metadata(place / "quiet" / names[2]).metadata[b"marecg"])["failed"]) == 1
 
 
 def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place, tmp_path):
@@ -68,24 +70,19 @@ def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place, tmp_path
     rows = pq.read_table(tmp_path / "out").to_pylist()
     corpus = Corpus.open(place / "corpus")
     for number, row in enumerate(rows):
-        valid = corpus.n_valid[number]
-        found = embed(place / "model", corpus.signals([number])[..., :valid], fs=500, readout="wide")
+        x_1CL = corpus.signals([number])[..., : corpus.n_valid[number]]
+        alone = embed(place / "model", x_1CL, fs=500, readout="wide")
         for column in ("rhythm", "wide", "patch"):
-            np.testing.assert_allclose(
-                np.array(row[column], np.float32), getattr(found, column)[0], atol=1e-5
-            )
+            np.testing.assert_allclose(row[column], getattr(alone, column)[0], atol=1e-5)
     assert [row["id"] for row in rows] == pq.read_table(place / "quiet")["id"].to_pylist()
 
 
 def test_shards_make_all_parts_and_no_part_twice(place, tmp_path):
-    told = Told()
-    second = run(place, tmp_path / "out", shard=Shard(2, 2), progress=told)
-    assert [path.name for path in sorted(tmp_path.glob("out/part*"))] == [
-        "part-00001.parquet",
-        "part-00003.parquet",
-    ]
+    progress = Told()
+    second = run(place, tmp_path / "out", shard=Shard(2, 2), progress=progress)
+    assert [path.stem for path in sorted(tmp_path.glob("out/part*"))] == ["part-00001", "part-00003"]
     assert (second.records, len(second.failed)) == (3, 1)
-    assert (told.counts[0], told.counts[-1]) == ((0, 4), (4, 4))
+    assert (progress.counts[0], progress.counts[-1]) == ((0, 4), (4, 4))
     first = run(place, tmp_path / "out", shard=Shard(1, 2))
     assert (first.records, first.failed) == (6, {})
     same_files(tmp_path / "out", place / "quiet")
@@ -94,22 +91,19 @@ def test_shards_make_all_parts_and_no_part_twice(place, tmp_path):
 def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_path, monkeypatch):
     out = tmp_path / "out"
     run(place, out)
-    (out / "part-00001.parquet").unlink()
+    gone, cut, flipped = (out / f"part-0000{number}.parquet" for number in (1, 2, 3))
+    gone.unlink()
     (out / ".part-00001-0123abcd.parquet").write_bytes(b"killed while it wrote")
-    cut = (out / "part-00002.parquet").read_bytes()
-    (out / "part-00002.parquet").write_bytes(cut[: len(cut) // 2])
-    flipped = bytearray((out / "part-00003.parquet").read_bytes())
-    flipped[60] ^= 1
-    (out / "part-00003.parquet").write_bytes(flipped)
-    made: list[int] = []
-    monkeypatch.setattr(module, "make_part", lambda *given: made.append(given[2]) or make_part(*given))
+    os.truncate(cut, cut.stat().st_size // 2)
+    content = bytearray(flipped.read_bytes())
+    content[60] ^= 1
+    flipped.write_bytes(content)
+    numbers = []
+    monkeypatch.setattr(module, "make_part", lambda *args: numbers.append(args[2]) or make_part(*args))
     done = run(place, out)
-    assert made == [1, 2, 3]
+    assert numbers == [1, 2, 3]
     assert (done.records, len(done.failed)) == (9, 1)
     same_files(out, place / "quiet")
-
-
-make_part = module.make_part
 
 
 def test_what_another_process_is_writing_stays_until_all_parts_are_there(place, tmp_path):
@@ -129,9 +123,9 @@ def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place):
 @pytest.mark.slow
 def test_two_processes_write_the_bytes_of_one(place, tmp_path):
     """That begin as a user's do; in `test_embed_files` they are copies of this one."""
-    told = Told()
-    run(place, tmp_path / "out", jobs=2, progress=told)
-    assert told.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
+    progress = Told()
+    run(place, tmp_path / "out", jobs=2, progress=progress)
+    assert progress.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
     same_files(tmp_path / "out", place / "quiet")
 
 
@@ -154,21 +148,15 @@ def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(pla
     assert (done.records, len(done.failed)) == (7, 3)
     for name in ("S00004", "S00006"):
         assert done.failed[f"wfdb/{name}"].endswith(f"{name}.hea: {KILLED.problem}")
-    quiet = pq.read_table(place / "quiet")["id"].to_pylist()
-    assert pq.read_table(tmp_path / "out")["id"].to_pylist() == [
-        each for each in quiet if each not in done.failed
-    ]
+    ids, quiet = (pq.read_table(folder)["id"].to_pylist() for folder in (tmp_path / "out", place / "quiet"))
+    assert ids == [each for each in quiet if each not in done.failed]
     assert len(list((tmp_path / "out").iterdir())) == 5
 
 
 @pytest.mark.usefixtures("forked_workers")
-def test_a_record_that_gets_this_process_killed_is_left_out_when_the_command_is_given_again(
-    place, tmp_path, monkeypatch
-):
+def test_a_record_that_gets_this_process_killed_is_left_out_the_next_time(place, tmp_path, monkeypatch):
     read_by(OutOfMemory(), monkeypatch)
-    if not (pid := os.fork()):
-        run(place, tmp_path / "out", jobs=1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert forked.run(lambda: run(place, tmp_path / "out", jobs=1)) == -signal.SIGKILL
     done = run(place, tmp_path / "out", jobs=1)
     assert (done.records, len(done.failed)) == (7, 3)
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "what was noted is removed"
@@ -209,18 +197,12 @@ def test_a_part_of_another_program_is_made_again(place, tmp_path):
 
 
 def test_an_address_works_as_a_folder_does(place):
-    import fsspec
-
     store = fsspec.filesystem("memory")
     run(place, "memory://bucket/embeddings", shard=Shard(1, 2))
     store.pipe_file("/bucket/embeddings/part-00002.parquet", b"no part")
     run(place, "memory://bucket/embeddings")
-    names = [path.name for path in sorted((place / "quiet").iterdir())]
-    assert sorted(each.rpartition("/")[2] for each in store.ls("/bucket/embeddings", detail=False)) == sorted(
-        names
-    )
-    for name in names:
-        assert store.cat_file(f"/bucket/embeddings/{name}") == (place / "quiet" / name).read_bytes()
+    quiet = {f"/bucket/embeddings/{path.name}": path.read_bytes() for path in (place / "quiet").iterdir()}
+    assert store.cat("/bucket/embeddings/*") == quiet
     with pytest.raises(UsageError, match="holds embeddings of other readout"):
         run(place, "memory://bucket/embeddings", readout="wide")
     with pytest.raises(UsageError, match=r"s4://bucket: isn't an address \(Protocol not known: s4\)"):
@@ -231,13 +213,9 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     names = ["MainProcess", *(f"LokyProcess-{number}" for number in range(1, 5))]
-    found = []
-    for name in names:
-        monkeypatch.setattr(
-            processes.multiprocessing, "current_process", lambda name=name: type("P", (), {"name": name})
-        )
-        found.append(processes.device_here().index)
-    assert found == [0, 0, 1, 0, 1]
+    current = (SimpleNamespace(name=name) for name in names)
+    monkeypatch.setattr(processes.multiprocessing, "current_process", lambda: next(current))
+    assert [processes.device_here().index for _ in names] == [0, 0, 1, 0, 1]
 
 
 @pytest.mark.slow

@@ -36,14 +36,14 @@ def x_CL() -> NDArray[np.float32]:
 @pytest.mark.parametrize(("step", "tolerance"), [(1, 1e-6), (2, 2e-3)])
 def test_it_is_embedded_as_the_same_array_is(model, x_CL, monkeypatch, step, tolerance):
     monkeypatch.setattr(recordings, "PIECE", 11)
-    given, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
-    record, whole = read_recording(reader(given, fs), model.config)
+    y_CL, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
+    record, whole = read_recording(reader(y_CL, fs), model.config)
     assert isinstance(whole.x_CL, LongSignal)
     assert record.x_KL.shape[1] == 11 * fs
     (alone,) = encode(model, [whole])
-    expected = embed(model, given[None], fs=fs, readout="wide")
-    np.testing.assert_allclose(alone.wide, expected.wide[0], atol=tolerance * np.abs(expected.wide).max())
-    np.testing.assert_allclose(alone.patch, expected.patch[0], atol=tolerance * np.abs(expected.patch).max())
+    whole = embed(model, y_CL[None], fs=fs, readout="wide")
+    for piecewise, expected in ((alone.wide, whole.wide[0]), (alone.patch, whole.patch[0])):
+        np.testing.assert_allclose(piecewise, expected, atol=tolerance * np.abs(expected).max())
 
 
 def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(model, x_CL, monkeypatch):

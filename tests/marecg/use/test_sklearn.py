@@ -23,24 +23,13 @@ from marecg.use.embed import embed
 from marecg.use.sklearn import EcgEmbedder
 
 
-def one_lead_model(folder: Path) -> Path:
-    """A model whose patch is one sample at 50 Hz, because the checks feed tables of one to twenty columns."""
+def test_every_check_of_scikit_learn_that_applies_is_passed(tmp_path):
+    """A patch is one sample at 50 Hz, because the checks feed tables of one to twenty columns."""
     torch.manual_seed(0)
-    shape = ModelConfig(
-        fs=50, patch=1, stride=1, context=30, positions=30, width=8, depth=1, heads=1, concept_width=4
-    )
-    MarEcg(shape).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def checked(tmp_path_factory) -> EcgEmbedder:
-    return EcgEmbedder(one_lead_model(tmp_path_factory.mktemp("checks") / "model"), fs=50, leads=("I",))
-
-
-def test_every_check_of_scikit_learn_that_applies_is_passed(checked):
+    sizes = {"patch": 1, "stride": 1, "context": 30, "positions": 30, "width": 8, "concept_width": 4}
+    MarEcg(ModelConfig(fs=50, depth=1, heads=1, **sizes)).save_pretrained(tmp_path / "model")
     passed, skipped = [], []
-    for estimator, check in estimator_checks_generator(checked):
+    for estimator, check in estimator_checks_generator(EcgEmbedder(tmp_path / "model", fs=50, leads=("I",))):
         try:
             check(estimator)
             passed.append(check.func.__name__)
@@ -50,12 +39,9 @@ def test_every_check_of_scikit_learn_that_applies_is_passed(checked):
     assert set(skipped) <= {"check_array_api_input"}
 
 
-@pytest.fixture(scope="module")
-def run(micro, tmp_path_factory) -> Path:
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("estimator") / "run"
-    MarEcg(micro.model).save_pretrained(folder / "model")
-    return folder
+@pytest.fixture
+def run(place) -> Path:
+    return place / "model"
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +83,11 @@ def test_it_gives_what_embed_gives_under_named_columns(run, two_rates):
 def test_the_wide_readout_is_a_parameter_like_the_others(run, two_rates):
     x, _ = two_rates
     embedder = EcgEmbedder(run, fs=100, leads=("II", "V1"), readout="wide")
-    found = embedder.fit_transform(x)
-    assert found.shape == (40, 16 * 16 + 12)
-    assert len(embedder.get_feature_names_out()) == found.shape[1]
+    wide = embedder.fit_transform(x)
+    assert wide.shape == (40, 16 * 16 + 12)
+    assert len(embedder.get_feature_names_out()) == wide.shape[1]
     narrow = clone(embedder).set_params(readout="rhythm")
-    np.testing.assert_array_equal(found[:, :16], narrow.fit_transform(x))
+    np.testing.assert_array_equal(wide[:, :16], narrow.fit_transform(x))
     with pytest.raises(UsageError, match="no readout"):
         clone(embedder).set_params(readout="all").fit(x)
 
@@ -110,9 +96,9 @@ def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(run,
     x, _ = two_rates
     embedder = EcgEmbedder(str(run), fs=100, leads=("II", "V1")).fit(x)
     assert clone(embedder).get_params() == embedder.get_params()
-    kept = pickle.dumps(embedder)
-    assert len(kept) < 2000
-    np.testing.assert_allclose(pickle.loads(kept).transform(x), embedder.transform(x), atol=1e-6)  # noqa: S301 (our own)
+    pickled = pickle.dumps(embedder)
+    assert len(pickled) < 2000
+    np.testing.assert_allclose(pickle.loads(pickled).transform(x), embedder.transform(x), atol=1e-6)  # noqa: S301 (our own)
 
 
 @pytest.mark.parametrize(

@@ -47,12 +47,8 @@ def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_eac
     done = predict_into(folder / "model", Inputs([folder / "ward"], step=10), folder / "q.parquet")
     rows = pq.read_table(folder / "q.parquet").to_pylist()
     assert done.records == 4
-    assert [(row["record"], row["start"]) for row in rows] == [
-        ("day", 0),
-        ("day", 10),
-        ("day", 20),
-        ("short", 0),
-    ]
+    steps = [("day", 0), ("day", 10), ("day", 20), ("short", 0)]
+    assert [(row["record"], row["start"]) for row in rows] == steps
     x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
     q_N = predict(folder / "model", x_CL[None, :, 5000:10_000], fs=500)[0]
     names = [node.abbr for node in MarEcg.from_pretrained(folder / "model").ontology.nodes]
