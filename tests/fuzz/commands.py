@@ -53,9 +53,7 @@ COMMANDS = (
     Command("neighbours {place}/embeddings.parquet records/S00001"),
     Command("export {place}/run --to torch --out {out}", ".pt2", ()),
     Command(
-        "probe {place}/run --task corpus --root {place}/many --fraction 1 --out {out}",
-        "",
-        ("probe/*.npz",),
+        "probe {place}/run --task corpus --root {place}/many --fraction 1 --out {out}", "", ("probe/*.npz",)
     ),
     Command(
         "classify fit {place}/run --data {place}/many --labels {place}/labels.csv --set steps=5 --out {out}",
