@@ -1,9 +1,11 @@
-"""The packaged ontology in both profiles, and the folder of its sources."""
+"""The packaged ontology in both profiles, the folder of its sources, and changes of either."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_ontology import Ontology
@@ -31,3 +33,14 @@ def sources() -> Path:
 def folder(sources: Path, tmp_path: Path) -> Path:
     """A copy of the sources that may be edited."""
     return Path(shutil.copytree(sources, tmp_path / "ontology"))
+
+
+@pytest.fixture
+def revise(folder: Path) -> Callable[..., Ontology]:
+    """Load a copy of the sources with these replacements made in one of its files."""
+
+    def load(name: str, *replacements: tuple[str, str]) -> Ontology:
+        edit(folder / name, *replacements)
+        return ecg_ontology.load(folder)
+
+    return load

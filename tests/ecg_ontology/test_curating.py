@@ -5,6 +5,7 @@ import difflib
 import subprocess
 import sys
 
+import openpyxl
 import pytest
 
 import ecg_ontology
@@ -16,13 +17,9 @@ from ecg_ontology.sheets import read_sheet, write_sheet
 from ecg_ontology.sources import read_source
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
-ADD = {
-    "decision": "add",
-    "table": "base",
-    "label": "a new code",
-    "node": "AF",
-    "predicate": "",
-    "comment": "",
+ADD = dict.fromkeys(("predicate", "comment"), "") | {
+    **{"decision": "add", "table": "base", "code": "icd10:X1", "label": "a new code", "node": "AF"},
+    **{"reviewer": "A. Reviewer", "date": "2026-01-31"},
 }
 
 
@@ -31,17 +28,13 @@ def rows(folder):
     return review_rows(read_source(folder))
 
 
-def added(code, **changes):
-    return decision_of({**ADD, **SIGNED, "code": code, **changes}, "")
-
-
-def sheet(tmp_path, rows, name="review.tsv"):
-    return write_review(tmp_path / name, rows)
+def added(**changes):
+    return decision_of(ADD | changes, "")
 
 
 def test_a_curator_needs_no_checkout(tmp_path):
     mine = write_sources(tmp_path / "mine")
-    apply_decisions(mine, [added("icd10:X1")])
+    apply_decisions(mine, [added()])
     assert "icd10:X1" in ecg_ontology.load(mine).codes
     with pytest.raises(UsageError, match="which would be lost"):
         write_sources(mine)
@@ -51,7 +44,7 @@ def test_two_curators_at_once_both_keep_their_code(folder):
     """Each in a process of its own, as two terminals are."""
     script = (
         "import sys; from ecg_ontology.revise import apply_decisions, decision_of;"
-        f"cells = { ({**ADD, **SIGNED})!r};"
+        f"cells = {ADD!r};"
         f"apply_decisions({str(folder)!r}, [decision_of(cells | {{'code': sys.argv[1]}}, '')])"
     )
     codes = [f"icd10:X{number}" for number in range(3)]
@@ -62,9 +55,8 @@ def test_two_curators_at_once_both_keep_their_code(folder):
 
 def test_a_sheet_that_is_older_than_the_table_is_refused(folder, rows, tmp_path):
     rows[2] |= {"decision": "change", "comment": "mine", **SIGNED}
-    mine = sheet(tmp_path, rows)
-    first = decision_of({**rows[2], "comment": "the colleague's"}, "")
-    apply_decisions(folder, [first])
+    mine = write_review(tmp_path / "mine.tsv", rows)
+    apply_decisions(folder, [decision_of({**rows[2], "comment": "the colleague's"}, "")])
     with pytest.raises(InputError, match="426177001 to SBrad was changed since the sheet was made"):
         read_decisions(mine, read_source(folder))
 
@@ -77,20 +69,20 @@ def test_an_edit_that_no_decision_takes_is_refused(folder, rows, tmp_path, colum
     other = {"node": "AFL", "code": "164890007"}.get(column, "edited")
     rows[2] |= {column: other, "decision": decision, **SIGNED}
     with pytest.raises(InputError, match=r"was edited|in no row of the table|changed since"):
-        read_decisions(sheet(tmp_path, rows), read_source(folder))
+        read_decisions(write_review(tmp_path / "edited.tsv", rows), read_source(folder))
 
 
 def test_one_row_is_decided_once(folder, rows, tmp_path):
     rows[2] |= {"decision": "keep", **SIGNED}
+    twice = write_review(tmp_path / "twice.tsv", [*rows, {**rows[2], "decision": "remove"}])
     with pytest.raises(InputError, match=r"426177001 to SBrad is decided here and in .*:4"):
-        read_decisions(sheet(tmp_path, [*rows, {**rows[2], "decision": "remove"}]), read_source(folder))
+        read_decisions(twice, read_source(folder))
 
 
 def test_a_formula_is_no_comment(folder, rows, tmp_path):
-    from openpyxl import load_workbook
-
-    path = sheet(tmp_path, rows, "review.xlsx")
-    book = load_workbook(path)
+    path = write_review(tmp_path / "review.xlsx", rows)
+    book = openpyxl.load_workbook(path)
+    assert book.active.freeze_panes == "A2", "the heads stay in sight"
     book.active["I4"] = '="was " & D4'
     book.save(path)
     with pytest.raises(InputError, match=r"review.xlsx:4 I: holds a formula"):
@@ -117,7 +109,7 @@ def test_a_text_sheet_with_an_unusual_line_break_is_read_row_by_row(tmp_path, le
 def test_a_comment_that_no_cell_can_hold_is_not_cut(rows, tmp_path):
     rows[2]["comment"] = "x" * 40_000
     with pytest.raises(UsageError, match="a comment of 40000 letters is longer than a cell can be"):
-        sheet(tmp_path, rows, "review.xlsx")
+        write_review(tmp_path / "review.xlsx", rows)
     assert not (tmp_path / "review.xlsx").exists()
 
 
@@ -134,22 +126,18 @@ def rewritten(folder, change):
         writer.writerows(table)
 
 
+def renamed(column, old, new):
+    return lambda row: row | {column: row[column].replace(old, new)}
+
+
 OPTIONAL = ("author_label", "mapping_date", "other")
 OTHER_HANDS = {
-    "no optional column": lambda row: {
-        k: row[k] for k in row if k not in ("author_label", "mapping_date", "other")
-    },
-    "an empty regime": lambda row: {**row, "other": ""},
-    "SNOMEDCT:": lambda row: {**row, "subject_id": row["subject_id"].replace("snomedct:", "SNOMEDCT:")},
-    "bare digits": lambda row: {**row, "subject_id": row["subject_id"].replace("snomedct:", "")},
-    "IRIs": lambda row: {
-        **row,
-        "subject_id": row["subject_id"].replace("snomedct:", "http://snomed.info/id/"),
-    },
-    "IRIs of nodes": lambda row: {
-        **row,
-        "object_id": row["object_id"].replace("cardiac:", "https://w3id.org/mar-ecg/cardiac#"),
-    },
+    "no optional column": lambda row: {name: row[name] for name in row if name not in OPTIONAL},
+    "an empty regime": lambda row: row | {"other": ""},
+    "SNOMEDCT:": renamed("subject_id", "snomedct:", "SNOMEDCT:"),
+    "bare digits": renamed("subject_id", "snomedct:", ""),
+    "IRIs": renamed("subject_id", "snomedct:", "http://snomed.info/id/"),
+    "IRIs of nodes": renamed("object_id", "cardiac:", "https://w3id.org/mar-ecg/cardiac#"),
 }
 
 
@@ -158,8 +146,8 @@ def test_a_valid_table_of_another_hand_takes_every_decision(folder, hand):
     before = ecg_ontology.load(folder).codes
     rewritten(folder, OTHER_HANDS[hand])
     row = next(row for row in review_rows(read_source(folder)) if row["code"] == "426177001")
-    kept = decision_of({**row, "decision": "change", "comment": "seen", **SIGNED}, "")
-    apply_decisions(folder, [kept, added("icd10:X1")])
+    change = decision_of({**row, "decision": "change", "comment": "seen", **SIGNED}, "")
+    apply_decisions(folder, [change, added()])
     onto = ecg_ontology.load(folder)
     assert set(onto.codes) == {*before, "icd10:X1"}
     assert "seen" in {row.reason for row in onto.rows if row.code == "426177001"}
@@ -176,14 +164,12 @@ def test_a_valid_table_of_another_hand_takes_every_decision(folder, hand):
 )
 def test_a_decision_is_signed_dated_and_about_a_code(changes, problem):
     with pytest.raises(InputError, match=problem):
-        decision_of({**ADD, **SIGNED, "code": "icd10:X1", **changes}, "")
+        added(**changes)
 
 
 def test_one_added_code_changes_no_other_line(folder):
     path = folder / "routing.sssom.tsv"
     before = path.read_text(encoding="utf-8").split("\n")
-    after = apply_decisions(folder, [added("icd10:X1")])[0][path].split("\n")
+    after = apply_decisions(folder, [added()])[0][path].split("\n")
     changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
-    assert [line.split("\t")[0] for line in changed] == ["+ icd10:X1", "+ icd10:X1"], (
-        "the leaf and its family"
-    )
+    assert [line.split("\t")[0] for line in changed] == ["+ icd10:X1"] * 2  # the leaf and its family

@@ -1,29 +1,13 @@
 """A difference in words: short where little changed, complete where it matters."""
 
-import pytest
+from tests.ecg_ontology.changes import NEW_LEAF
 
-import ecg_ontology
 from ecg_ontology import Ontology, compare
 from ecg_ontology.diff_text import difference_markdown, difference_text
 
-NEW = (
-    ':New a ccg:Leaf ;\n    ccg:index 40 ;\n    skos:notation "New" ;\n    skos:prefLabel "New"@en ;\n'
-    "    ccg:family :Rhythm .\n\n"
-)
 
-
-@pytest.fixture
-def grown(folder):
-    """The ontology with one leaf more."""
-    text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
-    (folder / "cardiac.ttl").write_text(
-        text.replace(":LowV a ccg:Leaf", f"{NEW}:LowV a ccg:Leaf"), encoding="utf-8"
-    )
-    return ecg_ontology.load(folder)
-
-
-def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, grown):
-    found = ecg_ontology.compare(onto, grown)
+def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, revise):
+    found = compare(onto, revise("cardiac.ttl", NEW_LEAF))
     short = difference_text(found).splitlines()
     assert short[0].startswith(
         "1 node is new; 1 edge is new; 0 codes are routed otherwise; 0 with other leaves"
@@ -35,12 +19,12 @@ def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, grown):
 
 
 def test_a_code_with_other_leaves_is_listed_however_high_the_threshold(onto, curated):
-    text = difference_text(ecg_ontology.compare(onto, curated), threshold=2)
+    text = difference_text(compare(onto, curated), threshold=2)
     assert "code 413444003: leaves {} → {MyIsch}, c* none → MyIsch, total variation 1.0000" in text
 
 
 def test_no_difference_is_one_line(onto):
-    assert difference_text(ecg_ontology.compare(onto, onto)) == "no difference in supervision"
+    assert difference_text(compare(onto, onto)) == "no difference in supervision"
 
 
 def test_a_pull_request_sees_each_row_that_came_went_or_changed_and_by_whom(onto):
@@ -53,13 +37,12 @@ def test_a_pull_request_sees_each_row_that_came_went_or_changed_and_by_whom(onto
     new = gone.model_copy(update={"code": "3424008", "author": "Dr B"})
     revised = Ontology(onto.draft.model_copy(update={"mappings": (*rows, new)}), checked=True)
     lines = difference_markdown(onto, revised, compare(onto, revised)).splitlines()
-    changed, added, removed = (
-        next(line for line in lines if line.startswith(f"| {change} |"))
-        for change in ("changed", "added", "removed")
-    )
-    assert "| skos:exactMatch → skos:closeMatch | SBrad | Dr A 2026-01-02 | a \\| b &lt;b> |" in changed
-    assert "| 3424008 |" in added
-    assert "| Dr B |" in added
-    assert "| 164934002 |" in removed
+    for change, cells in (
+        ("changed", "| skos:exactMatch → skos:closeMatch | SBrad | Dr A 2026-01-02 | a \\| b &lt;b> |"),
+        ("added", "| 3424008 |"),
+        ("added", "| Dr B |"),
+        ("removed", "| 164934002 |"),
+    ):
+        assert cells in next(line for line in lines if line.startswith(f"| {change} |"))
     assert any(line.startswith("- code 164934002: leaves {NSSTC} → {}") for line in lines)
     assert difference_markdown(onto, onto, compare(onto, onto)).count("|") == 0
