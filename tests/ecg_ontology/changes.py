@@ -27,7 +27,7 @@ def edit(path: Path, *replacements: tuple[str, str]) -> Path:
     return path
 
 
-def with_concept(draft: Draft, abbr: str, **changes: object) -> Draft:
+def with_concept(draft: Draft, abbr: str, /, **changes: object) -> Draft:
     """The draft with one concept changed."""
     concepts = tuple(c.model_copy(update=changes) if c.abbr == abbr else c for c in draft.concepts)
     return draft.model_copy(update={"concepts": concepts})

@@ -43,12 +43,7 @@ def ids(folder):
         ("errata.ttl", "Nine within-family", "Eight within-family", "CCG-E206"),
         ("routing.scp.sssom.tsv", "normal ECG", "abnormal ECG", "CCG-E206"),
         ("crosswalk.icd10.sssom.tsv", "skos:exactMatch", "skos:closeMatch", "CCG-E206"),
-        (
-            "routing.scp.sssom.tsv",
-            "skos:exactMatch\\tcardiac:WPW",
-            "skos:closeMatch\\tcardiac:WPW",
-            "CCG-E206",
-        ),
+        ("routing.scp.sssom.tsv", "exactMatch\\tcardiac:WPW", "closeMatch\\tcardiac:WPW", "CCG-E206"),
     ],
 )
 def test_the_lock_cannot_be_switched_off(folder, file, old, new, rule):
@@ -64,25 +59,17 @@ def test_a_lock_that_says_a_thing_twice_is_refused(folder, key):
     text = lock.read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"{key}\t"))
     lock.write_text(f"{text}{line}\n", encoding="utf-8")
-    with pytest.raises(
-        SourceError, match="isn't an enumeration lock: it names no version, sha256 and seal, or two"
-    ):
+    with pytest.raises(SourceError, match=r"enumeration lock: it names no version, .* seal, or two"):
         ecg_ontology.load(folder)
 
 
-MISSING = {
-    "enumeration.lock": "CCG-E208",
-    "challenge.tsv": "CCG-E206",
-    "routing.scp.sssom.tsv": "CCG-E206",
-    "errata.ttl": "CCG-E206",
-    "shapes.ttl": "CCG-E206",
-}
+COMPANIONS = ("enumeration.lock", "challenge.tsv", "routing.scp.sssom.tsv", "errata.ttl", "shapes.ttl")
 
 
-@pytest.mark.parametrize(("name", "rule"), MISSING.items())
-def test_a_missing_companion_is_noticed(folder, name, rule):
+@pytest.mark.parametrize("name", COMPANIONS)
+def test_a_missing_companion_is_noticed(folder, name):
     (folder / name).unlink()
-    assert rule in ids(folder)
+    assert ("CCG-E208" if name == "enumeration.lock" else "CCG-E206") in ids(folder)
 
 
 def test_a_higher_version_may_change_what_yields_and_the_official_map(folder, tmp_path):
@@ -128,16 +115,14 @@ def test_a_lock_that_was_once_there_is_not_built_anew(folder, tmp_path):
     assert (folder / "enumeration.lock").is_file()
 
 
-def test_every_changed_row_is_told_by_code_and_node(folder):
+def test_every_changed_row_is_named_by_code_and_node(folder):
     edit(folder / "challenge.tsv", "164889003\tatrial fibrillation", "164889003\tatrial flutter")
     edit(folder / "challenge.tsv", "164890007\tatrial flutter", "164890007\tatrial fibrillation")
     table = folder / "routing.sssom.tsv"
-    text = table.read_text(encoding="utf-8")
-    af, afl = (re.findall(rf"snomedct:{code}.*\n", text) for code in ("164889003", "164890007"))
-    for code, label, rows in (("164889003", "flutter", afl), ("164890007", "fibrillation", af)):
-        for row in rows:
-            text = text.replace(row, re.sub(r"\d+\tatrial \w+", f"{code}\tatrial {label}", row))
-    table.write_text(text, encoding="utf-8")
+    other = {"164889003\tatrial fibrillation": "164890007\tatrial fibrillation"}
+    other["164890007\tatrial flutter"] = "164889003\tatrial flutter"
+    swapped = re.sub("|".join(other), lambda match: other[match[0]], table.read_text(encoding="utf-8"))
+    table.write_text(swapped, encoding="utf-8")
     messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E206"]
     assert "official: 164889003 atrial fibrillation is gone" in messages
     assert "official: 164889003 atrial flutter is new" in messages
@@ -164,9 +149,8 @@ def test_a_table_that_is_called_otherwise_is_named(folder, name):
 def test_the_version_s_two_statements_agree(folder):
     edit(folder / "cardiac.ttl", "cardiac/1.0.0>", "cardiac/1.1.0>")
     messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E015"]
-    assert messages == [
-        "cardiac has the versionIRI https://w3id.org/mar-ecg/cardiac/1.1.0 and the versionInfo '1.0.0'"
-    ]
+    iri = "https://w3id.org/mar-ecg/cardiac/1.1.0"
+    assert messages == [f"cardiac has the versionIRI {iri} and the versionInfo '1.0.0'"]
 
 
 def test_the_graph_s_own_hash_is_what_it_was_before_seals(onto):
@@ -192,12 +176,11 @@ def bundle(onto, tmp_path):
         ('"node": "https://w3id.org/mar-ecg/cardiac#AFL"', '"node": "https://w3id.org/mar-ecg/cardiac#AF"'),
         ('"reason": "', '"reason": "not '),
         ('"version": "1.0.0"', '"version": "1.0.1"'),
+        ('"bundle_sha256": "[0-9a-f]{64}",', ""),
     ],
 )
-def test_a_bundle_that_was_changed_is_refused(bundle, old, new):
-    text = bundle.read_text(encoding="utf-8")
-    assert old in text
-    bundle.write_text(text.replace(old, new, 1), encoding="utf-8")
+def test_a_bundle_that_was_changed_or_has_no_hash_is_refused(bundle, old, new):
+    edit(bundle, old, new)
     with pytest.raises(SourceError, match="was changed since it was written"):
         ecg_ontology.load(bundle)
 
@@ -205,12 +188,6 @@ def test_a_bundle_that_was_changed_is_refused(bundle, old, new):
 def test_a_bundle_is_its_content_not_its_layout(onto, bundle):
     bundle.write_text(json.dumps(json.loads(bundle.read_text(encoding="utf-8"))), encoding="utf-8")
     assert ecg_ontology.load(bundle).bundle_sha256 == onto.bundle_sha256
-
-
-def test_a_bundle_without_its_hash_is_refused(bundle):
-    edit(bundle, '"bundle_sha256": "[0-9a-f]{64}",', "")
-    with pytest.raises(SourceError, match="was changed since it was written"):
-        ecg_ontology.load(bundle)
 
 
 def test_a_saved_bundle_the_package_s_and_the_sources_have_one_hash(onto, bundle, sources):

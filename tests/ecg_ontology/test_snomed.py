@@ -5,19 +5,17 @@ import tracemalloc
 import zipfile
 
 import pytest
+from tests.ecg_ontology.changes import with_rows
 
 from ecg_ontology import InputError, Ontology
 from ecg_ontology.release import read_release
 from ecg_ontology.snomed import review_release
 
-CONCEPT = "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId\n"
-DESCRIPTION = (
-    "id\teffectiveTime\tactive\tmoduleId\tconceptId\tlanguageCode\ttypeId\tterm\tcaseSignificanceId\n"
-)
-RELATIONSHIP = (
-    "id\teffectiveTime\tactive\tmoduleId\tsourceId\tdestinationId\trelationshipGroup\ttypeId\t"
-    "characteristicTypeId\tmodifierId\n"
-)
+BEGIN = "id\teffectiveTime\tactive\tmoduleId\t"
+CONCEPT = f"{BEGIN}definitionStatusId\n"
+DESCRIPTION = f"{BEGIN}conceptId\tlanguageCode\ttypeId\tterm\tcaseSignificanceId\n"
+KINDS = "typeId\tcharacteristicTypeId\tmodifierId"
+RELATIONSHIP = f"{BEGIN}sourceId\tdestinationId\trelationshipGroup\t{KINDS}\n"
 IS_A = "116680003"
 
 
@@ -26,10 +24,10 @@ def concept_rows(labels, inactive=()):
 
 
 def description_rows(labels):
-    rows = (
-        f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in enumerate(labels.items())
+    terms = enumerate(labels.items())
+    return DESCRIPTION + "".join(
+        f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in terms
     )
-    return DESCRIPTION + "".join(rows)
 
 
 def relationship_rows(pairs, kind=IS_A):
@@ -48,17 +46,19 @@ def labels(curated):
 def release(tmp_path):
     """Write a release of three RF2 files and return its folder."""
 
-    def write(concepts, descriptions, relationships=None, state="Snapshot"):
+    def write(concepts, descriptions, relationships=RELATIONSHIP, state="Snapshot"):
         folder = tmp_path / "SnomedCT_Test" / state / "Terminology"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"sct2_Concept_{state}_INT_20240101.txt").write_text(concepts, encoding="utf-8")
-        (folder / f"sct2_Description_{state}-en_INT_20240101.txt").write_text(descriptions, encoding="utf-8")
-        if relationships is not None:
-            file = folder / f"sct2_Relationship_{state}_INT_20240101.txt"
-            file.write_text(relationships, encoding="utf-8")
+        folder.mkdir(parents=True)
+        kinds = {f"Concept_{state}": concepts, f"Relationship_{state}": relationships}
+        for kind, text in {**kinds, f"Description_{state}-en": descriptions}.items():
+            (folder / f"sct2_{kind}_INT_20240101.txt").write_text(text, encoding="utf-8")
         return tmp_path / "SnomedCT_Test"
 
     return write
+
+
+def without_af(labels):
+    return {code: term for code, term in labels.items() if code != "164889003"}
 
 
 def ids(findings):
@@ -66,12 +66,11 @@ def ids(findings):
 
 
 def test_a_release_that_says_the_same_gives_no_finding(curated, labels, release):
-    path = release(concept_rows(labels), description_rows(labels), relationship_rows([]))
-    assert review_release(curated, path) == ()
+    assert review_release(curated, release(concept_rows(labels), description_rows(labels))) == ()
 
 
 def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels, release):
-    there = {code: term for code, term in labels.items() if code != "164889003"}
+    there = without_af(labels)
     concepts = concept_rows(there, inactive={"164890007"})
     path = release(concepts, description_rows({**there, "270492004": "Fracture of femur (disorder)"}))
     assert ids(review_release(curated, path)) == {
@@ -84,11 +83,9 @@ def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels
 def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(curated, labels, release):
     pairs = [("164896001", "99999999"), ("99999999", "164895002"), ("54329005", "57054005")]
     path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs))
-    found = review_release(curated, path)
-    assert ids(found) == {
-        ("CCG-W404", "164896001")
-    }  # fibrillation under tachycardia; anterior under acute MI is fine
-    assert "VT" in found[0].message
+    [finding] = review_release(curated, path)
+    # Fibrillation under tachycardia; anterior under acute MI is fine.
+    assert (finding.id, finding.subject, "VT" in finding.message) == ("CCG-W404", "164896001", True)
 
 
 def test_relations_of_other_types_do_not_count(curated, labels, release):
@@ -125,14 +122,14 @@ def test_a_term_that_is_no_longer_used_is_none(curated, labels, release):
 
 
 def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
-    there = {code: term for code, term in labels.items() if code != "164889003"}
-    folder = release(concept_rows(there), description_rows(there), relationship_rows([]))
+    there = without_af(labels)
+    folder = release(concept_rows(there), description_rows(there))
     archive = shutil.make_archive(str(tmp_path / "release"), "zip", folder)
     assert review_release(curated, archive) == review_release(curated, folder)
 
 
 def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_path):
-    rows = [f"{code}\t{term}\t{term[5:]}\tActive\n" for code, term in labels.items() if code != "164889003"]
+    rows = [f"{code}\t{term}\t{term[5:]}\tActive\n" for code, term in without_af(labels).items()]
     path = tmp_path / "gps.txt"
     path.write_text("Concept ID\tFSN\tPreferred Term\tStatus\n" + "".join(rows), encoding="utf-8")
     assert ids(review_release(curated, path)) == {("CCG-E401", "164889003")}
@@ -193,13 +190,9 @@ def test_a_release_without_a_column_is_refused(curated, labels, release):
 def test_a_subtype_reaches_what_its_leaf_is_a_subtype_of(curated, labels, release):
     # Anterior MI is a subtype of acute MI in the graph: a code routed to it alone reaches acute MI as well.
     row = next(row for row in curated.draft.mappings if row.code == "54329005")
-    mine = [
-        row.model_copy(update={"code": "52035003", "node": curated.node(a).iri})
-        for a in ("AntMI", "Ischemic")
-    ]
-    onto = Ontology(
-        curated.draft.model_copy(update={"mappings": (*curated.draft.mappings, *mine)}), "curated"
-    )
+    nodes = (curated.node(abbr).iri for abbr in ("AntMI", "Ischemic"))
+    mine = [row.model_copy(update={"code": "52035003", "node": node}) for node in nodes]
+    onto = Ontology(with_rows(curated.draft, *mine), "curated")
     there = {**labels, "52035003": labels["54329005"]}
     pairs = relationship_rows([("52035003", "57054005")])
     assert onto.route("57054005").leaves == (onto.node("AMI").index,)
@@ -210,7 +203,7 @@ def test_an_inactive_code_is_named_with_what_the_release_puts_in_its_place(curat
     path = release(concept_rows(labels, inactive={"164890007"}), description_rows(labels))
     refset = path / "Snapshot" / "Refset" / "Content"
     refset.mkdir(parents=True)
-    head = "id\teffectiveTime\tactive\tmoduleId\trefsetId\treferencedComponentId\ttargetComponentId\n"
+    head = f"{BEGIN}refsetId\treferencedComponentId\ttargetComponentId\n"
     rows = [
         "a\t20240101\t1\t0\t900000000000526001\t164890007\t5370000\n",
         "b\t20240101\t0\t0\t900000000000526001\t164890007\t11111116\n",  # withdrawn

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -20,35 +21,27 @@ SIGMAS = st.floats(0.2, 20.0)
 RULES = st.sampled_from(["max-index", "most-specific"])
 
 
-def y_of(*records):
-    y = np.zeros((len(records), 40), dtype=np.uint8)
+def y_of(*records, width=40):
+    y = np.zeros((len(records), width), dtype=np.uint8)
     for row, leaves in zip(y, records, strict=True):
         row[list(leaves)] = 1
     return y
 
 
-def of(nodes: tuple[Concept, ...], relations: tuple[Relation, ...]) -> Ontology:
-    """An ontology of these concepts and edges, sound or not, without routing."""
+def of(roots: Sequence[bool], siblings: Sequence[tuple[int, int]] = ()) -> Ontology:
+    """An ontology of concepts that are roots or leaves, and edges between them, sound or not."""
     concepts = tuple(
-        DraftConcept(
-            iri=node.iri, index=node.index, abbr=node.abbr, tier=Tier.root if node.root else Tier.leaf
-        )
-        for node in nodes
+        DraftConcept(iri=f"x#{i}", index=i, abbr=str(i), tier=Tier.root if root else Tier.leaf)
+        for i, root in enumerate(roots)
     )
-    edges = tuple(
-        DraftRelation(kind=edge.kind, subject=nodes[edge.source].iri, object=nodes[edge.target].iri)
-        for edge in relations
-    )
-    header = ONTO.header
-    return Ontology(Draft(header=header, concepts=concepts, relations=edges), checked=True)
+    edges = tuple(DraftRelation(kind=Kind.sibling, subject=f"x#{a}", object=f"x#{b}") for a, b in siblings)
+    return Ontology(Draft(header=ONTO.header, concepts=concepts, relations=edges), checked=True)
 
 
 def slow_target(onto: Ontology, leaves: set[int], sigma: float, c_star: int) -> list[float]:
     """The two displayed equations, one number at a time."""
-    mass = []
-    for c in range(len(onto)):
-        diffused = math.exp(-int(onto.distances[c_star, c]) / sigma)
-        mass.append(max(1.0, diffused) if c in leaves else diffused)
+    mass = [math.exp(-int(distance) / sigma) for distance in onto.distances[c_star]]
+    mass = [max(1.0, m) if c in leaves else m for c, m in enumerate(mass)]
     return [m / sum(mass) for m in mass]
 
 
@@ -101,9 +94,9 @@ def test_sinus_rhythm_outranks_a_pathology_by_index_and_never_by_specificity():
 
 
 def test_the_most_specific_leaf_is_the_one_with_the_longest_is_a_path_then_the_highest_index():
-    assert ONTO.primary(y_of({25, 39}), "most-specific")[0] == 25
-    assert ONTO.primary(y_of({25, 26}), "most-specific")[0] == 26
-    assert ONTO.primary(y_of({21, 24}), "most-specific")[0] == 24  # a manifestation isn't a subtype
+    # 24 isn't a subtype of 21 but its manifestation.
+    y = y_of({25, 39}, {25, 26}, {21, 24})
+    assert ONTO.primary(y, "most-specific").tolist() == [25, 26, 24]
 
 
 def test_a_grandchild_is_more_specific_than_a_child_of_higher_index():
@@ -191,25 +184,21 @@ def test_a_batch_is_the_stack_of_its_records(records, rule):
 
 @st.composite
 def any_leaves(draw):
-    """A graph in any number of parts, its leaves and roots mixed, and y for a few records."""
+    """A graph in any number of parts, its leaves and roots mixed, and the leaves of a few records."""
     n = draw(st.sampled_from([1, 2, 9, 64, 65, 255, 256, 300]))
-    root = draw(st.lists(st.booleans(), min_size=n, max_size=n))
-    nodes = tuple(Concept(index=i, abbr=f"c{i}", label="", iri=f"x#c{i}", root=root[i]) for i in range(n))
+    roots = draw(st.lists(st.booleans(), min_size=n, max_size=n))
     ends = st.integers(0, n - 1)
-    pairs = draw(st.lists(st.tuples(ends, ends).filter(lambda pair: pair[0] != pair[1]), max_size=40))
-    relations = tuple(Relation(kind=Kind.sibling, source=min(p), target=max(p)) for p in pairs)
-    leaves = [i for i in range(n) if not root[i]]
+    pairs = draw(st.lists(st.tuples(ends, ends).filter(lambda pair: pair[0] < pair[1]), max_size=40))
+    leaves = [i for i in range(n) if not roots[i]]
     record = st.sets(st.sampled_from(leaves), max_size=5) if leaves else st.just(set())
-    return nodes, relations, draw(st.lists(record, min_size=1, max_size=4))
+    return roots, pairs, draw(st.lists(record, min_size=1, max_size=4))
 
 
 @given(any_leaves(), SIGMAS)
 def test_any_graph_of_any_size_and_in_any_number_of_parts_gives_the_targets_of_the_formulas(case, sigma):
-    nodes, relations, records = case
-    onto = of(nodes, relations)
-    y = np.zeros((len(records), len(nodes)), np.uint8)
-    for row, leaves in zip(y, records, strict=True):
-        row[list(leaves)] = 1
+    roots, pairs, records = case
+    onto = of(roots, pairs)
+    y = y_of(*records, width=len(roots))
     t = onto.soft_targets(y, sigma)
     assert t.dtype == np.float64
     for c_star, row, leaves in zip(onto.primary(y).tolist(), t, records, strict=True):
@@ -222,18 +211,13 @@ def test_any_graph_of_any_size_and_in_any_number_of_parts_gives_the_targets_of_t
 
 @given(any_leaves())
 def test_codes_reach_their_leaves_in_a_graph_of_any_size(case):
-    nodes, _, records = case
-    leaves = [[node.index] if not node.root else [] for node in nodes]
+    roots, _, records = case
     coded = CodedRecords.of([[f"x:{leaf}" for leaf in record] for record in records])
-    reached = [leaves[int(code.removeprefix("x:"))] for code in coded.vocabulary]
-    y = vectorised.multi_hot(coded, reached, len(nodes))
+    leaves = [[int(code.removeprefix("x:"))] for code in coded.vocabulary]
+    y = vectorised.multi_hot(coded, leaves, len(roots))
     assert [set(row.nonzero()[0]) for row in y] == records
 
 
 def test_the_rank_of_a_leaf_beyond_the_255th_still_counts():
-    onto = of(
-        tuple(Concept(index=i, abbr=str(i), label="", iri=f"x#{i}", root=i < 1) for i in range(600)), ()
-    )
-    y = np.zeros((3, 600), np.uint8)
-    y[0, [1, 256]] = y[1, [255, 599]] = y[2, [254, 255]] = 1
-    assert onto.primary(y).tolist() == [256, 599, 255]
+    y = y_of({1, 256}, {255, 599}, {254, 255}, width=600)
+    assert of([i < 1 for i in range(600)]).primary(y).tolist() == [256, 599, 255]
