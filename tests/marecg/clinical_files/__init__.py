@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from tests.marecg.clinical_files.dicom_file import dicom
 from tests.marecg.clinical_files.edf_file import edf
-from tests.marecg.clinical_files.recording import NAME, NUMBER, SAID, STATED, STEP_UV, steps
+from tests.marecg.clinical_files.recording import MEASURED, NAME, NUMBER, STATED, STEP_UV, steps
 from tests.marecg.clinical_files.scp_file import scp
 from tests.marecg.clinical_files.xml_files import aecg, muse, philips
 
-__all__ = ["FILES", "NAME", "NUMBER", "SAID", "STATED", "STEP_UV"]
+__all__ = ["FILES", "MEASURED", "NAME", "NUMBER", "STATED", "STEP_UV"]
 __all__ += ["aecg", "dicom", "edf", "muse", "philips", "scp", "steps"]
 
 FILES: dict[str, Callable[..., None]] = {

@@ -3,25 +3,9 @@
 Shapes: C leads, L samples.
 """
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-from tests.marecg.clinical_files.recording import (
-    ACQUIRED,
-    BORN,
-    CONFIRMED,
-    HIGH,
-    LEAD_NUMBERS,
-    LOW,
-    NAME,
-    NUMBER,
-    SAID,
-    STATED,
-    STEP_UV,
-    steps,
-)
+from tests.marecg.clinical_files import recording as ecg
 
 from marecg.base.config import LEADS
 
@@ -29,8 +13,8 @@ from marecg.base.config import LEADS
 def element(path: str, value: object) -> Callable[[object], None]:
     """Set an attribute of the first group's first channel, or of the group or the file."""
 
-    def spoil(data: object) -> None:
-        group = data.WaveformSequence[0]  # type: ignore[attr-defined]
+    def spoil(data):
+        group = data.WaveformSequence[0]
         what, _, name = path.partition(".")
         target = {"group": group, "channel": group.ChannelDefinitionSequence[0], "file": data}[what]
         if value is None:
@@ -42,46 +26,31 @@ def element(path: str, value: object) -> Callable[[object], None]:
 
 
 _MEANINGS = (
-    "Ventricular Heart Rate",
-    "PR Interval",
-    "QRS Duration",
-    "QT Interval",
-    "QTc Interval",
-    "QRS Axis",
+    *("Ventricular Heart Rate", "PR Interval", "QRS Duration"),
+    *("QT Interval", "QTc Interval", "QRS Axis"),
 )
 
 
-def _text(text: str) -> object:
+def _dataset(**values):
     from pydicom.dataset import Dataset
 
-    note = Dataset()
-    note.UnformattedTextValue = text
-    return note
+    dataset = Dataset()
+    for name, value in values.items():
+        setattr(dataset, name, value)
+    return dataset
 
 
-def _number(meaning: str, value: float) -> object:
-    from pydicom.dataset import Dataset
-
-    note, concept = Dataset(), Dataset()
-    concept.CodeValue, concept.CodingSchemeDesignator, concept.CodeMeaning = "0", "SCPECG", meaning
-    note.ConceptNameCodeSequence, note.NumericValue = [concept], value
-    return note
+def _coded(value: str, scheme: str, **values):
+    return _dataset(CodeValue=value, CodingSchemeDesignator=scheme, **values)
 
 
-def picture(data: object) -> None:
-    del data.WaveformSequence  # type: ignore[attr-defined]
-    data.Rows = data.Columns = 100  # type: ignore[attr-defined]
+def picture(data) -> None:
+    del data.WaveformSequence
+    data.Rows = data.Columns = 100
 
 
-def dicom(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = LEADS,
-    fs: float = 500,
-    unit: str = "uV",
-    spoil: Callable[[object], None] = lambda data: None,
-) -> None:
-    from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
+def dicom(path, x_CL, leads=LEADS, fs=500, unit="uV", spoil=lambda data: None):
+    from pydicom.dataset import FileDataset, FileMetaDataset
     from pydicom.uid import ExplicitVRLittleEndian, TwelveLeadECGWaveformStorage
 
     meta = FileMetaDataset()
@@ -90,24 +59,36 @@ def dicom(
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
     data = FileDataset(str(path), {}, file_meta=meta, preamble=bytes(128))
     data.SOPClassUID, data.SOPInstanceUID = TwelveLeadECGWaveformStorage, "1.2.3.4"
-    data.PatientName, data.PatientID, data.PatientSex = f"{NAME}^Florence", NUMBER, "F"
-    data.PatientBirthDate, data.AcquisitionDateTime = BORN, ACQUIRED
-    group = Dataset()
-    group.WaveformOriginality, group.SamplingFrequency = "ORIGINAL", fs
-    group.NumberOfWaveformChannels, group.NumberOfWaveformSamples = len(leads), x_CL.shape[1]
-    group.WaveformBitsAllocated, group.WaveformSampleInterpretation = 16, "SS"
-    group.WaveformData = steps(x_CL).T.tobytes()
-    group.ChannelDefinitionSequence = []
-    for lead in leads:
-        channel, source, units = Dataset(), Dataset(), Dataset()
-        source.CodeValue, source.CodingSchemeDesignator = f"2:{LEAD_NUMBERS[lead]}", "MDC"
-        units.CodeValue, units.CodingSchemeDesignator = unit, "UCUM"
-        channel.ChannelSourceSequence, channel.ChannelSensitivityUnitsSequence = [source], [units]
-        channel.ChannelSensitivity, channel.ChannelBaseline = STEP_UV, 0
-        channel.FilterLowFrequency, channel.FilterHighFrequency = LOW, HIGH
-        group.ChannelDefinitionSequence.append(channel)
+    data.PatientName, data.PatientID, data.PatientSex = f"{ecg.NAME}^Florence", ecg.NUMBER, "F"
+    data.PatientBirthDate, data.AcquisitionDateTime = ecg.BORN, ecg.ACQUIRED
+    channels = [
+        _dataset(
+            ChannelSourceSequence=[_coded(f"2:{ecg.LEAD_NUMBERS[lead]}", "MDC")],
+            ChannelSensitivityUnitsSequence=[_coded(unit, "UCUM")],
+            ChannelSensitivity=ecg.STEP_UV,
+            ChannelBaseline=0,
+            FilterLowFrequency=ecg.LOW,
+            FilterHighFrequency=ecg.HIGH,
+        )
+        for lead in leads
+    ]
+    group = _dataset(
+        WaveformOriginality="ORIGINAL",
+        SamplingFrequency=fs,
+        NumberOfWaveformChannels=len(leads),
+        NumberOfWaveformSamples=x_CL.shape[1],
+        WaveformBitsAllocated=16,
+        WaveformSampleInterpretation="SS",
+        WaveformData=ecg.steps(x_CL).T.tobytes(),
+        ChannelDefinitionSequence=channels,
+    )
     data.WaveformSequence = [group]
-    data.WaveformAnnotationSequence = [_text(text) for text in (*STATED, CONFIRMED)]
-    data.WaveformAnnotationSequence += [_number(*each) for each in zip(_MEANINGS, SAID.values(), strict=True)]
+    data.WaveformAnnotationSequence = [
+        *(_dataset(UnformattedTextValue=text) for text in ecg.TEXTS),
+        *(
+            _dataset(ConceptNameCodeSequence=[_coded("0", "SCPECG", CodeMeaning=meaning)], NumericValue=value)
+            for meaning, value in zip(_MEANINGS, ecg.MEASURED.values(), strict=True)
+        ),
+    ]
     spoil(data)
     data.save_as(path, enforce_file_format=True)

@@ -5,24 +5,14 @@ Shapes: C leads, L samples.
 
 import datetime
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from tests.marecg.clinical_files.recording import ACQUIRED, HIGH, LOW, NAME, NUMBER, STEP_UV, steps
 
 from marecg.base.config import LEADS
 
 
-def edf(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = LEADS,
-    fs: float = 500,
-    unit: str = "uV",
-    other_rate: str = "",
-) -> None:
+def edf(path, x_CL, leads=LEADS, fs=500, unit="uV", other_rate=""):
     from edfio import Edf, EdfSignal, Patient
 
     signals = []

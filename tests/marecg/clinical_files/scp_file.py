@@ -6,68 +6,53 @@ Shapes: C leads, L samples.
 import binascii
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from tests.marecg.clinical_files.recording import (
-    BORN,
-    CONFIRMED,
-    HIGH,
-    LEAD_NUMBERS,
-    LOW,
-    NAME,
-    NUMBER,
-    SAID,
-    STATED,
-    STEP_UV,
-    steps,
-)
+from tests.marecg.clinical_files import recording as ecg
 
 from marecg.base.config import LEADS
 
 
 def scp(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = LEADS,
-    fs: float = 500,
+    path,
+    x_CL,
+    leads=LEADS,
+    fs=500,
     *,
-    differences: int = 2,
-    tables: int | None = 19999,
-    flags: int = 0,
-    bimodal: int = 0,
-    nanovolts: int = STEP_UV * 1000,
-    said: int | None = None,
-    late: str = "",
-    checksum: int = 0,
-) -> None:
+    differences=2,
+    tables=19999,
+    flags=0,
+    bimodal=0,
+    nanovolts=ecg.STEP_UV * 1000,
+    announced=None,
+    late="",
+    checksum=0,
+):
     """`tables`: 19999 the default Huffman code, None plain samples; `late`: a lead that begins later."""
-    rows = [np.diff(row.astype(np.int64), differences) for row in steps(x_CL)]
-    heads = [steps(x_CL)[row, :1].astype(np.int64) for row in range(len(leads))]
-    if differences == 2:
-        heads = [row[:2].astype(np.int64) for row in steps(x_CL)]
-    elif differences == 0:
-        heads = [row[:0].astype(np.int64) for row in steps(x_CL)]
-    values = [np.concatenate(pair).tolist() for pair in zip(heads, rows, strict=True)]
+    d_CL = ecg.steps(x_CL).astype(np.int64)
+    values = [[*row[:differences].tolist(), *np.diff(row, differences).tolist()] for row in d_CL]
     streams = [struct.pack(f"<{len(row)}h", *row) if tables is None else _huffman(row) for row in values]
     about = b"".join(
         struct.pack("<BH", tag, len(content)) + content
         for tag, content in (
-            (0, NAME.encode() + b"\0"),
-            (2, NUMBER.encode() + b"\0"),
-            (5, struct.pack("<HBB", int(BORN[:4]), int(BORN[4:6]), int(BORN[6:]))),
+            (0, ecg.NAME.encode() + b"\0"),
+            (2, ecg.NUMBER.encode() + b"\0"),
+            (5, struct.pack("<HBB", int(ecg.BORN[:4]), int(ecg.BORN[4:6]), int(ecg.BORN[6:]))),
             (8, b"\x02"),
             (25, struct.pack("<HBB", 2013, 1, 25)),
             (26, bytes([10, 59, 19])),
-            (27, struct.pack("<H", round(LOW * 100))),
-            (28, struct.pack("<H", HIGH)),
+            (27, struct.pack("<H", round(ecg.LOW * 100))),
+            (28, struct.pack("<H", ecg.HIGH)),
             (255, b""),
         )
     )
-    samples = said or x_CL.shape[1]
+    texts = [
+        struct.pack("<BH", number, len(text) + 1) + text.encode() + b"\0"
+        for number, text in enumerate(ecg.TEXTS, 1)
+    ]
+    samples = announced or x_CL.shape[1]
     described = b"".join(
-        struct.pack("<IIB", 1 + 100 * (lead == late), samples, LEAD_NUMBERS[lead]) for lead in leads
+        struct.pack("<IIB", 1 + 100 * (lead == late), samples, ecg.LEAD_NUMBERS[lead]) for lead in leads
     )
     sizes = struct.pack(f"<{len(leads)}H", *map(len, streams))
     sections = {
@@ -75,7 +60,7 @@ def scp(
         3: bytes([len(leads), flags | 4]) + described,
         6: struct.pack("<HHBB", nanovolts, round(1e6 / fs), differences, bimodal) + sizes + b"".join(streams),
         7: bytes([1, 0]) + struct.pack("<7H3h", *_measured()),
-        8: bytes(8) + bytes([len(_TEXTS)]) + b"".join(_statement(*each) for each in enumerate(_TEXTS, 1)),
+        8: bytes(8) + bytes([len(texts)]) + b"".join(texts),
     } | ({} if tables is None else {2: struct.pack("<H", tables)})
     place, pointers, content = 6 + 16 + 120, b"", b""
     for number in range(12):
@@ -90,18 +75,10 @@ def scp(
     path.write_bytes(struct.pack("<H", binascii.crc_hqx(whole, 0xFFFF) ^ checksum) + whole)
 
 
-_TEXTS = (*STATED, CONFIRMED)
-
-
 def _measured() -> tuple[int, ...]:
     """RR, PP, of the reference beat ends in ms and axes; 29999 and 999 stand for what isn't known."""
-    on = 300
-    ends = [on, 29999, on + SAID["pr"], on + SAID["pr"] + SAID["qrs"], on + SAID["pr"] + SAID["qt"]]
-    return (*(round(each) for each in (60_000 / SAID["rate"], 29999, *ends)), 999, round(SAID["axis"]), 999)
-
-
-def _statement(number: int, text: str) -> bytes:
-    return struct.pack("<BH", number, len(text) + 1) + text.encode() + b"\0"
+    rate, pr, qrs, qt, _, axis = map(round, ecg.MEASURED.values())
+    return (round(60_000 / rate), 29999, 300, 29999, 300 + pr, 300 + pr + qrs, 300 + pr + qt, 999, axis, 999)
 
 
 def _huffman(values: Sequence[int]) -> bytes:

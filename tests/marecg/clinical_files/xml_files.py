@@ -6,67 +6,44 @@ Shapes: C leads, L samples.
 import base64
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.marecg.clinical_files.recording import (
-    ACQUIRED,
-    BORN,
-    CONFIRMED,
-    HIGH,
-    LOW,
-    NAME,
-    NUMBER,
-    SAID,
-    STATED,
-    STEP_UV,
-    steps,
-)
+from tests.marecg.clinical_files import recording as ecg
 
 from marecg.base.config import LEADS
 
 
-def aecg(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = LEADS,
-    fs: float = 500,
-    unit: str = "uV",
-    more: str = "",
-) -> None:
+def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):
     time = (
         '<component><sequence><code code="TIME_ABSOLUTE"/><value xsi:type="GLIST_TS">'
-        f'<head value="{ACQUIRED}.000"/><increment value="{1 / fs!r}" unit="s"/>'
+        f'<head value="{ecg.ACQUIRED}.000"/><increment value="{1 / fs!r}" unit="s"/>'
         "</value></sequence></component>"
     )
     rows = [
         f'<component><sequence><code code="MDC_ECG_LEAD_{lead.upper()}"/><value xsi:type="SLIST_PQ">'
-        f'<origin value="0" unit="{unit}"/><scale value="{STEP_UV}" unit="{unit}"/>'
+        f'<origin value="0" unit="{unit}"/><scale value="{ecg.STEP_UV}" unit="{unit}"/>'
         f"<digits>{' '.join(map(str, row))}</digits></value></sequence></component>"
-        for lead, row in zip(leads, steps(x_CL).tolist(), strict=True)
+        for lead, row in zip(leads, ecg.steps(x_CL).tolist(), strict=True)
     ]
     person = (
-        f'<componentOf><trialSubject><id extension="{NUMBER}"/><subjectDemographicPerson><name>{NAME}</name>'
-        f'<administrativeGenderCode code="F"/><birthTime value="{BORN}"/></subjectDemographicPerson>'
+        f'<componentOf><trialSubject><id extension="{ecg.NUMBER}"/><subjectDemographicPerson>'
+        f'<name>{ecg.NAME}</name><administrativeGenderCode code="F"/>'
+        f'<birthTime value="{ecg.BORN}"/></subjectDemographicPerson>'
         "</trialSubject></componentOf>"
     )
-    codes = dict(zip(SAID, _AECG, strict=True))
-    said = "".join(
-        f'<component><annotation><code code="MDC_ECG_{codes[name]}"/><value value="{value}"/>'
-        "</annotation></component>"
-        for name, value in SAID.items()
-    ) + "".join(
-        f'<component><annotation><code code="MDC_ECG_INTERPRETATION_STATEMENT"/><value>{text}, </value>'
-        "</annotation></component>"
-        for text in (*STATED, CONFIRMED)
+    numbers = zip(_AECG, (f'<value value="{value}"/>' for value in ecg.MEASURED.values()), strict=True)
+    texts = [("INTERPRETATION_STATEMENT", f"<value>{text}, </value>") for text in ecg.TEXTS]
+    annotations = "".join(
+        f'<component><annotation><code code="MDC_ECG_{code}"/>{value}</annotation></component>'
+        for code, value in (*numbers, *texts)
     )
     path.write_text(
         '<?xml version="1.0" encoding="UTF-8"?><AnnotatedECG xmlns="urn:hl7-org:v3" '
         f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{person}<component><series>'
-        f'<effectiveTime><low value="{ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", LOW)}'
-        f"{_cutoff('LOW', HIGH)}<component><sequenceSet>"
-        f"{time}{more}{''.join(rows)}</sequenceSet></component><subjectOf><annotationSet>{said}"
+        f'<effectiveTime><low value="{ecg.ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", ecg.LOW)}'
+        f"{_cutoff('LOW', ecg.HIGH)}<component><sequenceSet>"
+        f"{time}{more}{''.join(rows)}</sequenceSet></component><subjectOf><annotationSet>{annotations}"
         "</annotationSet></subjectOf></series></component></AnnotatedECG>",
         encoding="utf-8",
     )
@@ -77,8 +54,10 @@ _MUSE = ("VentricularRate", "PRInterval", "QRSDuration", "QTInterval", "QTCorrec
 _PHILIPS = ("heartrate", "print", "qrsdur", "qtint", "qtcb", "qrsfrontaxis")
 
 
-def _said(tags: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{value:g}</{tag}>" for tag, value in zip(tags, SAID.values(), strict=True))
+def _measured(tags: Sequence[str]) -> str:
+    return "".join(
+        f"<{tag}>{value:g}</{tag}>" for tag, value in zip(tags, ecg.MEASURED.values(), strict=True)
+    )
 
 
 def _cutoff(what: str, hertz: float) -> str:
@@ -90,20 +69,20 @@ def _cutoff(what: str, hertz: float) -> str:
 
 
 def muse(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = ("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"),
-    fs: float = 500,
-    unit: str = "MICROVOLTS",
-    bytes_kept: int | None = None,
-    late: str = "",
-) -> None:
+    path,
+    x_CL,
+    leads=("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"),
+    fs=500,
+    unit="MICROVOLTS",
+    bytes_kept=None,
+    late="",
+):
     rows = []
     for lead in leads:
-        content = steps(x_CL[LEADS.index(lead)]).tobytes()[:bytes_kept]
+        content = ecg.steps(x_CL[LEADS.index(lead)]).tobytes()[:bytes_kept]
         rows.append(
             f"<LeadData><LeadSampleCountTotal>{x_CL.shape[1]}</LeadSampleCountTotal>"
-            f"<LeadAmplitudeUnitsPerBit>{STEP_UV}</LeadAmplitudeUnitsPerBit>"
+            f"<LeadAmplitudeUnitsPerBit>{ecg.STEP_UV}</LeadAmplitudeUnitsPerBit>"
             f"<LeadAmplitudeUnits>{unit}</LeadAmplitudeUnits><LeadID>{lead}</LeadID>"
             f"<LeadSampleSize>2</LeadSampleSize>"
             f"<LeadOffsetFirstSample>{100 * (lead == late)}</LeadOffsetFirstSample>"
@@ -111,12 +90,12 @@ def muse(
         )
     path.write_text(
         '<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE RestingECG SYSTEM "restecg.dtd"><RestingECG>'
-        f"<PatientDemographics><PatientID>{NUMBER}</PatientID><PatientLastName>{NAME}</PatientLastName>"
+        f"<PatientDemographics><PatientID>{ecg.NUMBER}</PatientID><PatientLastName>{ecg.NAME}</PatientLastName>"
         "<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits><Gender>FEMALE</Gender></PatientDemographics>"
         "<TestDemographics><AcquisitionDate>01-25-2013</AcquisitionDate>"
         "<AcquisitionTime>10:59:19</AcquisitionTime></TestDemographics>"
-        f"<RestingECGMeasurements>{_said(_MUSE)}</RestingECGMeasurements><Diagnosis>{_muse_lines()}</Diagnosis>"
-        f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
+        f"<RestingECGMeasurements>{_measured(_MUSE)}</RestingECGMeasurements><Diagnosis>{_muse_lines()}</Diagnosis>"
+        f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{ecg.HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
         f"<SampleExponent>0</SampleExponent>{''.join(rows)}</Waveform></RestingECG>",
         encoding="latin-1",
     )
@@ -124,9 +103,14 @@ def muse(
 
 def _muse_lines() -> str:
     """Lines in parts, what a person added, and what compares with an older ECG."""
-    infarct, old = STATED[1].split(",")
+    infarct, old = ecg.STATED[1].split(",")
     parts = (
-        *((STATED[0], "ENDSLINE"), (infarct, ""), (f",{old}", "ENDSLINE"), (CONFIRMED, "USERINSERT")),
+        *(
+            (ecg.STATED[0], "ENDSLINE"),
+            (infarct, ""),
+            (f",{old}", "ENDSLINE"),
+            (ecg.CONFIRMED, "USERINSERT"),
+        ),
         *(("", "ENDSLINE"), ("When compared with ECG of", ""), ("Atrial fibrillation", "ENDSLINE")),
     )
     return "".join(
@@ -137,23 +121,23 @@ def _muse_lines() -> str:
 
 
 def philips(
-    path: Path,
-    x_CL: NDArray[np.floating],
-    leads: Sequence[str] = LEADS,
-    fs: float = 500,
+    path,
+    x_CL,
+    leads=LEADS,
+    fs=500,
     *,
-    version: str = "1.04",
-    method: str = "XLI",
-    resolution: object = STEP_UV,
-    bytes_kept: int | None = None,
-    said: int | None = None,
-    mark: bool = True,
-) -> None:
+    version="1.04",
+    method="XLI",
+    resolution=ecg.STEP_UV,
+    bytes_kept=None,
+    announced=None,
+    mark=True,
+):
     """With a calibration mark of 0.2 s behind the recording, as Philips' own files have it."""
-    d_CL = steps(x_CL).astype(np.int64)
+    d_CL = ecg.steps(x_CL).astype(np.int64)
     if mark:
         behind = np.zeros((len(d_CL), 200), np.int64)
-        behind[:, 50:150] = 1000 // STEP_UV
+        behind[:, 50:150] = 1000 // ecg.STEP_UV
         d_CL = np.concatenate([d_CL, behind], axis=1)
     i, ii, iii, avr, avl, avf = d_CL[:6]
     stored = [
@@ -161,20 +145,18 @@ def philips(
         *d_CL[6:],
     ]
     content = b"".join(map(_xli, stored))[:bytes_kept]
-    milliseconds = round((said or d_CL.shape[1]) * 1000 / fs)
+    milliseconds = round((announced or d_CL.shape[1]) * 1000 / fs)
     path.write_text(
         '<?xml version="1.0" encoding="UTF-16"?><restingecgdata xmlns="http://www3.medical.philips.com">'
         f"<documentinfo><documenttype>PhilipsECG</documenttype><documentversion>{version}</documentversion>"
         '</documentinfo><dataacquisition date="2013-01-25" time="10:59:19"><signalcharacteristics>'
         f"<samplingrate>{fs:g}</samplingrate><resolution>{resolution}</resolution>"
-        f"<hipass>{LOW}</hipass><lowpass>{HIGH}</lowpass></signalcharacteristics>"
-        f"</dataacquisition><patient><generalpatientdata><patientid>{NUMBER}</patientid><name><lastname>"
-        f"{NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
+        f"<hipass>{ecg.LOW}</hipass><lowpass>{ecg.HIGH}</lowpass></signalcharacteristics>"
+        f"</dataacquisition><patient><generalpatientdata><patientid>{ecg.NUMBER}</patientid><name><lastname>"
+        f"{ecg.NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
         "</generalpatientdata></patient><interpretations><interpretation><globalmeasurements>"
-        f"<pdur>Failed</pdur>{_said(_PHILIPS)}</globalmeasurements>"
-        + "".join(
-            f"<statement><leftstatement>{text}</leftstatement></statement>" for text in (*STATED, CONFIRMED)
-        )
+        f"<pdur>Failed</pdur>{_measured(_PHILIPS)}</globalmeasurements>"
+        + "".join(f"<statement><leftstatement>{text}</leftstatement></statement>" for text in ecg.TEXTS)
         + "</interpretation></interpretations><waveforms>"
         f'<parsedwaveforms dataencoding="Base64" compression="{method}" '
         f'numberofleads="{len(leads)}" leadlabels="{" ".join(leads)}" '

@@ -1,13 +1,14 @@
 """Plain arrays are records by what the user says of them: rate, leads, units, key."""
 
 import errno
+from unittest.mock import Mock
 
 import numpy as np
-import pyarrow.parquet as pq
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.made_records import WRITERS, make_ecg, make_record
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.errors import CorpusError, InputError, OutputError, RecordError, UsageError
 from marecg.corpus.account import Account
@@ -93,19 +94,16 @@ def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path
     assert not corpus.y.any()
     np.testing.assert_allclose(corpus.signals([2, 3])[1], x_BCL[4, :, :4700], atol=6e-4)
     assert gallery(tmp_path / "out", [tmp_path / "clinic.npy"], tmp_path / "page.html") == 1
-
-
-def test_another_layout_is_another_corpus(tmp_path):
-    np.save(tmp_path / "a.npy", beats(2))
-    prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
     with pytest.raises(CorpusError, match="other array layout"):
-        prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
+        prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
 
 
 def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path):
     np.save(tmp_path / "a.npy", beats(2)[:, :2])
     with pytest.raises(UsageError, match="sampling rate"):
         find([tmp_path / "a.npy"])
+    with pytest.raises(UsageError, match="unknown"):
+        find_inputs([tmp_path], Layout(500, ("II", "X")))
     with pytest.raises(UsageError, match="lacks the leads III"):
         prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, ("I", "II")))
     (tmp_path / "a.txt").write_text("")
@@ -143,57 +141,25 @@ def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path):
     assert report.quarantined == {"nan": 3}
 
 
-@pytest.mark.realdata
-@pytest.mark.parametrize("name", WRITERS)
-def test_real_records_as_arrays_prepare_to_the_windows_that_they_have_as_wfdb(
-    realdata, real_records, tmp_path, name
-):
-    x_BCL, hashes = real_records
-    WRITERS[name](tmp_path / name, x_BCL)
-    prepare([tmp_path / name], tmp_path / "out", jobs=1, layout=Layout(500))
-    assert pq.read_table(tmp_path / "out" / "index.parquet")["signal_hash"].to_pylist() == hashes
-
-
-@pytest.fixture(scope="module")
-def real_records(realdata, tmp_path_factory) -> tuple[np.ndarray, list[str]]:
-    """Forty real 10-s records in mV, and the hashes of their windows as prepared from WFDB."""
-    out = tmp_path_factory.mktemp("real")
-    prepare([realdata / "cinc2021" / "georgia"], out / "corpus", jobs=1)
-    rows = pq.read_table(
-        out / "corpus" / "index.parquet", columns=["path", "signal_hash", "length"]
-    ).to_pylist()
-    wanted = {row["path"]: row["signal_hash"] for row in rows if row["length"] == 5000}
-    chosen = [each for each in find([realdata / "cinc2021" / "georgia"]) if each.path in wanted][:40]
-    assert len(chosen) == 40
-    return np.stack([each.read().x_CL for each in chosen]), [wanted[each.path] for each in chosen]
-
-
 @pytest.mark.parametrize("long", [False, True])
 def test_a_column_of_records_makes_a_file_of_many(tmp_path, long):
     """Their rows may be mixed and out of order: the time says it; and they may differ in length."""
     x = {"p9": X_BCL[0, :2, :6], "p1": X_BCL[1, :2, :9]}
     rows = [
-        (name, sample, f"{x_KL[0, sample]},{x_KL[1, sample]}")
+        {"record": name, "time": sample, "II": ii, "V1": v1}
         for name, x_KL in x.items()
-        for sample in range(x_KL.shape[1])
+        for sample, (ii, v1) in enumerate(x_KL.T)
     ]
-    rows = [rows[0], *rows[:0:-1]]
-    lines = [f"{name},{time},{both}" for name, time, both in rows]
-    heading = "record,time,II,V1"
+    frame = pd.DataFrame([rows[0], *rows[:0:-1]])
     if long:
-        heading = "record,time,lead,value"
-        lines = [
-            f"{name},{time},{lead},{value}"
-            for name, time, both in rows
-            for lead, value in zip(("II", "V1"), both.split(","), strict=True)
-        ]
-    (tmp_path / "all.csv").write_text("\n".join([heading, *lines]))
-    found = find_inputs([tmp_path / "all.csv"], Layout(500))
-    records = [candidate.read() for candidate in found.values()]
+        frame = frame.melt(["record", "time"], var_name="lead")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    records = [candidate.read() for candidate in find_inputs([tmp_path / "all.csv"], Layout(500)).values()]
     assert [(record.id, record.leads) for record in records] == [("p9", ("II", "V1")), ("p1", ("II", "V1"))]
     for record in records:
         np.testing.assert_allclose(record.x_KL, x[record.id], rtol=1e-5)
-    (tmp_path / "all.csv").write_text("\n".join([heading, *lines, "p9,99,II,1" if long else "p9,99,1,x"]))
+    with (tmp_path / "all.csv").open("a") as file:
+        file.write("p9,99,II,1" if long else "p9,99,1,x")
     with pytest.raises(InputError, match="differ in length" if long else r"all\.csv"):
         find_inputs([tmp_path / "all.csv"], Layout(500))
 
@@ -203,24 +169,21 @@ def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_tabl
     (tmp_path / "notes.txt").write_text("measured in the morning\nby hand\n")
     (tmp_path / "two.csv").write_text("time,V1,ecg_II\n" + "".join(f"{row},0.{row},-1\n" for row in range(9)))
     (tmp_path / "bare.tsv").write_text("1\t2\n3\t4\n5\t6\n")
-    found = find_inputs([tmp_path], Layout(500, ("II", "V1")))
-    assert list(found) == [f"{tmp_path.name}/bare", f"{tmp_path.name}/two"]
-    bare, two = (candidate.read() for candidate in found.values())
+    candidates = find_inputs([tmp_path], Layout(500, ("II", "V1")))
+    assert list(candidates) == [f"{tmp_path.name}/bare", f"{tmp_path.name}/two"]
+    bare, two = (candidate.read() for candidate in candidates.values())
     assert (two.leads, two.x_KL[:, 3].tolist()) == (("II", "V1"), pytest.approx([-1, 0.3]))
     assert bare.x_KL.tolist() == [[1, 3, 5], [2, 4, 6]]
     (tmp_path / "two.csv").write_text("V1,II\n1,2\n3,x\n5,6\n")
     with pytest.raises(RecordError, match="can't be read"):
-        found[f"{tmp_path.name}/two"].read()
+        candidates[f"{tmp_path.name}/two"].read()
 
 
 def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, monkeypatch):
-    def full(**_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     np.savez_compressed(tmp_path / "clinic.npz", x=beats(2))
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(lazy_array, "TemporaryFile", full)
-    with pytest.raises(
-        OutputError, match=r"clinic\.npz: no room here to unpack it\. Make room, or set TMPDIR"
-    ):
+    problem = r"clinic\.npz: no room here to unpack it\. Make room, or set TMPDIR"
+    with pytest.raises(OutputError, match=problem):
         prepare([tmp_path / "clinic.npz"], tmp_path / "corpus", layout=Layout(fs=500), jobs=1)
     assert not (tmp_path / "corpus" / "corpus.json").exists()

@@ -45,7 +45,7 @@ def said(name: str) -> MachineReport:
     """What a file tells of the machine: EDF nothing, SCP-ECG no QTc and the rate by a whole number of ms."""
     if name == "e.edf":
         return MachineReport()
-    values = files.SAID | ({"qtc": None, "rate": 60_000 / 909} if name == "s.scp" else {})
+    values = files.MEASURED | ({"qtc": None, "rate": 60_000 / 909} if name == "s.scp" else {})
     return MachineReport(**values, statements=files.STATED)
 
 

@@ -12,7 +12,7 @@ from tests.marecg.made_records import make_ecg
 from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
-from marecg.read.datasets import code15
+from marecg.read.datasets import code15, ptbdb
 from marecg.read.discovery import find
 
 HEAD = (
@@ -40,10 +40,8 @@ def root(tmp_path) -> Path:
     folder = tmp_path / "code15"
     folder.mkdir()
     (folder / "exams.csv").write_text(HEAD + ROWS)
-    parts = [
-        ([1169160, 2873686, 0], [padded(make_ecg(10, 400)), padded(make_ecg(7, 400)), np.zeros((4096, 12))]),
-        ([168405], [padded(make_ecg(10, 400, seed=1))]),
-    ]
+    first = [padded(make_ecg(10, 400)), padded(make_ecg(7, 400)), np.zeros((4096, 12))]
+    parts = [([1169160, 2873686, 0], first), ([168405], [padded(make_ecg(10, 400, seed=1))])]
     for number, (ids, tracings) in enumerate(parts):
         with h5py.File(folder / f"exams_part{number}.hdf5", "w") as file:
             file["exam_id"], file["tracings"] = np.array(ids), np.array(tracings, np.float32)
@@ -99,14 +97,14 @@ def test_a_damaged_row_costs_its_exam_the_labels_and_no_other(root):
 def test_a_damaged_part_is_one_quarantined_record(root):
     (root / "exams_part7.hdf5").write_bytes((root / "exams_part0.hdf5").read_bytes()[:900])
     os.mkfifo(root / "exams_part8.hdf5")
-    found = find([root])
-    assert len(found) == 6
-    for candidate in found[-2:]:
+    candidates = find([root])
+    assert len(candidates) == 6
+    for candidate in candidates[-2:]:
         with pytest.raises(RecordError, match=r"exams_part[78]\.hdf5: can't be read"):
             candidate.read()
 
 
 @pytest.mark.realdata
-def test_its_codes_are_in_the_official_map(realdata):
-    known = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}
-    assert set(code15.CODES.values()) <= known
+def test_its_codes_and_those_of_the_ptb_database_are_in_the_official_map(realdata):
+    official = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}
+    assert {*code15.CODES.values(), *ptbdb.CODES.values()} <= official

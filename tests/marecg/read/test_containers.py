@@ -17,6 +17,7 @@ from marecg.read import arrays
 from marecg.read.array_files import arrays_in
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
+from marecg.read.lazy_array import Unpacked
 from marecg.read.stretch import Stretch
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
@@ -30,8 +31,7 @@ def everything(file: ArrayFile) -> np.ndarray:
 def test_records_come_out_as_they_went_in_whichever_axis_the_leads_are_on(tmp_path, name):
     for x in (X_BCL, X_BCL.transpose(0, 2, 1)):
         WRITERS[name](tmp_path / name, x)
-        file = ArrayFile(tmp_path / name, Layout(500))
-        np.testing.assert_array_equal(everything(file), X_BCL)
+        np.testing.assert_array_equal(everything(ArrayFile(tmp_path / name, Layout(500))), X_BCL)
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "f.parquet"])
@@ -95,6 +95,21 @@ def test_a_row_that_cannot_be_read_is_never_answered_with_another(tmp_path, monk
             file.signal(row)
 
 
+def test_a_damaged_array_is_not_unpacked_again_for_each_of_its_records():
+    begun = []
+
+    def pieces():
+        begun.append(1)
+        yield b"\0" * 4
+        raise ValueError("the stream is damaged")
+
+    packed = Unpacked((4, 12), np.dtype("<f4"), pieces)
+    for row in range(3):
+        with pytest.raises(ValueError, match="the stream is damaged"):
+            packed[row : row + 1,]
+    assert begun == [1]
+
+
 def test_pickled_objects_are_never_loaded(tmp_path):
     objects = np.array([{"a": 1}], dtype=object)
     np.save(tmp_path / "a.npy", objects, allow_pickle=True)
@@ -120,23 +135,17 @@ def test_thirty_gigabytes_are_never_loaded(tmp_path, name):
     if name == "big.npy":  # neither file takes room on disk before it is written
         np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, shape)
     else:
-        allocated(tmp_path / name, shape)
+        when = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        when.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        when.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        with h5py.File(tmp_path / name, "w") as h5:
+            h5py.h5d.create(h5.id, b"x", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(shape), when)
     tracemalloc.start()
     file = ArrayFile(tmp_path / name, Layout(400))
     for row in (0, 70_000, 149_999):
         assert not file.signal(row)[0].any()
     assert tracemalloc.get_traced_memory()[1] < 2 * arrays.SLAB
     tracemalloc.stop()
-
-
-def allocated(path: Path, shape: tuple[int, ...]) -> None:
-    """An HDF5 file with room for float32 `tracings`, none of it filled."""
-    when = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    when.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    when.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    space = h5py.h5s.create_simple(shape)
-    with h5py.File(path, "w") as file:
-        h5py.h5d.create(file.id, b"tracings", h5py.h5t.IEEE_F32LE, space, when)
 
 
 def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path):
@@ -146,36 +155,41 @@ def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path):
         ArrayFile(tmp_path / "a.h5", Layout(500))
 
 
-@pytest.mark.parametrize("order", ["leads first", "samples first"])
-@pytest.mark.parametrize("name", ["a.npz", "b.h5", "c.mat", "d.parquet"])
+def gzipped(path: Path, x: np.ndarray) -> None:
+    with h5py.File(path, "w") as file:
+        chunks = tuple(min(size, 10_000) for size in x.shape)
+        file.create_dataset("ecg", data=x, compression="gzip", chunks=chunks)
+
+
+def one_column_a_lead(path: Path, x_LC: np.ndarray) -> None:
+    pq.write_table(pa.table(dict(zip(LEADS, x_LC.T, strict=True))), path, row_group_size=100_000)
+
+
+PACKED = {
+    "a.npz": lambda path, x: np.savez_compressed(path, ecg=x),
+    "b.h5": gzipped,
+    "c.mat": lambda path, x: savemat(path, {"ecg": x}, do_compression=True),
+    "d.parquet": one_column_a_lead,
+}
+
+
+COLUMNS_ARE_LEADS = ("d.parquet", "leads first")
+ORDERS = [(name, order) for name in PACKED for order in ("leads first", "samples first")]
+
+
+@pytest.mark.parametrize(("name", "order"), [each for each in ORDERS if each != COLUMNS_ARE_LEADS])
 def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(tmp_path, name, order):
-    if (name, order) == ("d.parquet", "leads first"):
-        pytest.skip("columns are leads")
     x_CL = np.zeros((12, 2_000_000), np.float32)  # 96 MB, packed into a few kB
     x_CL[:, :300] = X_BCL[0]
-    write_packed(tmp_path / name, x_CL if order == "leads first" else np.ascontiguousarray(x_CL.T))
+    PACKED[name](tmp_path / name, x_CL if order == "leads first" else np.ascontiguousarray(x_CL.T))
     del x_CL
     tracemalloc.start()
-    found, length = ArrayFile(tmp_path / name, Layout(500)).signal(0, Stretch(seconds=0.6))
+    x_KL, length = ArrayFile(tmp_path / name, Layout(500)).signal(0, Stretch(seconds=0.6))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    np.testing.assert_array_equal(found, X_BCL[0])
+    np.testing.assert_array_equal(x_KL, X_BCL[0])
     assert length == 2_000_000
     assert peak < 24 << 20  # zipfile skips over what is packed in pieces of 16 MB
-
-
-def write_packed(path: Path, x: np.ndarray) -> None:
-    match path.suffix:
-        case ".npz":
-            np.savez_compressed(path, ecg=x)
-        case ".h5":
-            with h5py.File(path, "w") as file:
-                chunks = tuple(min(size, 10_000) for size in x.shape)
-                file.create_dataset("ecg", data=x, compression="gzip", chunks=chunks)
-        case ".mat":
-            savemat(path, {"ecg": x}, do_compression=True)
-        case ".parquet":
-            pq.write_table(pa.table(dict(zip(LEADS, x.T, strict=True))), path, row_group_size=100_000)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -17,7 +17,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
 from marecg.ecg.signal import resample, window
-from marecg.read.datasets import cinc2021, ptbdb
+from marecg.read.datasets import cinc2021
 from marecg.read.discovery import find
 from marecg.read.record import Record
 from marecg.read.stretch import Stretch
@@ -39,12 +39,10 @@ def test_a_collection_is_known_by_its_folder_at_any_depth():
 
 def test_chapman_and_ningbo_are_told_apart_in_their_common_tree():
     root = Path("/data/ecg-arrhythmia")
-    assert (
-        cinc2021.collection(root / "WFDBRecords" / "01" / "010" / "JS00001.hea", root) == "chapman_shaoxing"
-    )
-    assert cinc2021.collection(root / "WFDBRecords" / "46" / "460" / "JS45551.hea", root) == "ningbo"
-    assert cinc2021.collection(root / "JS10646.hea", root) == "chapman_shaoxing"
-    assert cinc2021.collection(root / "JS10647.hea", root) == "ningbo"
+    for name in ("WFDBRecords/01/010/JS00001.hea", "JS10646.hea"):
+        assert cinc2021.collection(root / name, root) == "chapman_shaoxing"
+    for name in ("WFDBRecords/46/460/JS45551.hea", "JS10647.hea"):
+        assert cinc2021.collection(root / name, root) == "ningbo"
 
 
 def test_every_collection_of_the_challenges_is_named_in_the_account(tmp_path):
@@ -67,8 +65,7 @@ def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(tmp_path)
     assert (row["fs"], row["length"], row["n_valid"]) == (257, 462_600, 4700)
     np.testing.assert_allclose(np.diff(row["rpeaks"]), 400, atol=3)
     expected, _ = window(resample(make_ecg(20, 257).astype(np.float32), 257), 4700)
-    found = Corpus.open(tmp_path / "out").signals([0])[0]
-    np.testing.assert_allclose(found, expected, atol=5e-3)
+    np.testing.assert_allclose(Corpus.open(tmp_path / "out").signals([0])[0], expected, atol=5e-3)
     tracemalloc.start()
     read_record(header, tmp_path, Stretch(seconds=9.9))
     assert tracemalloc.get_traced_memory()[1] < 2 << 20, "of 11 MB of samples"
@@ -169,12 +166,6 @@ def test_a_table_may_name_what_no_file_can_be_called(cpsc, tmp_path, name):
     columns = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr"
     (release / "ptbxl_database.csv").write_text(f"{columns}\n1,1,{{}},1,{'x' * 5000},00001_hr\n")
     assert len(find([release])) == 1
-
-
-@pytest.mark.realdata
-def test_codes_of_the_ptb_database_are_those_under_which_the_challenge_counts_it(realdata):
-    in_ptb = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}
-    assert set(ptbdb.CODES.values()) <= in_ptb
 
 
 def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_put_right(tmp_path):

@@ -25,13 +25,12 @@ def refused(text: str) -> RecordError:
     return caught.value
 
 
-def test_a_date_before_the_time_and_a_record_name_with_an_ending_are_read_as_georgia_wrote_them():
-    header = parse("E07500.mat 2 500 5000 05-May-2020 09:49:17")
-    assert (header.fs, header.length) == (500, 5000)
-
-
-def test_a_counter_frequency_and_a_base_time_do_not_disturb_the_sampling_rate():
-    assert parse("x 2 500/1(0) 5000 10:20:30 01/02/2020").fs == 500
+@pytest.mark.parametrize(
+    "line", ["E07500.mat 2 500 5000 05-May-2020 09:49:17", "x 2 500/1(0) 5000 10:20:30 01/02/2020"]
+)
+def test_an_ending_a_date_in_either_place_and_a_counter_frequency_disturb_nothing(line):
+    """The first is a line of Georgia's."""
+    assert (parse(line).fs, parse(line).length) == (500, 5000)
 
 
 def test_windows_line_ends_and_blank_lines_are_passed_over():
@@ -45,13 +44,11 @@ def test_comments_are_found_with_and_without_a_blank_and_a_blank_value_is_not_th
 
 
 def test_units_are_volts_in_any_spelling_and_gains_are_per_millivolt():
-    for units, per_mv in [("mV", 200), ("mv", 200), ("uV", 200_000), ("µV", 200_000), ("V", 0.2)]:
-        header = parse(signals=f"a.dat 16 200/{units} 16 0 0 0 0 I\n" * 2)
+    """Without units a gain is per millivolt, as WFDB defines it."""
+    scales = {"/mV": 200, "/mv": 200, "/uV": 200_000, "/µV": 200_000, "/V": 0.2, "": 200}
+    for units, per_mv in scales.items():
+        header = parse(signals=f"a.dat 16 200{units} 16 0 0 0 0 I\n" * 2)
         assert header.channels[0].per_mv == pytest.approx(per_mv)
-
-
-def test_a_gain_without_units_is_per_millivolt_as_wfdb_defines_it():
-    assert parse(signals="a.dat 16 200 16 0 0 0 0 I\n" * 2).channels[0].per_mv == 200
 
 
 def test_a_baseline_in_brackets_goes_before_the_zero_of_the_converter():
