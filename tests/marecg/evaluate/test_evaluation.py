@@ -1,6 +1,5 @@
 """Probing a run: its report holds every method's cells and all that its numbers depend on."""
 
-import shutil
 from collections import Counter
 from dataclasses import replace
 
@@ -27,18 +26,15 @@ def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(r
     assert cells == [(method, *rest) for method in methods for rest in ((0.5, 24, 2), (1.0, 48, 1))]
     spreads = [cell.macro_auc.sd is None for cell in report.cells]
     assert spreads == [False, True] * len(methods), "it needs more than one seed"
-
-
-def test_hand_crafted_features_tell_the_synthetic_classes_apart(report):
-    assert report.cells[-1].macro_auc.mean > 0.9
+    assert report.cells[-1].macro_auc.mean > 0.9, "hand-crafted features tell the synthetic classes apart"
 
 
 def test_a_report_says_everything_that_its_numbers_depend_on(report, run_folder):
     assert (report.task, report.protocol) == ("ptbxl-super", "strict")
     assert report.folds == "PTB-XL strat_fold: train 1–8, val 9, test 10"
     assert report.window == "the first 10 s at 500 Hz"
-    assert (report.records.train, report.records.val, report.records.test) == (48, 6, 6)
-    assert (report.records.unlabelled, report.records.missing) == (20, ("81",))
+    counts = {"train": 48, "val": 6, "test": 6, "unlabelled": 20, "missing": ("81",), "unreadable": {}}
+    assert report.records.model_dump() == counts
     hashes = (report.model_sha256, report.ontology_sha256, report.data_sha256, report.task_sha256)
     assert all(len(sha256) == 64 for sha256 in hashes)
     assert all(cell.seconds > 0 for cell in report.cells)
@@ -46,20 +42,19 @@ def test_a_report_says_everything_that_its_numbers_depend_on(report, run_folder)
     assert report.ontology_sha256 == ecg_ontology.load(run_folder / "model/ontology.json").sha256
 
 
-def test_the_report_is_kept_in_the_run_folder_and_probing_again_gives_the_same(
+def test_the_report_and_predictions_that_give_its_numbers_are_kept_and_probing_again_gives_the_same(
     report, run_folder, ptbxl_root
 ):
-    kept = (run_folder / "probe/ptbxl-super-strict.json").read_text()
-    assert untimed(Report.model_validate_json(kept)) == untimed(report)
+    before = {path.name: path.read_bytes() for path in (run_folder / "model").iterdir()}
     assert untimed(evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)) == untimed(report)
-
-
-def test_the_models_files_are_left_as_they_were(report, run_folder, ptbxl_root, tmp_path):
-    run = tmp_path / "run"
-    shutil.copytree(run_folder / "model", run / "model")
-    before = {path.name: path.read_bytes() for path in (run / "model").iterdir()}
-    evaluate(run, "ptbxl-sub", ptbxl_root, WHOLE)
-    assert {path.name: path.read_bytes() for path in (run / "model").iterdir()} == before
+    text = (run_folder / "probe/ptbxl-super-strict.json").read_text()
+    assert untimed(Report.model_validate_json(text)) == untimed(report)
+    predictions = load(run_folder / "probe/ptbxl-super-strict.npz")
+    assert len(predictions.ids) == report.records.test
+    for cell in report.cells:
+        aucs = [macro_auc(predictions.y_MK, each) for each in predictions.logits[cell.method, cell.fraction]]
+        assert sum(aucs) / len(aucs) == pytest.approx(cell.macro_auc.mean)
+    assert {path.name: path.read_bytes() for path in (run_folder / "model").iterdir()} == before
 
 
 def test_every_cell_has_an_interval_around_it_and_a_paired_difference_to_the_encoder(report):
@@ -93,9 +88,7 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
 
 @pytest.mark.parametrize(("readout", "width"), [("wide", 268), ("beats", 268 + 16 * 16)])
 def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, ptbxl_root, readout, width):
-    report = evaluate(
-        gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(1.0,), readout=readout, resamples=50)
-    )
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, readout=readout))
     assert report.reference == report.cells[0].method == f"encoder, {readout}"
     dimensions = {cell.method: cell.dimension for cell in report.cells}
     assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
@@ -115,55 +108,36 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     logits = load(gscl_run / "probe/ptbxl-super-strict.npz").logits
     assert not (logits["encoder, beats", 0.1] == logits["encoder, beats + concepts", 0.1]).all()
     unseen = {"encoder, beats": ("MI", "NORM"), "encoder, beats + concepts": ("NORM",)}
-    cells = tuple(
-        cell.model_copy(update={"untrained": (unseen[name],)}) for name, cell in of.items() if name in unseen
-    )
+    cells = [of[name].model_copy(update={"untrained": (names,)}) for name, names in unseen.items()]
     lacking = [each for each in basis(report.model_copy(update={"cells": cells})) if "draw of" in each[0]]
     assert lacking == [("not shown by every draw of 100 %", "MI, NORM")]
 
 
 def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):
-    request = Request(fractions=(1.0,), resamples=50, without=("encoder", "hand-crafted"), readout="wide")
+    request = replace(WHOLE, without=("encoder", "hand-crafted"), readout="wide")
     report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, request)
-    kept = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
-    assert [cell.method for cell in report.cells] == kept
+    rest = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
+    assert [cell.method for cell in report.cells] == rest
     for wrong in ("encoder, wide", "encoder, long"):
         with pytest.raises(UsageError, match=f"without={wrong}"):
             evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
-def test_concepts_are_refused_of_an_encoder_without_prototypes_and_of_another_protocol(
-    run_folder, ptbxl_root
+def test_concepts_are_refused_where_encoder_protocol_or_task_has_none(
+    run_folder, gscl_run, ptbxl_root, monkeypatch
 ):
     with pytest.raises(UsageError, match="no prototypes"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
-
-
-def test_concepts_are_refused_of_a_task_without_any(gscl_run, ptbxl_root, monkeypatch):
     monkeypatch.setattr("marecg.evaluate.evaluation.known_concepts", lambda *_: ())
     with pytest.raises(InputError, match="ptbxl-super: no class has a concept"):
         evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 
-def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_root):
-    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
-    kept = load(run_folder / "probe/ptbxl-super-strict.npz")
-    assert len(kept.ids) == report.records.test
-    for cell in report.cells:
-        logits_SMK = kept.logits[cell.method, cell.fraction]
-        found = [macro_auc(kept.y_MK, logits_MK) for logits_MK in logits_SMK]
-        assert sum(found) / len(found) == pytest.approx(cell.macro_auc.mean)
-
-
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
-    report = evaluate(
-        run_folder,
-        "ptbxl-super",
-        ptbxl_root,
-        Request(fractions=(0.5,), protocol=protocol_named("merl"), resamples=50),
-    )
+    request = replace(WHOLE, fractions=(0.5,), protocol=protocol_named("merl"))
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, request)
     assert report.notes == (BY_NAME, *DIFFERENCES)
     assert report.window == "up to the first 5000 samples"
     assert report.normalisation == "signals scaled to 0–1 over all leads; features as they are"
@@ -174,12 +148,11 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
 def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root, tmp_path, monkeypatch):
     read: list[int] = []
     original = ptbxl.read
-
-    def watched(root, entry, seconds):
-        read.append(entry.ecg_id)
-        return original(root, entry, seconds)
-
-    monkeypatch.setattr(ptbxl, "read", watched)
+    monkeypatch.setattr(
+        ptbxl,
+        "read",
+        lambda root, entry, seconds: read.append(entry.ecg_id) or original(root, entry, seconds),
+    )
     for task in ("ptbxl-super", "ptbxl-sub"):
         evaluate(run_folder, task, ptbxl_root, WHOLE, features_in=tmp_path)
     assert sorted(read) == list(range(1, 81))
@@ -188,11 +161,6 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
 def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
     told = Told()
     evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)
-    assert list(Counter(what for what, *_ in told.seen).items()) == [
-        ("ptbxl: features", 3),
-        ("ptbxl-super: encoder", 3),
-        ("ptbxl-super: encoder, wide", 3),
-        ("ptbxl-super: encoder, mean H", 3),
-        ("ptbxl-super: random encoder", 3),
-        ("ptbxl-super: hand-crafted", 3),
-    ]
+    rows = ("encoder", "encoder, wide", "encoder, mean H", "random encoder", "hand-crafted")
+    steps = ["ptbxl: features", *(f"ptbxl-super: {row}" for row in rows)]
+    assert list(Counter(what for what, *_ in told.seen).items()) == [(step, 3) for step in steps]

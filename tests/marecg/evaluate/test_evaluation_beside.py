@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from dataclasses import replace
 
 import fsspec
 import numpy as np
@@ -11,16 +12,12 @@ from tests.marecg.evaluate.reports import WHOLE, untimed
 from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate import evaluation
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.protocol import Protocol
-from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.tasks.registry import task_named
 
 
-def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_root, tmp_path):
-    task = task_named("ptbxl-super").open(ptbxl_root)
+def test_another_models_features_go_through_the_same_protocol(run_folder, task, ptbxl_root, tmp_path):
     labels = np.zeros((80, task.y_MK.shape[1]))
     labels[task.row_M] = task.y_MK
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
@@ -29,8 +26,7 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_
     assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
 
 
-def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ptbxl_root, tmp_path):
-    task = task_named("ptbxl-super").open(ptbxl_root)
+def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(task, ptbxl_root, tmp_path):
     noise = np.random.default_rng(0).normal(size=(80, 3))
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
     files = {"ECG-FM": tmp_path / "other.npz"}
@@ -47,8 +43,7 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(pt
 def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
     run_folder, corpus_folder, ptbxl_root, tmp_path
 ):
-    sent = tmp_path / "sent"
-    shutil.copytree(run_folder / "model", sent)
+    sent = shutil.copytree(run_folder / "model", tmp_path / "sent")
     with pytest.raises(UsageError, match="has no place"):
         evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE)
     unknown = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
@@ -75,23 +70,14 @@ def test_a_run_in_a_store_is_probed_where_its_report_has_a_place(
 
 
 def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, ptbxl_root, monkeypatch):
-    fitted: list[tuple[int, ...]] = []
+    fitted: list[object] = []
     original = Protocol.trials
-
-    def watched(self, learner, *rest):
-        fitted.append(learner.x_MF.shape)
-        return original(self, learner, *rest)
-
-    monkeypatch.setattr(Protocol, "trials", watched)
-    cache: evaluation.TrialCache = {}
-    features_in = run_folder / "features"
-    reports = [
-        evaluate(run, "ptbxl-super", ptbxl_root, WHOLE, features_in=features_in, cache=cache)
-        for run in (run_folder, gscl_run)
-    ]
+    monkeypatch.setattr(Protocol, "trials", lambda *args: fitted.append(args[1]) or original(*args))
+    shared = {"features_in": run_folder / "features", "cache": {}}
+    evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, **shared)
+    beside = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, **shared)
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
-    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=features_in)
-    assert untimed(reports[1]) == untimed(alone)
-    half = Request(fractions=(0.5,), seeds=1, resamples=50)
-    otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, features_in=features_in, cache=cache)
-    assert {cell.fraction for cell in otherwise.cells} == {0.0, 0.5}
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=run_folder / "features")
+    assert untimed(beside) == untimed(alone)
+    half = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, fractions=(0.5,)), **shared)
+    assert {cell.fraction for cell in half.cells} == {0.0, 0.5}

@@ -1,6 +1,5 @@
 """What can't be judged is refused, or named in the report and left out."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,27 +10,25 @@ from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
-from marecg.evaluate.request import Request, protocol_named
+from marecg.evaluate.request import Request, baseline_named, protocol_named
+from marecg.evaluate.tasks.registry import task_named
 
 
-def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_root, tmp_path):
-    root = tmp_path / "copy"
-    shutil.copytree(ptbxl_root, root)
-    table = (root / "ptbxl_database.csv").read_text().splitlines()
-    fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in table]
-    (root / "ptbxl_database.csv").write_text("\n".join(fold_10))
-    cell = evaluate(run_folder, "ptbxl-super", root, WHOLE).cells[0]
+def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_copy):
+    table = ptbxl_copy / "ptbxl_database.csv"
+    rows = table.read_text().splitlines()
+    fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in rows]
+    table.write_text("\n".join(fold_10))
+    cell = evaluate(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).cells[0]
     assert cell.left_out == ("CD",)
     assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
     assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
 
 
-def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_root, tmp_path):
-    root = tmp_path / "copy"
-    shutil.copytree(ptbxl_root, root)
-    signal = root / "records500/00000/00001_hr.dat"
+def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_copy):
+    signal = ptbxl_copy / "records500/00000/00001_hr.dat"
     signal.write_bytes(signal.read_bytes()[:1000])
-    records = evaluate(run_folder, "ptbxl-super", root, WHOLE).records
+    records = evaluate(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).records
     assert records.unreadable == {"1": "truncated"}
     assert records.train == 47
 
@@ -44,7 +41,7 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
         ({"resamples": 0}, "resamples 0"),
         ({"readout": "all"}, "no readout 'all'"),
         ({"protocol": MERL_POSITIONAL}, "--set splits"),
-        ({"protocol": MERL, "baselines": (resnet,)}, "Leave out --baseline"),
+        ({"protocol": MERL, "baselines": (resnet,)}, "protocol merl.*Leave out --baseline"),
     ],
 )
 def test_an_impossible_request_is_refused(values, words):
@@ -52,12 +49,13 @@ def test_an_impossible_request_is_refused(values, words):
         Request(**values)
 
 
-def test_a_protocol_that_does_not_exist_is_refused():
+def test_what_does_not_exist_is_refused_by_its_name(ptbxl_root, tmp_path):
     with pytest.raises(UsageError, match="merl-positional"):
         protocol_named("loose")
-
-
-def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
+    with pytest.raises(UsageError, match="rocket"):
+        baseline_named("rocket")
+    with pytest.raises(UsageError, match=r"ptbxl-super.*corpus"):
+        task_named("ptbxl-all").open(ptbxl_root)
     with pytest.raises(CheckpointError, match="model"):
         evaluate(tmp_path, "ptbxl-super", ptbxl_root)
 
@@ -76,15 +74,12 @@ def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root)
         evaluate(None, "ptbxl-super", ptbxl_root, features=files)
 
 
-def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, ptbxl_root, tmp_path):
-    root = tmp_path / "copy"
-    shutil.copytree(ptbxl_root, root)
-    statements = (root / "scp_statements.csv").read_text().splitlines()
-    (root / "scp_statements.csv").write_text(
-        "\n".join([statements[0], *(row for row in statements if row.startswith("SR"))])
-    )
+def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, ptbxl_copy):
+    statements = ptbxl_copy / "scp_statements.csv"
+    head, *rows = statements.read_text().splitlines()
+    statements.write_text("\n".join([head, *(row for row in rows if row.startswith("SR"))]))
     with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
-        evaluate(run_folder, "ptbxl-rhythm", root, WHOLE)
+        evaluate(run_folder, "ptbxl-rhythm", ptbxl_copy, WHOLE)
 
 
 @pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])

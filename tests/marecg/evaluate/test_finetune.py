@@ -1,8 +1,7 @@
 """Fine-tuning as a protocol: its rows, its draws, and a model that stays as it is."""
 
-from pathlib import Path
-
 import pytest
+from tests.cli.calls import run
 
 from marecg.base.errors import OutputError, UsageError
 from marecg.evaluate import finetune as module
@@ -12,15 +11,10 @@ from marecg.evaluate.table import lines, measured
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning
-from marecg_cli.marecg import main
 
 
-@pytest.fixture(scope="module")
-def before(run_folder: Path) -> bytes:
-    return (run_folder / "model" / "model.safetensors").read_bytes()
-
-
-def test_each_of_the_layers_has_a_row_in_report_and_table(before, run_folder, ptbxl_root):
+def test_each_of_the_layers_has_a_row_in_report_and_table(run_folder, ptbxl_root):
+    before = (run_folder / "model" / "model.safetensors").read_bytes()
     how = [Tuning(layers, steps=3) for layers in ("head", "all")]
     report = finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(0.5, 1.0), seeds=2)
     assert report.protocol == "finetune"
@@ -42,9 +36,7 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(before, run_folder, pt
 
 def test_the_command_prints_its_rows(run_folder, ptbxl_root, capsys):
     words = ("classify", "judge", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words), "--fraction", "1", "--set", "steps=1", "--layers", "last:1"])
-    assert end.value.code == 0
+    assert run(*words, "--fraction", "1", "--set", "steps=1", "--layers", "last:1") == 0
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 
 
@@ -69,6 +61,4 @@ def test_layers_that_are_not_there_are_refused_before_anything_is_read():
         Tuning("tail")
     with pytest.raises(UsageError, match="lr is inf"):
         Tuning("all", lr=float("inf"))
-    with pytest.raises(SystemExit) as end:
-        main(["classify", "judge", "nowhere", "--root", "nowhere", "--layers", "tail"])
-    assert end.value.code == 2
+    assert run("classify", "judge", "nowhere", "--root", "nowhere", "--layers", "tail") == 2

@@ -7,6 +7,7 @@ from marecg.evaluate.evaluation import probe_many
 from marecg.evaluate.tasks.registry import roots
 
 A, B, DATA = Path("a"), Path("b"), Path("data")
+PTBXL = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm")
 
 
 def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tuple], list[str]]:
@@ -42,13 +43,10 @@ def test_every_run_is_asked_every_task_and_features_are_kept_in_one_place(runs, 
     assert asked == [(run, task, *places) for run in runs or [None] for task in tasks]
 
 
-def test_one_task_of_several_that_cannot_be_asked_is_told_and_passed_over():
+def test_one_task_of_several_that_cannot_be_asked_is_passed_over_and_the_only_one_is_an_error():
     asked, refused = went_through([A], ["poor", "x"])
     assert [task for _, task, _, _ in asked] == ["poor", "x"]
     assert refused == ["too few records"]
-
-
-def test_the_only_task_that_cannot_be_asked_is_an_error():
     with pytest.raises(InputError, match="too few records"):
         went_through([A], ["poor"])
 
@@ -58,21 +56,19 @@ def test_several_runs_do_not_share_one_place_for_reports():
         went_through([A, B], ["x"], out=DATA)
 
 
-def test_all_is_the_five_published_tasks_with_the_data_of_each():
-    found = roots(["all"], [A, f"cpsc2018={B}"])
-    assert [folder for task, folder in found.items() if task != "cpsc2018"] == [A] * 4
-    assert found["cpsc2018"] == B
-
-
-def test_one_folder_is_that_of_the_first_task_and_a_task_may_have_one_of_its_own():
-    assert roots(["cpsc2018"], [A]) == {"cpsc2018": A}
-    assert roots(["corpus", "ptbxl-sub"], [A, B]) == {"corpus": A, "ptbxl-sub": B}
-    own = roots(["ptbxl-sub", "ptbxl-super"], ["ptbxl=a", "ptbxl-sub=b"])
-    assert own == {"ptbxl-sub": B, "ptbxl-super": A}
-
-
-def test_a_path_with_an_equals_sign_is_a_path():
-    assert roots(["ptbxl-sub"], ["c=d"]) == {"ptbxl-sub": Path("c=d")}
+@pytest.mark.parametrize(
+    ("names", "folders", "expected"),
+    [
+        (["all"], [A, f"cpsc2018={B}"], dict.fromkeys(PTBXL, A) | {"cpsc2018": B}),
+        (["cpsc2018"], [A], {"cpsc2018": A}),
+        (["corpus", "ptbxl-sub"], [A, B], {"corpus": A, "ptbxl-sub": B}),
+        (["ptbxl-sub", "ptbxl-super"], ["ptbxl=a", "ptbxl-sub=b"], {"ptbxl-sub": B, "ptbxl-super": A}),
+        (["ptbxl-sub"], ["c=d"], {"ptbxl-sub": Path("c=d")}),
+    ],
+    ids=["the five published tasks", "one folder", "a folder for each", "one of its own", "a path with ="],
+)
+def test_every_task_has_the_folder_that_is_named_for_it(names, folders, expected):
+    assert roots(names, folders) == expected
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def test_the_report_says_what_was_pooled(reports):
     assert pooled.folds == "; ".join(each.folds for each in alone)
     assert pooled.records.test == sum(each.records.test for each in alone)
     assert pooled.task_sha256 not in {each.task_sha256 for each in alone}
-    kept = predictions.load(home / "probe/ptbxl-super-strict.npz")
-    assert np.bincount(kept.rotation_M).tolist() == [each.records.test for each in alone]
-    assert set(compare(kept, kept)) == {0.5, 1.0}
+    stored = predictions.load(home / "probe/ptbxl-super-strict.npz")
+    assert np.bincount(stored.rotation_M).tolist() == [each.records.test for each in alone]
+    assert set(compare(stored, stored)) == {0.5, 1.0}
     assert [one["versus_first"] for one in standings([ProbedRun("a", home, pooled)], resamples=20)] == [[]]
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -63,28 +64,24 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(second, "BATCH", 4)
 
 
-def experiment(bases: list[Path], corpus: Path, out: Path, design: Design) -> pd.DataFrame:
+def experiment(bases: list[Path], corpus: Path, out: Path, design: Design, *arms: str) -> pd.DataFrame:
     """As the command does it."""
     real = Corpus.open(corpus).ontology()
     controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(design.shuffles)}
     controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+    design = design.model_copy(update={"branch_arms": arms} if arms else {})
     return whole.experiment(bases, corpus, out, design, controls)
-
-
-def of_arms(*names: str) -> Design:
-    return BRANCHES.model_copy(update={"branch_arms": names})
 
 
 def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
     first = experiment(bases[:1], corpus, tmp_path, HEADS)
-    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
     both = experiment(bases, corpus, tmp_path, HEADS)
-    assert {path: path.stat().st_mtime_ns for path in made} == made  # a base may come later
+    assert {path: path.stat().st_mtime_ns for path in written} == written  # a base may come later
     assert both[both["base"] == 0].reset_index(drop=True).equals(first)
     text = write_answer(both, pd.read_csv(tmp_path / "leaves.csv"), tmp_path)
-    assert "### all: 2 bases × 2 seeds" in text
-    assert "| real − edgeless |" in text
-    assert "| fixed σ |" in text
+    for part in ("### all: 2 bases × 2 seeds", "| real − edgeless |", "| fixed σ |"):
+        assert part in text
     assert "nan" not in text
     assert (tmp_path / "forest.svg").read_text().count("<svg") == 1
     with pytest.raises(EcgError, match="other settings"):
@@ -94,11 +91,8 @@ def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
 def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
     corpus, bases, tmp_path, monkeypatch
 ):
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as broken:
-        broken.setattr(second, "_scored", stop)
+        broken.setattr(second, "_scored", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             experiment(bases, corpus, tmp_path, BRANCHES)
     scores = experiment(bases, corpus, tmp_path, BRANCHES)
@@ -114,13 +108,11 @@ def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_pro
 
 def test_two_branches_of_one_graph_stay_equal(corpus, bases, tmp_path, monkeypatch):
     monkeypatch.setattr(perturb, "flat", lambda real: real)
-    experiment(bases[:1], corpus, tmp_path, of_arms("real", "flat", "shuffle 0"))
-    real, same, other = (
-        MarEcg.from_pretrained(next((tmp_path / "branches").glob(f"*-{arm}")))
-        for arm in ("real", "flat", "shuffle-0")
-    )
-    assert torch.equal(real.prototypes, same.prototypes)
-    assert not torch.equal(real.prototypes, other.prototypes)
+    experiment(bases[:1], corpus, tmp_path, BRANCHES, "real", "flat", "shuffle 0")
+    folders = (next((tmp_path / "branches").glob(f"*-{arm}")) for arm in ("real", "flat", "shuffle-0"))
+    real, same, other = (MarEcg.from_pretrained(folder).prototypes for folder in folders)
+    assert torch.equal(real, same)
+    assert not torch.equal(real, other)
 
 
 def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bases, tmp_path, monkeypatch):
@@ -141,15 +133,14 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bas
 
 
 def test_an_arm_whose_graph_reads_other_leaves_is_refused(corpus, bases, tmp_path, monkeypatch):
-    def deaf(real: Ontology) -> Ontology:
-        rows = tuple(row for row in real.draft.mappings if row.code != CODES[0])
-        return Ontology(real.draft.model_copy(update={"mappings": rows}))
-
+    draft = Corpus.open(corpus).ontology().draft
+    rows = tuple(row for row in draft.mappings if row.code != CODES[0])
+    deaf = Ontology(draft.model_copy(update={"mappings": rows}))
     with pytest.raises(EcgError, match="there is no arm 'real graph'"):
-        experiment(bases, corpus, tmp_path, of_arms("real graph"))
-    monkeypatch.setattr(perturb, "flat", deaf)
+        experiment(bases, corpus, tmp_path, BRANCHES, "real graph")
+    monkeypatch.setattr(perturb, "flat", lambda real: deaf)
     with pytest.raises(EcgError, match="the graph of flat gives records other leaves"):
-        experiment(bases, corpus, tmp_path / "deaf", of_arms("flat"))
+        experiment(bases, corpus, tmp_path / "deaf", BRANCHES, "flat")
     assert not list(tmp_path.glob("**/branches"))
 
 
@@ -158,12 +149,11 @@ def test_regimes_take_codes_away_and_nothing_else(corpus):
     every, few, coarse, without = (
         split.taught(split.teach, regime, 0, [5]) for regime in ("all", "few", "coarse", "left-out")
     )
-    assert len(every.row_M) == len(split.teach)
-    assert len(few.row_M) == len(split.teach) // 10
-    known_M = coarse.root_M < 0
-    assert 0 < known_M.sum() < len(split.teach) == len(known_M)
-    assert (coarse.y_MN[known_M] == every.y_MN[known_M]).all()
-    assert not coarse.y_MN[~known_M].any()
+    assert (len(every.row_M), len(few.row_M)) == (len(split.teach), len(split.teach) // 10)
+    fine_M = coarse.root_M < 0
+    assert 0 < fine_M.sum() < len(split.teach) == len(fine_M)
+    assert (coarse.y_MN[fine_M] == every.y_MN[fine_M]).all()
+    assert not coarse.y_MN[~fine_M].any()
     assert not without.y_MN[:, 5].any()
     assert len(without.row_M) == (every.y_MN[:, 5] == 0).sum()
 

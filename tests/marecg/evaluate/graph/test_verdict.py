@@ -26,9 +26,7 @@ def test_a_difference_has_an_interval_over_units_and_a_wider_one_over_bases():
 def test_shuffles_that_are_as_good_count_against_the_real_graph():
     assert verdict.permutation(SOME) == pytest.approx(2 / 3)  # shuffle 0 is as good
     assert verdict.permutation(-SOME, lower_is_better=True) == pytest.approx(2 / 3)
-    assert verdict.permutation(
-        SOME + units(real=[1] * 4, edgeless=[0] * 4, shuffle_0=[0] * 4, shuffle_1=[0] * 4)
-    ) == pytest.approx(1 / 3)
+    assert verdict.permutation(SOME.assign(real=SOME["real"] + 1)) == pytest.approx(1 / 3)
 
 
 def test_holm_multiplies_the_least_p_most():

@@ -1,10 +1,12 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from tests.marecg.evaluate.reports import WHOLE
 
 from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
@@ -12,9 +14,8 @@ from marecg.evaluate.methods import resnet
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet, slow_signals
 from marecg.evaluate.probe.linear import Part
-from marecg.evaluate.request import BASELINES, Request, baseline_named, protocol_named
+from marecg.evaluate.request import BASELINES
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg.evaluate.tasks.registry import task_named
 
 
 def waves(records: int, seed: int) -> Part:
@@ -26,17 +27,15 @@ def waves(records: int, seed: int) -> Part:
     return Part(x_MCN.reshape(records, -1).astype(np.float32), y_MK)
 
 
-def test_the_network_learns_what_no_linear_probe_on_the_samples_could():
-    trained = choose_resnet(waves(64, 0), waves(32, 1), epochs=4)
-    test = waves(64, 2)
+def test_the_network_is_small_and_learns_what_no_linear_probe_on_the_samples_could():
+    val, test = waves(32, 1), waves(64, 2)
+    trained = choose_resnet(waves(64, 0), val, epochs=4)
     assert macro_auc(test.y_MK, trained.logits(test.x_MF)) > 0.95
-
-
-def test_the_kept_epoch_is_the_best_on_val():
-    val = waves(32, 1)
-    trained = choose_resnet(waves(32, 0), val, epochs=3)
-    assert 1 <= trained.chosen <= 3
+    assert 1 <= trained.chosen <= 4
     assert macro_auc(val.y_MK, trained.logits(val.x_MF)) == pytest.approx(trained.val_auc)
+    alone, among_others = trained.logits(test.x_MF[:1]), trained.logits(test.x_MF)[:1]
+    np.testing.assert_allclose(alone, among_others, atol=1e-5)
+    assert sum(parameter.numel() for parameter in ResNet1d(5).parameters()) < 500_000
 
 
 def test_a_worse_later_epoch_is_not_kept(monkeypatch):
@@ -65,16 +64,6 @@ def test_training_repeats_and_leaves_torchs_random_state_alone():
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_a_record_alone_scores_as_it_does_among_others():
-    trained = choose_resnet(waves(32, 0), waves(16, 1), epochs=1)
-    x_MF = waves(5, 3).x_MF
-    np.testing.assert_allclose(trained.logits(x_MF[:1]), trained.logits(x_MF)[:1], atol=1e-5)
-
-
-def test_the_network_is_small():
-    assert sum(parameter.numel() for parameter in ResNet1d(5).parameters()) < 500_000
-
-
 def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
     long, short = np.ones((12, 6000), np.float32), np.ones((12, 2500), np.float32)
     x_BCN = slow_signals([long, short])
@@ -84,33 +73,22 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
-    report = evaluate(
-        gscl_run,
-        "ptbxl-super",
-        ptbxl_root,
-        Request(fractions=(1.0,), baselines=(BASELINES["resnet1d"],), resamples=50),
-    )
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(BASELINES["resnet1d"],)))
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
 
 
-def test_without_aeon_minirocket_says_what_to_install(ptbxl_root, monkeypatch):
+def test_without_aeon_minirocket_says_what_to_install(task, monkeypatch):
     monkeypatch.setitem(sys.modules, "aeon.transformations.collection.convolution_based", None)
     with pytest.raises(UsageError, match="pip install"):
-        minirocket(task_named("ptbxl-super").open(ptbxl_root))
+        minirocket(task)
 
 
-def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_features(ptbxl_root):
-    task = task_named("ptbxl-super").open(ptbxl_root)
-    method = minirocket(task)
-    signals = [task.recordings.read(row) for row in task.row_M[:4]]
-    threads = torch.get_num_threads()
-    features = method.compute(signals)
-    assert features.shape == (4, 9996)
+def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_features(task):
+    method, threads = minirocket(task), torch.get_num_threads()
+    assert method.compute([task.recordings.read(row) for row in task.row_M[:4]]).shape == (4, 9996)
     assert torch.get_num_threads() == threads
-    train = [row for row, part in zip(task.row_M, task.split_M, strict=True) if part == "train"]
     assert minirocket(task.only(task.split_M == "train")).sha256 == method.sha256
-    assert len(train) == 48
 
 
 @pytest.mark.slow
@@ -126,19 +104,5 @@ method.compute([np.zeros((12, 5000), np.float32)])
 print(numba.threading_layer(), torch.get_num_threads())
 """
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **threads},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["workqueue", "2"]
-
-
-@pytest.mark.parametrize(
-    ("baseline", "protocol", "words"), [("rocket", "strict", "rocket"), ("resnet1d", "merl", "protocol merl")]
-)
-def test_an_impossible_baseline_is_refused(baseline, protocol, words):
-    with pytest.raises(UsageError, match=words):
-        Request(baselines=(baseline_named(baseline),), protocol=protocol_named(protocol))
+    printed = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, **threads}, text=True)
+    assert printed.split() == ["workqueue", "2"]

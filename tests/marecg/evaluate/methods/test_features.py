@@ -1,7 +1,6 @@
 import os
 import signal
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,8 @@ from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.processes import SMALL
+
+TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 
 
 class Source:
@@ -39,17 +40,13 @@ def mean(sha256: str = "b" * 64) -> Method:
 
 
 def test_every_recording_has_its_own_features_and_the_unreadable_have_a_reason(tmp_path):
-    features = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
+    source, other = Source(), Method("other", "c" * 64, mean().compute)
+    features = extract(source.recordings, [mean(), other], tmp_path)["mean of all"]
     assert features.unreadable == {"r5": "truncated", "r6": "nan"}
     expected = np.arange(40.0)
     expected[[5, 6]] = np.nan
     np.testing.assert_array_equal(features.x_RF[:, 0], expected)
-
-
-def test_two_methods_share_one_pass_over_the_recordings(tmp_path):
-    source = Source()
-    extract(source.recordings, [mean(), Method("other", "c" * 64, mean().compute)], tmp_path)
-    assert source.reads == 40
+    assert source.reads == 40, "two methods share one pass"
 
 
 class Beats(Source):
@@ -68,7 +65,7 @@ def process(*, apart: bool) -> Method:
 
 
 def methods() -> list[Method]:
-    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8))
+    model = random_encoder(TINY)
     return [encoder(model), handcrafted(), process(apart=True), process(apart=False)]
 
 
@@ -112,58 +109,51 @@ def test_a_killed_process_is_told_and_nothing_is_kept(tmp_path, two_processes):
 
 
 def test_a_model_too_large_for_one_thread_stays_in_this_process():
-    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8))
+    model = random_encoder(TINY)
     model.register_parameter("more", torch.nn.Parameter(torch.zeros(SMALL)))
     assert not encoder(model).apart
 
 
-def test_the_second_time_nothing_is_read_and_the_features_are_the_same_to_the_bit(tmp_path):
+@pytest.mark.parametrize(
+    ("data", "method", "reads"),
+    [("a", "b", 0), ("d", "b", 40), ("a", "d", 40)],
+    ids=["same", "data", "model"],
+)
+def test_the_second_time_nothing_is_read_but_of_other_data_or_for_another_model(
+    data, method, reads, tmp_path
+):
     first = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
-    again = Source()
-    second = extract(again.recordings, [mean()], tmp_path)["mean of all"]
-    assert again.reads == 0
+    again = Source(data * 64)
+    second = extract(again.recordings, [mean(method * 64)], tmp_path)["mean of all"]
+    assert again.reads == reads
     np.testing.assert_array_equal(second.x_RF, first.x_RF)
     assert second.unreadable == first.unreadable
 
 
-@pytest.mark.parametrize(("data", "method"), [("d" * 64, "b" * 64), ("a" * 64, "d" * 64)])
-def test_features_of_other_data_or_of_another_model_are_not_used(data, method, tmp_path):
-    extract(Source().recordings, [mean()], tmp_path)
-    again = Source(data)
-    extract(again.recordings, [mean(method)], tmp_path)
-    assert again.reads == 40
+NOTHING = {"features": np.zeros((1, 1)), "unreadable": np.zeros((0, 2), str)}
 
 
-def test_a_damaged_cache_is_computed_again(tmp_path, caplog):
+@pytest.mark.parametrize(
+    ("spoil", "warning"),
+    [
+        (lambda cache: cache.write_bytes(cache.read_bytes()[:100]), "is damaged"),
+        (lambda cache: np.savez(cache, ids=np.array([object()]), **NOTHING), ""),
+        (lambda cache: np.savez(cache, ids=np.array(["x"]), **NOTHING), ""),
+    ],
+    ids=["cut", "pickled objects", "other records"],
+)
+def test_a_cache_that_does_not_hold_the_features_is_computed_again(spoil, warning, tmp_path, caplog):
     extract(Source().recordings, [mean()], tmp_path)
-    kept = next(Path(tmp_path).iterdir())
-    kept.write_bytes(kept.read_bytes()[:100])
+    [cache] = tmp_path.iterdir()
+    spoil(cache)
     again = Source()
     extract(again.recordings, [mean()], tmp_path)
     assert again.reads == 40
-    assert "is damaged" in caplog.text
-
-
-def test_a_cache_that_holds_pickled_objects_is_not_loaded(tmp_path):
-    extract(Source().recordings, [mean()], tmp_path)
-    kept = next(Path(tmp_path).iterdir())
-    np.savez(kept, ids=np.array([object()]), features=np.zeros((1, 1)), unreadable=np.zeros((0, 2)))
-    again = Source()
-    extract(again.recordings, [mean()], tmp_path)
-    assert again.reads == 40
-
-
-def test_a_cache_under_the_right_name_with_other_records_is_not_used(tmp_path):
-    extract(Source().recordings, [mean()], tmp_path)
-    kept = next(Path(tmp_path).iterdir())
-    np.savez(kept, ids=np.array(["x"]), features=np.zeros((1, 1)), unreadable=np.zeros((0, 2), str))
-    again = Source()
-    extract(again.recordings, [mean()], tmp_path)
-    assert again.reads == 40
+    assert warning in caplog.text
 
 
 def test_nothing_is_kept_when_a_method_fails(tmp_path):
     broken = Method("broken", "e" * 64, lambda signals: np.full((len(signals), 2), np.nan))
     with pytest.raises(InputError, match="the broken gives NaN"):
         extract(Source().recordings, [mean(), broken], tmp_path)
-    assert not list(Path(tmp_path).iterdir())
+    assert not list(tmp_path.iterdir())

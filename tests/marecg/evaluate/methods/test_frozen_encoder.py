@@ -18,27 +18,20 @@ def signals(*lengths: int) -> list[np.ndarray]:
 def test_no_parameter_and_no_buffer_changes_and_none_gets_a_gradient():
     model = random_encoder(CONFIG)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    encoder(model).compute(signals(5000, 3500, 1000))
+    expected = encoder(model).compute(signals(5000, 3500, 1000))
     after = model.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
     assert all(parameter.grad is None for parameter in model.parameters())
+    again = encoder(model.train()).compute(signals(5000, 3500, 1000))
+    np.testing.assert_array_equal(again, expected, err_msg="whatever mode the model was left in")
     assert not model.training
 
 
-def test_features_do_not_depend_on_the_mode_that_the_model_was_left_in():
-    model = random_encoder(CONFIG)
-    expected = encoder(model).compute(signals(3500))
-    np.testing.assert_array_equal(encoder(model.train()).compute(signals(3500)), expected)
-
-
 def test_recordings_of_different_lengths_keep_their_order():
-    model = random_encoder(CONFIG)
-    batch = signals(5000, 3500, 5000, 1000)
-    together = encoder(model).compute(batch)
-    for x_CL, wide_W in zip(batch, together, strict=True):
-        alone = embed(model, x_CL[None], fs=500, readout="wide").wide[0]
-        np.testing.assert_allclose(wide_W, alone, atol=1e-5)
+    model, batch = random_encoder(CONFIG), signals(5000, 3500, 5000, 1000)
+    alone = [embed(model, x_CL[None], fs=500, readout="wide").wide[0] for x_CL in batch]
+    np.testing.assert_allclose(encoder(model).compute(batch), alone, atol=1e-5)
 
 
 def test_the_hash_of_a_model_follows_its_weights_and_its_shape():
@@ -63,23 +56,16 @@ def test_one_pass_gives_h_rhythm_the_wide_readout_and_the_mean_of_h():
     method, batch = encoder(model), signals(5000)
     x_BF = method.compute(batch)
     rows = {name: x_BF[:, columns] for name, columns in method.columns.items()}
-    assert {name: x.shape for name, x in rows.items()} == {
-        "encoder": (1, 16),
-        "encoder, wide": (1, 268),
-        "encoder, mean H": (1, 16),
-    }
+    widths = {"encoder": 16, "encoder, wide": 268, "encoder, mean H": 16}
+    assert {name: x.shape for name, x in rows.items()} == {name: (1, width) for name, width in widths.items()}
     expected = embed(model, batch[0][None], fs=500)
     np.testing.assert_array_equal(rows["encoder"], expected.rhythm)
     windows = [embed(model, batch[0][None, :, start : start + 3500], fs=500) for start in (0, 1500)]
     mean_D = np.mean([window.patch[0].mean(0) for window in windows], axis=0)
     np.testing.assert_allclose(rows["encoder, mean H"][0], mean_D, atol=1e-5)
-
-
-def test_a_trained_pool_has_no_row_that_goes_round_it():
-    model = random_encoder(CONFIG)
     with torch.no_grad():
         model.pool.aggregate[2].bias[0] = 1e-3
-    assert list(encoder(model).columns) == ["encoder", "encoder, wide"]
+    assert list(encoder(model).columns) == ["encoder", "encoder, wide"], "a trained pool has no row round it"
 
 
 def test_the_random_encoder_is_read_like_the_reference():

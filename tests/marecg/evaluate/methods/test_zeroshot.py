@@ -35,8 +35,7 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_records_near_a_prototype_score_for_its_class(model, ptbxl_root):
-    task = task_named("ptbxl-super").open(ptbxl_root)
+def test_records_near_a_prototype_score_for_its_class(model, task):
     rhythm = np.zeros((4, 8))
     rhythm[:2, 0] = rhythm[2:, 1] = 5.0
     trial = zero_shot(model, rhythm, task, ONTO)
@@ -44,8 +43,7 @@ def test_records_near_a_prototype_score_for_its_class(model, ptbxl_root):
     assert class_auc(y, trial.logits_MK)[[SUPER.index("MI"), SUPER.index("NORM")]].tolist() == [1.0, 1.0]
 
 
-def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
-    task = task_named("ptbxl-super").open(ptbxl_root)
+def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, task):
     rhythm = np.random.default_rng(0).normal(size=(3, 8))
     logits = model.concept_logits(torch.from_numpy(rhythm).float()).detach().double().numpy()
     q = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -54,8 +52,7 @@ def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
     np.testing.assert_allclose(scores[:, SUPER.index("MI")], np.log(q[:, [19, 20, 25, 26]].sum(1)), rtol=1e-5)
 
 
-def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, ptbxl_root):
-    task = task_named("ptbxl-super").open(ptbxl_root)
+def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, task):
     x_MF = np.random.default_rng(0).normal(size=(3, 20)).astype(np.float32)
     with_MF, weight_F = with_concepts(x_MF, np.full(20, 0.5, np.float32), model, task)
     np.testing.assert_array_equal(with_MF[:, :20], x_MF)
@@ -69,17 +66,14 @@ def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():
     assert known == {"both": ("AF", "AFL"), "half": (), "none": ()}
 
 
-def test_a_model_without_prototypes_is_refused(ptbxl_root):
+def test_a_model_without_prototypes_is_refused(task):
     with pytest.raises(UsageError, match="without GSCL"):
-        zero_shot(random_encoder(CONFIG), np.zeros((1, 8)), task_named("ptbxl-super").open(ptbxl_root), ONTO)
+        zero_shot(random_encoder(CONFIG), np.zeros((1, 8)), task, ONTO)
 
 
-def test_every_concept_of_the_table_is_a_leaf_of_the_graph():
+def test_every_concept_of_the_table_is_a_leaf_of_the_graph_and_a_class_without_one_says_why():
     leaves = {node.abbr for node in ONTO.nodes if not node.root}
     assert {abbr for row in rows() for abbr in row["concepts"].split()} <= leaves
-
-
-def test_a_class_without_a_concept_says_why():
     assert all(row["note"] for row in rows() if not row["concepts"])
 
 

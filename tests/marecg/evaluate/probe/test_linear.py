@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import (
+    ALPHAS,
     COARSE,
     EXACT,
     PATIENCE,
@@ -14,6 +16,7 @@ from marecg.evaluate.probe.linear import (
     choose_logistic,
     choose_ridge,
 )
+from marecg.evaluate.scores.metrics import macro_auc
 
 EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
 
@@ -43,40 +46,37 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
     np.testing.assert_allclose(probe.logits(train.x_MF), expected_MK, atol=1e-4)
 
 
+def with_own(of: Part, own_MK: np.ndarray, weight_F: np.ndarray | None = None) -> Part:
+    """The same records with a feature of its own for each class."""
+    return Part(np.c_[of.x_MF, own_MK], of.y_MK, weight_F, own=True)
+
+
 def test_a_feature_of_its_own_is_read_by_its_class_alone():
     train, val = part(60, 0), part(40, 1)
-    own_MK, val_own_MK = (
-        2.0 * each.y_MK + np.random.default_rng(9).random(each.y_MK.shape) for each in (train, val)
-    )
-    both = (
-        Part(np.c_[each.x_MF, own], each.y_MK, own=True) for each, own in ((train, own_MK), (val, val_own_MK))
-    )
-    logits = choose_logistic(*both, strengths=(0.1,)).logits
+    noise = np.random.default_rng(9)
+    both = [with_own(each, 2.0 * each.y_MK + noise.random(each.y_MK.shape)) for each in (train, val)]
+    logits_MK = choose_logistic(*both, strengths=(0.1,)).logits(both[0].x_MF)
     for k in range(2):
-        alone = Part(np.c_[train.x_MF, own_MK[:, k]], train.y_MK[:, [k]])
-        beside = Part(np.c_[val.x_MF, val_own_MK[:, k]], val.y_MK[:, [k]])
-        expected = choose_logistic(alone, beside, strengths=(0.1,)).logits(alone.x_MF)[:, 0]
-        np.testing.assert_allclose(logits(np.c_[train.x_MF, own_MK])[:, k], expected, atol=1e-6)
+        columns = [*range(5), 5 + k]
+        alone = [Part(each.x_MF[:, columns], each.y_MK[:, [k]]) for each in both]
+        expected = choose_logistic(*alone, strengths=(0.1,)).logits(alone[0].x_MF)[:, 0]
+        np.testing.assert_allclose(logits_MK[:, k], expected, atol=1e-6)
 
 
 def test_features_of_the_classes_own_that_mislead_are_not_read():
     train, val = part(60, 0), part(40, 1)
-    right_MK, wrong_MK = 2.0 * train.y_MK, -2.0 * val.y_MK
-    misled = choose_logistic(
-        Part(np.c_[train.x_MF, right_MK], train.y_MK, own=True),
-        Part(np.c_[val.x_MF, wrong_MK], val.y_MK, own=True),
-    )
-    without = choose_logistic(train, val)
+    wrong = with_own(val, -2.0 * val.y_MK)
+    misled, without = choose_logistic(with_own(train, 2.0 * train.y_MK), wrong), choose_logistic(train, val)
     assert misled.val_auc == without.val_auc
-    np.testing.assert_array_equal(misled.logits(np.c_[val.x_MF, wrong_MK]), without.logits(val.x_MF))
+    np.testing.assert_array_equal(misled.logits(wrong.x_MF), without.logits(val.x_MF))
 
 
 def test_a_class_that_train_does_not_show_is_ranked_by_its_own_feature_where_it_has_one():
     drawn, val = part(60, 0, classes=4), part(40, 1, classes=4)
     own_MK = np.random.default_rng(2).normal(size=(60, 4)) * [1, 1, 1, 0]
     drawn.y_MK[:, 2:] = 0
-    train = Part(np.c_[drawn.x_MF, own_MK], drawn.y_MK, np.full(9, 2.0), own=True)
-    fitted = choose_logistic(train, Part(np.c_[val.x_MF, own_MK[:40]], val.y_MK, own=True))
+    train = with_own(drawn, own_MK, np.full(9, 2.0))
+    fitted = choose_logistic(train, with_own(val, own_MK[:40]))
     logits_MK = fitted.logits(train.x_MF)
     assert fitted.untrained == (3,)
     np.testing.assert_array_equal(np.argsort(logits_MK[:, 2]), np.argsort(own_MK[:, 2]))
@@ -102,10 +102,7 @@ def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
     monkeypatch.setattr(LogisticRegression, "fit", watched)
     choose_logistic(EASY, EASY)
     compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE]]
-    assert tried == [*compared, (STRENGTHS[0], EXACT)], "the chosen one is then made exact"
-
-
-def test_of_equally_good_strengths_the_strongest_is_kept():
+    assert tried == [*compared, (STRENGTHS[0], EXACT)], "the strongest of equals is then made exact"
     assert choose_logistic(EASY, EASY).chosen == STRENGTHS[0]
 
 
@@ -113,24 +110,22 @@ def test_units_and_offsets_of_features_do_not_matter():
     train, val, test = part(50, 4), part(30, 5), part(20, 6)
     scaled = [Part(p.x_MF * 1e4 + 7, p.y_MK) for p in (train, val, test)]
     expected = choose_logistic(train, val).logits(test.x_MF)
-    np.testing.assert_allclose(
-        choose_logistic(scaled[0], scaled[1]).logits(scaled[2].x_MF), expected, atol=1e-8
-    )
+    logits = choose_logistic(*scaled[:2]).logits(scaled[2].x_MF)
+    np.testing.assert_allclose(logits, expected, atol=1e-8)
 
 
 def test_standardisation_looks_at_the_training_records_only():
-    train, val = part(50, 7), part(30, 8)
+    train, val, x_MF = part(50, 7), part(30, 8), part(10, 9).x_MF
     far = Part(val.x_MF + 1000, val.y_MK)
-    x_MF = part(10, 9).x_MF
-    np.testing.assert_array_equal(
-        choose_logistic(train, val, (0.1,)).logits(x_MF), choose_logistic(train, far, (0.1,)).logits(x_MF)
-    )
+    near_MK, far_MK = (choose_logistic(train, each, (0.1,)).logits(x_MF) for each in (val, far))
+    np.testing.assert_array_equal(near_MK, far_MK)
 
 
-def test_a_class_that_train_does_not_show_gives_one_logit_for_all_and_is_named():
+@pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])
+def test_a_class_that_train_does_not_show_gives_one_logit_for_all_and_is_named(choose):
     train = part(30, 10)
     train.y_MK[:, 1] = 0
-    probe = choose_logistic(train, part(30, 11))
+    probe = choose(train, part(30, 11))
     assert probe.untrained == (1,)
     assert np.ptp(probe.logits(part(10, 12).x_MF)[:, 1]) == 0
 
@@ -142,10 +137,25 @@ def test_a_constant_feature_and_more_features_than_records_do_no_harm():
     assert np.isfinite(choose_logistic(train, train).logits(x_MF)).all()
 
 
-def test_val_records_that_tell_no_classes_apart_are_refused():
-    val = Part(np.zeros((3, 5)), np.zeros((3, 2), np.uint8))
+@pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])
+@pytest.mark.parametrize("label", [0, 1])
+def test_val_records_that_tell_no_classes_apart_are_refused(choose, label):
+    val = Part(np.zeros((3, 5)), np.full((3, 2), label, np.uint8))
     with pytest.raises(InputError, match="none of the 3 validation records"):
-        choose_logistic(part(30, 13), val)
+        choose(part(30, 13), val)
+
+
+@pytest.mark.parametrize("features", [4, 50])
+def test_ridge_is_scikit_learns_at_the_alpha_that_is_best_on_val(features):
+    train, val, test = (part(records, seed, features=features) for seed, records in enumerate((40, 30, 10)))
+    scaler = StandardScaler().fit(train.x_MF)
+    fits = [Ridge(alpha).fit(scaler.transform(train.x_MF), 2.0 * train.y_MK - 1) for alpha in ALPHAS]
+    aucs = [macro_auc(val.y_MK, fit.predict(scaler.transform(val.x_MF))) for fit in fits]
+    probe = choose_ridge(train, val)
+    best = ALPHAS.index(probe.chosen)
+    assert probe.val_auc == pytest.approx(max(aucs)) == pytest.approx(aucs[best])
+    expected_MK = fits[best].predict(scaler.transform(test.x_MF))
+    np.testing.assert_allclose(probe.logits(test.x_MF), expected_MK, atol=1e-8)
 
 
 @pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,19 +23,11 @@ def split(train: int, val: int, test: int) -> np.ndarray:
     return np.repeat([TRAIN, VAL, TEST], [train, val, test])
 
 
-def test_a_draw_has_the_asked_size_and_every_record_at_most_once():
-    rows = draw(labels(1000), 0.1, seed=0)
+def test_a_draw_has_the_asked_size_and_every_record_at_most_once_and_repeats_under_its_seed():
+    rows, same, other = (draw(labels(1000), 0.1, seed).tolist() for seed in (1, 1, 2))
     assert len(rows) == len(set(rows)) == 100
-
-
-def test_the_whole_is_everything():
-    assert draw(labels(50), 1.0, seed=3).tolist() == list(range(50))
-
-
-def test_a_draw_repeats_under_its_seed_and_differs_under_another():
-    y = labels(500)
-    assert draw(y, 0.1, 1).tolist() == draw(y, 0.1, 1).tolist()
-    assert draw(y, 0.1, 1).tolist() != draw(y, 0.1, 2).tolist()
+    assert rows == same != other
+    assert draw(labels(50), 1.0, seed=3).tolist() == list(range(50)), "the whole is everything"
 
 
 def test_every_record_is_as_likely_as_any_other():
@@ -44,12 +38,12 @@ def test_every_record_is_as_likely_as_any_other():
 
 def test_a_draw_keeps_the_share_of_every_class_closer_than_chance_does():
     y = labels(2000, seed=1)
-    off = [abs(y[draw(y, 0.1, seed)].sum(0) - 0.1 * y.sum(0)).max() for seed in range(20)]
-    plain = [
-        abs(y[np.random.default_rng(seed).choice(2000, 200, replace=False)].sum(0) - 0.1 * y.sum(0)).max()
-        for seed in range(20)
-    ]
-    assert max(off) <= 3 < np.mean(plain)
+    drawn = [draw(y, 0.1, seed) for seed in range(20)]
+    plain = [np.random.default_rng(seed).choice(2000, 200, replace=False) for seed in range(20)]
+    off, by_chance = (
+        [abs(y[rows].sum(0) - 0.1 * y.sum(0)).max() for rows in each] for each in (drawn, plain)
+    )
+    assert max(off) <= 3 < np.mean(by_chance)
 
 
 @given(st.integers(1, 300), st.floats(0.01, 1), st.integers(0, 5))
@@ -65,12 +59,8 @@ def test_the_rarest_class_gets_its_share_to_within_one_record(records, fraction,
 def test_shares_below_one_are_drawn_per_seed_and_the_whole_is_probed_once():
     x, y = np.random.default_rng(0).normal(size=(160, 3)), labels(160)
     trials = trials_on(STRICT, x, y, split(100, 30, 30), (0.2, 1.0), seeds=3)
-    assert [(trial.fraction, trial.seed, len(trial.train)) for trial in trials] == [
-        (0.2, 0, 20),
-        (0.2, 1, 20),
-        (0.2, 2, 20),
-        (1.0, 0, 100),
-    ]
+    drawn = [(trial.fraction, trial.seed, len(trial.train)) for trial in trials]
+    assert drawn == [(0.2, 0, 20), (0.2, 1, 20), (0.2, 2, 20), (1.0, 0, 100)]
     assert all(trial.logits_MK.shape == (30, 4) for trial in trials)
 
 
@@ -101,9 +91,6 @@ def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch
     x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
     trials_on(STRICT, x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose)
     assert events == ["choose", "score"] * 3
-
-
-def test_the_test_part_can_be_scored_only_once():
     fitted = protocol.Fitted(1.0, 1.0, (), lambda rows: np.zeros((len(rows), 2)))
     test = protocol.SealedTest(np.arange(10))
     assert test.score(fitted).shape == (10, 2)
@@ -117,16 +104,8 @@ def test_a_task_without_test_records_is_refused():
 
 
 def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
-    class Boaster:
-        """Knows every answer, also to what the training records don't show."""
-
-        chosen, val_auc, untrained = 1.0, 1.0, (3,)
-
-        def logits(self, x_MF):
-            return x_MF.copy()
-
-    y = labels(160)
-    (trial,) = trials_on(
-        STRICT, y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster()
-    )
+    """It knows every answer, also to what the training records don't show."""
+    boaster = SimpleNamespace(chosen=1.0, val_auc=1.0, untrained=(3,), logits=np.copy)
+    y, choose = labels(160), lambda *_: boaster
+    (trial,) = trials_on(STRICT, y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose)
     assert class_auc(y[130:], trial.logits_MK).tolist() == [1, 1, 1, 0.5]

@@ -52,48 +52,44 @@ def test_the_difference_of_two_methods_has_the_variance_of_the_covariance_matrix
     other_MK = one_MK + np.random.default_rng(seed + 1000).normal(size=one_MK.shape)
     covariance = slow_covariance(y_MK[:, 0], [one_MK[:, 0], other_MK[:, 0]])
     expected = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-    found = delong(y_MK, one_MK[None], other_MK[None])
-    assert ((found.high - found.low) / 2 / 1.959964) ** 2 == pytest.approx(expected, rel=1e-5)
+    result = delong(y_MK, one_MK[None], other_MK[None])
+    assert ((result.high - result.low) / 2 / 1.959964) ** 2 == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_class_given_three_times_weighs_as_one():
     y_MK, one_SMK = made(60, 3)
     other_SMK = np.random.default_rng(9).normal(size=one_SMK.shape)
     once = delong(y_MK, one_SMK, other_SMK)
-    thrice = delong(
-        np.repeat(y_MK, 3, axis=1), np.repeat(one_SMK, 3, axis=2), np.repeat(other_SMK, 3, axis=2)
-    )
+    thrice = delong(*(np.repeat(each, 3, axis=-1) for each in (y_MK, one_SMK, other_SMK)))
     np.testing.assert_allclose(list(thrice.model_dump().values()), list(once.model_dump().values()))
 
 
 def test_over_classes_and_seeds_the_spread_is_that_of_the_bootstrap():
     y_MK, one_SMK = made(400, 0, classes=4, quality=1.2, seeds=3)
     _, other_SMK = made(400, 0, classes=4, quality=1.0, seeds=3)
-    found = delong(y_MK, one_SMK, other_SMK)
-    resampled_R = resampled_macro_auc(y_MK, one_SMK) - resampled_macro_auc(y_MK, other_SMK)
-    low, high = interval(resampled_R)
-    assert found.mean == pytest.approx(
-        np.mean([macro_auc(y_MK, x) for x in one_SMK]) - np.mean([macro_auc(y_MK, x) for x in other_SMK])
-    )
-    assert found.high - found.low == pytest.approx(high - low, rel=0.1)
+    result = delong(y_MK, one_SMK, other_SMK)
+    low, high = interval(resampled_macro_auc(y_MK, one_SMK) - resampled_macro_auc(y_MK, other_SMK))
+    one, other = (np.mean([macro_auc(y_MK, x) for x in each]) for each in (one_SMK, other_SMK))
+    assert result.mean == pytest.approx(one - other)
+    assert result.high - result.low == pytest.approx(high - low, rel=0.1)
 
 
 def test_p_is_small_where_the_interval_leaves_out_zero_and_one_for_equals():
     y_MK, good_SMK = made(200, 1, classes=2, quality=3.0)
     _, poor_SMK = made(200, 2, classes=2, quality=0.0)
-    found = delong(y_MK, good_SMK, poor_SMK)
-    assert found.low > 0
-    assert found.p < 0.001
+    result = delong(y_MK, good_SMK, poor_SMK)
+    assert result.low > 0
+    assert result.p < 0.001
     assert delong(y_MK, good_SMK, good_SMK).p == 1
 
 
 def test_under_the_null_p_is_spread_evenly():
-    found = []
+    p = []
     for seed in range(200):
         y_MK, one_SMK = made(80, seed, classes=2)
         other_SMK = y_MK + np.random.default_rng(seed + 5000).normal(size=one_SMK.shape)
-        found.append(delong(y_MK, one_SMK, other_SMK).p)
-    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.06)
+        p.append(delong(y_MK, one_SMK, other_SMK).p)
+    assert np.mean(np.array(p) < 0.1) == pytest.approx(0.1, abs=0.06)
 
 
 def test_classes_without_an_auc_take_no_part():

@@ -91,11 +91,6 @@ def test_paths_outside_the_folder_are_not_read(ptbxl_copy):
         task_named("ptbxl-super").open(ptbxl_copy).recordings.read(0)
 
 
-def test_an_unknown_task_is_answered_with_the_known_ones(ptbxl_root):
-    with pytest.raises(UsageError, match=r"ptbxl-super.*corpus"):
-        task_named("ptbxl-all").open(ptbxl_root)
-
-
 def test_a_folder_without_records_is_refused(ptbxl_copy, tmp_path):
     shutil.rmtree(ptbxl_copy / "records500")
     with pytest.raises(InputError, match="holds no record of the task"):
