@@ -11,7 +11,7 @@ from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS
-from marecg.read import registry
+from marecg.read import discovery
 
 POINTS = "[marecg.readers]\nbedside = bedside:Bedside\n"
 
@@ -25,9 +25,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (site / "outside-1.0.dist-info" / "entry_points.txt").write_text(POINTS)
     (site / "bedside.py").write_text(example("bedside.py"), encoding="utf-8")
     monkeypatch.syspath_prepend(site)
-    registry._installed.cache_clear()
+    discovery._installed.cache_clear()
     yield tmp_path
-    registry._installed.cache_clear()
+    discovery._installed.cache_clear()
 
 
 def test_a_reader_of_ones_own_reads_beside_the_packages(place):

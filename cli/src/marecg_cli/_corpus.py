@@ -140,9 +140,8 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.base.config import CorpusConfig
-    from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
-    from marecg.corpus.statistics import statistics
+    from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
 

@@ -11,8 +11,7 @@ from marecg_cli._output import console, message, printable, result, say_first
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
     from marecg.corpus.audit import Audit
-    from marecg.corpus.paper_corpus import Compared
-    from marecg.corpus.statistics import Statistics
+    from marecg.corpus.statistics import Compared, Statistics
 
 LEAKS = {
     "shared_ids": "the same record id",

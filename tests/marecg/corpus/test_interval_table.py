@@ -5,9 +5,8 @@ import shutil
 import pytest
 
 from marecg.base.config import LEADS
-from marecg.corpus import interval_table as module
-from marecg.corpus.expression import matching
-from marecg.corpus.interval_table import COLUMNS, intervals
+from marecg.corpus import expression as module
+from marecg.corpus.expression import INTERVALS, intervals, matching
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
 
@@ -22,7 +21,7 @@ def corpus(corpus_folder, tmp_path) -> Corpus:
 def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypatch):
     monkeypatch.setattr(module, "AT_ONCE", 4)
     table = intervals(corpus)
-    assert tuple(table.column_names) == COLUMNS
+    assert tuple(table.column_names) == INTERVALS
     assert len(table) == len(corpus) == 10
     for row in range(len(corpus)):
         found = measure(corpus.signals([row])[0][:, : corpus.n_valid[row]], 500, LEADS)

@@ -10,8 +10,8 @@ from tests import forked
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.corpus import prepare as module
-from marecg.corpus.killers import KILLED
 from marecg.corpus.shards import NOTES
+from marecg.corpus.workers import KILLED
 from marecg.read.discovery import find
 from marecg.read.record import Candidate, Record
 from marecg.read.stretch import WHOLE, Stretch

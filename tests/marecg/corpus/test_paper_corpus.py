@@ -4,9 +4,8 @@ import re
 
 from tests.marecg.made_records import make_record
 
-from marecg.corpus.paper_corpus import COLLECTIONS, HISTOGRAM, KEPT, reconcile
 from marecg.corpus.prepare import prepare
-from marecg.corpus.statistics import statistics
+from marecg.corpus.statistics import COLLECTIONS, HISTOGRAM, KEPT, reconcile, statistics
 
 
 def test_the_papers_own_numbers_add_up():

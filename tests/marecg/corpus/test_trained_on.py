@@ -30,7 +30,7 @@ def test_what_is_kept_is_what_the_corpus_holds(corpus, tmp_path):
     kept = trained_on.read(tmp_path)
     assert kept is not None
     assert kept.identities == {"ptbxl/00007", "ptbxl/00008", "cpsc2018/A0001", "georgia/E00001"}
-    assert kept.hashes == set(index.read(corpus.folder / "index.parquet")["signal_hash"].to_pylist())
+    assert kept.hashes == set(index.of(corpus.folder)["signal_hash"].to_pylist())
     assert (kept.patients, kept.windows, kept.fs) == (frozenset(), {4700}, 500)
 
 

@@ -52,7 +52,7 @@ def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
 def relabelled(corpus_folder: Path, data: Path, **change: Any) -> Path:
     """A copy of the corpus with every row of its index changed."""
     shutil.copytree(corpus_folder, data)
-    rows = [row | change for row in index.read(data / "index.parquet").to_pylist()]
+    rows = [row | change for row in index.of(data).to_pylist()]
     index.write(index.table(rows), data / "index.parquet")
     return data
 

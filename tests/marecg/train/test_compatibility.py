@@ -23,7 +23,7 @@ def test_a_corpus_of_another_window_is_refused(corpus_folder, micro, tmp_path):
 def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_folder, micro, tmp_path, caplog):
     data = tmp_path / "corpus"
     shutil.copytree(corpus_folder, data)
-    rows = index.read(data / "index.parquet").to_pylist()
+    rows = index.of(data).to_pylist()
     for number, row in enumerate(rows):
         row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
     index.write(index.table(rows), data / "index.parquet")

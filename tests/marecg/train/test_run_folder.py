@@ -120,7 +120,7 @@ def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
 
 def test_a_corpus_of_other_labels_is_another_corpus(corpus_folder, micro, unbroken, tmp_path):
     shutil.copytree(corpus_folder, tmp_path / "corpus")
-    rows = index.read(corpus_folder / "index.parquet").to_pylist()
+    rows = index.of(corpus_folder).to_pylist()
     rows[0] |= {"leaves": [], "primary": -1}
     index.write(index.table(rows), tmp_path / "corpus" / "index.parquet")
     with pytest.raises(CheckpointError, match="another corpus"):

@@ -18,8 +18,8 @@ from tests.marecg.told import Told
 from tests.marecg.use.conftest import run, same_files
 
 from marecg.base.errors import CorpusError, Reason, RecordError, UsageError
-from marecg.corpus.killers import KILLED
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.workers import KILLED
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.discovery import EMBEDDINGS

@@ -90,7 +90,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     Raises `CorpusError` where the folder isn't a corpus, or a source can't be listed or holds no records.
     """
     corpus = Corpus.open(folder)
-    rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()
+    rows = index.of(corpus.folder, _ROWS).to_pylist()
     sources = [ensure_local(source) for source in against]
     evaluated = _evaluated(passing(find(sources), "evaluation records", progress), corpus.config)
     patients = ptbxl_patients(sources)

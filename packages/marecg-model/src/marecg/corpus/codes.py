@@ -86,7 +86,8 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     names: defaultdict[str, set[int]] = defaultdict(set)
     alone = len({each.file for each in candidates}) == 1
     for place, candidate in enumerate(candidates):
-        for places, of_candidate in ((paths, _paths(candidate)), (names, _names(candidate, alone))):
+        with_root = {candidate.path, f"{candidate.root_name}/{candidate.path}"}
+        for places, of_candidate in ((paths, _spelt(with_root)), (names, _names(candidate, alone))):
             for name in of_candidate & table.codes.keys():
                 places[name].add(place)
     owner: dict[int, str] = {}
@@ -102,11 +103,6 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
                 raise CorpusError(problem, where=table.path, remedy="Name each record one way")
             owner[place] = name
     return owner
-
-
-def _paths(candidate: Candidate) -> set[str]:
-    """A record's path, with and without its root."""
-    return _spelt({candidate.path, f"{candidate.root_name}/{candidate.path}"})
 
 
 def _names(candidate: Candidate, alone: bool) -> set[str]:

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ecg_ontology import Ontology
 from marecg.corpus import index
 from marecg.corpus.audit import published_as
 from marecg.corpus.expression import matching
@@ -42,21 +40,16 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
         UsageError: the expression can't be parsed, or names what the corpus doesn't know.
     """
     rows = matching(corpus, where)
-    file = corpus.folder / "index.parquet"
-    present = index.schema(file).names
-    table = index.read(file, [name for name in COLUMNS if name in present]).take(rows)
+    present = index.schema(corpus.folder).names
+    table = index.of(corpus.folder, [name for name in COLUMNS if name in present]).take(rows)
     places = zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
     identities = map(published_as, table["id"].to_pylist(), table["source"].to_pylist())
     named = table.add_column(0, "identity", pa.array(list(identities), pa.string()))
     named = named.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
-    leaves = pa.array(abbreviations(corpus.ontology(), corpus.y[rows]), pa.list_(pa.string()))
+    names = [node.abbr for node in corpus.ontology().nodes]
+    active = [[names[leaf] for leaf in np.flatnonzero(y_N)] for y_N in corpus.y[rows]]
+    leaves = pa.array(active, pa.list_(pa.string()))
     return named.add_column(0, "row", pa.array(rows)).append_column("leaves", leaves)
-
-
-def abbreviations(onto: Ontology, y_MN: NDArray[np.uint8]) -> list[list[str]]:
-    """The active leaves of records by name, in index order."""
-    names = [node.abbr for node in onto.nodes]
-    return [[names[leaf] for leaf in np.flatnonzero(y_N)] for y_N in y_MN]
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:

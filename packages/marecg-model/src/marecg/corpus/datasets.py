@@ -67,7 +67,7 @@ def hugging_face(corpus: Any) -> Any:
         import datasets  # noqa: PLC0415 (few have it)
     except ImportError as error:
         raise UsageError("the library datasets is not installed", remedy="pip install datasets") from error
-    rows = index.read(corpus.folder / index.FILE, list(_SHOWN))
+    rows = index.of(corpus.folder, list(_SHOWN))
     numbered = rows.append_column("record", [np.arange(len(rows))])
     return datasets.Dataset(numbered).with_transform(_WithSignals(corpus))
 

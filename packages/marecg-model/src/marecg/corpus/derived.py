@@ -36,7 +36,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
     if not len(rows):
         raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
     size, places = corpus.config.shard, np.arange(len(rows))
-    table = index.read(corpus.folder / index.FILE).take(pa.array(rows))
+    table = index.of(corpus.folder).take(pa.array(rows))
     table = _with_columns(table, shard=places // size, row=places % size)
     shards = {
         f"{first // size:05d}.npy": len(rows[first : first + size]) for first in places[::size].tolist()
@@ -59,7 +59,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
 
 def _holds(out: Path, about: dict[str, Any], rows: pa.Table) -> bool:
     try:
-        return read_about(out) == about and index.read(out / index.FILE).equals(rows)
+        return read_about(out) == about and index.of(out).equals(rows)
     except CorpusError:  # nothing is there, or something else
         return False
 
@@ -76,7 +76,7 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
                 _relabel(corpus, graph, temporary)
         made = Corpus.open(out)
     same_graph = made.ontology().bundle_sha256 == graph.bundle_sha256
-    mine, theirs = (index.read(each.folder / index.FILE, _STAYS) for each in (made, corpus))
+    mine, theirs = (index.of(each.folder, _STAYS) for each in (made, corpus))
     if not (same_graph and mine.equals(theirs)):
         problem = "holds a corpus of other records or codes, or of another graph"
         raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder for --out")
@@ -86,10 +86,13 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
 def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
     (out / "shards").mkdir(parents=True)
     for path in (corpus.folder / "shards").iterdir():
-        _link(path, out / "shards" / path.name)
+        try:  # another name of a file that never changes
+            os.link(path, out / "shards" / path.name)
+        except OSError:  # the file system has no such names
+            shutil.copyfile(path, out / "shards" / path.name)
     if (account := corpus.folder / "report.json").is_file():
         shutil.copyfile(account, out / account.name)
-    rows = index.read(corpus.folder / index.FILE)
+    rows = index.of(corpus.folder)
     y_MN = graph.leaf_multi_hot(rows["codes"].to_pylist())
     about = read_about(corpus.folder) | {
         "profile": graph.profile,
@@ -113,11 +116,3 @@ def _finish(out: Path, graph: Ontology, about: dict[str, Any], rows: pa.Table) -
     index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
     index.write_json(about, out / "corpus.json")
-
-
-def _link(path: Path, link: Path) -> None:
-    """Another name of a file that never changes; a copy where the file system has no such names."""
-    try:
-        os.link(path, link)
-    except OSError:
-        shutil.copyfile(path, link)

@@ -4,9 +4,13 @@
     factor = "not" factor | "(" expression ")" | FIELD OPERATOR VALUE | CONCEPT
 
 A concept covers its descendants. A comparison with a value that nobody knows is neither true nor false, and
-so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`.
+so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`. Rate, P, PR,
+QRS, QT, QTc and axis of every record are measured once, when one is asked for, and kept with the corpus.
+
+Shapes: M records, C leads, L samples.
 """
 
+import logging
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,13 +18,57 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_ontology import EcgError, find_concept
+from ecg_ontology import EcgError, OutputError, find_concept, replacing
+from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.corpus import index
-from marecg.corpus.interval_table import COLUMNS, intervals
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import FOLDER as SUPERVISION
+from marecg.ecg.intervals import measure
+
+logger = logging.getLogger(__name__)
+
+INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
+"""Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
+SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
+AT_ONCE = 64
+
+
+def intervals(corpus: Corpus) -> pa.Table:
+    """A row of `INTERVALS` per record, in the corpus' order; read where it is kept, else measured."""
+    path = corpus.folder / SUPERVISION / "intervals.parquet"
+    hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
+    if path.is_file():
+        cached = index.read(path)
+        if cached.schema == SCHEMA and cached["signal_hash"].equals(hashes):
+            return cached.drop_columns("signal_hash")
+    logger.warning("the intervals of %d records are measured once", len(corpus))
+    starts = range(0, len(corpus), AT_ONCE)
+    blocks = Parallel(n_jobs=-1)(delayed(_measured)(corpus, first) for first in starts)
+    columns = list(zip(*(row for block in blocks for row in block), strict=True))
+    table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with replacing(path) as temporary:
+            index.write(table, temporary)
+    except (OSError, OutputError) as error:  # a corpus that only others may write
+        logger.warning("they aren't kept: %s", error)
+    return table.drop_columns("signal_hash")
+
+
+def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
+    rows: list[tuple[float | None, ...]] = []
+    for row in range(first, min(first + AT_ONCE, len(corpus))):
+        x_CL = corpus.signals([row])[0][:, : corpus.n_valid[row]]
+        measured = measure(x_CL, corpus.config.fs, LEADS)
+        rows.append(
+            (measured.rate, measured.p, measured.pr, measured.qrs, measured.qt, measured.qtc(), measured.axis)
+        )
+    return rows
+
 
 ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements"}
 """Names of fields that read better than the index's; `seconds` is its length over its rate."""
@@ -69,13 +117,13 @@ class _Parser:
         self.tokens = list(_tokens(text))
         self.next = 0
         self.beyond = len(text) + 1
-        fields = index.schema(corpus.folder / "index.parquet")
+        fields = index.schema(corpus.folder)
         self.fields = {
             field.name: field.type
             for field in fields
             if field.name in LISTS or not pa.types.is_list(field.type)
         }
-        self.fields |= dict.fromkeys(COLUMNS, pa.float64())
+        self.fields |= dict.fromkeys(INTERVALS, pa.float64())
 
     def expression(self) -> pa.Array:
         chosen = self.term()
@@ -148,9 +196,9 @@ class _Parser:
         return pa.array(has if operator == "=" else ~has)
 
     def column(self, name: str) -> pa.Array:
-        if name in COLUMNS:
+        if name in INTERVALS:
             return intervals(self.corpus)[name].combine_chunks()
-        column = index.read(self.corpus.folder / "index.parquet", [name])[name].combine_chunks()
+        column = index.of(self.corpus.folder, [name])[name].combine_chunks()
         if pa.types.is_floating(column.type):  # a NaN is unknown too
             return pc.if_else(pc.is_nan(column), None, column)
         return column

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from ecg_ontology import refuse_pipe, replacing
 from marecg.base.errors import CorpusError
@@ -104,16 +102,12 @@ def names(rows: pa.Table) -> list[str]:
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 
 
-def schema(path: Path) -> pa.Schema:
-    """The columns of an index file: one that an older version wrote has fewer. Raises as `read` does."""
-    read(path, ["id"])
-    return pq.read_schema(path)
+def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
+    """The index of a corpus, or some of its columns. Raises as `read` does."""
+    return read(folder / FILE, columns)
 
 
-def begins_record(folder: Path) -> NDArray[np.bool_]:
-    """Which rows of a corpus begin a record, bool [M]: the windows of one stand side by side."""
-    columns = ("root", "path", "start")
-    rows = read(folder / "index.parquet", list(columns))
-    cells = zip(*(rows[name].to_pylist() for name in columns), strict=True)
-    records = [(root, path.removesuffix(f"@{start:.12g}")) for root, path, start in cells]
-    return np.array([row == 0 or record != records[row - 1] for row, record in enumerate(records)], bool)
+def schema(folder: Path) -> pa.Schema:
+    """The columns of a corpus' index: one that an older version wrote has fewer. Raises as `read` does."""
+    of(folder, ["id"])
+    return pq.read_schema(folder / FILE)

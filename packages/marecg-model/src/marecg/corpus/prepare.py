@@ -29,11 +29,10 @@ from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
 from marecg.corpus.codes import of_statements, with_codes
 from marecg.corpus.index import read_json, write_json
-from marecg.corpus.killers import killers, without, without_killers
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
-from marecg.corpus.workers import check_jobs, workers
+from marecg.corpus.workers import check_jobs, killers, without, without_killers, workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts

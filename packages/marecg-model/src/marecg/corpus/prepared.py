@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
@@ -91,11 +90,14 @@ class Corpus:
         ontology = labelling_ontology(folder, about)
         try:
             config = CorpusConfig.model_validate(about["config"])
-            rows = index.read(folder / index.FILE, ROWS)
+            rows = index.of(folder, ROWS)
             shards = [
                 open_shard(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
-            y = _multi_hot(rows["leaves"].combine_chunks(), len(ontology))
+            leaves = rows["leaves"].combine_chunks()
+            y = np.zeros((len(leaves), len(ontology)), np.uint8)
+            counts = np.diff(leaves.offsets.to_numpy())
+            y[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
             column = {
                 name: np.asarray(rows[name].to_numpy(), np.int64) for name in ("shard", "primary", "n_valid")
             }
@@ -277,13 +279,6 @@ def refuse_cut(array: NDArray[Any]) -> None:
     if file.size() < len(file):
         problem, remedy = "was cut short since it was opened", "Let nothing write there, and start again"
         raise CorpusError(problem, where=mapped.filename, remedy=remedy)
-
-
-def _multi_hot(leaves: pa.ListArray, concepts: int) -> NDArray[np.uint8]:
-    y_MN = np.zeros((len(leaves), concepts), np.uint8)
-    counts = np.diff(leaves.offsets.to_numpy())
-    y_MN[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
-    return y_MN
 
 
 def _damaged(where: Path, problem: str) -> CorpusError:

@@ -109,7 +109,10 @@ def _read_or_made(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
     """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
-    folder, key = corpus.folder / FOLDER, _key(corpus, model, limits)
+    patches = (model.fs, model.patch, model.stride, model.context)
+    depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
+    key = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
+    folder = corpus.folder / FOLDER
     rhythm, phase = folder / f"{key}.npy", folder / f"{key}-phase.npy"
     with locked(corpus.folder):
         if (cached := _read(rhythm, phase, len(corpus), model)) is not None:
@@ -120,7 +123,9 @@ def _read_or_made(
                 shape = (len(corpus), model.context_patches)
                 numpy: Any = np.lib.format  # it has no types
                 phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
-                _reserve(temporary)
+                if hasattr(os, "posix_fallocate"):  # to write to a map on a full disk is fatal
+                    with temporary.open("r+b") as file:
+                        os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
                 rhythm_M = _make(corpus, model, limits, phase_MT)
                 phase_MT.flush()
             with replacing(rhythm) as temporary, temporary.open("wb") as file:
@@ -130,13 +135,6 @@ def _read_or_made(
             phase_MT = np.empty((len(corpus), model.context_patches), np.int8)
             return _make(corpus, model, limits, phase_MT), phase_MT
         return _read(rhythm, phase, len(corpus), model) or (rhythm_M, phase_MT)
-
-
-def _reserve(path: Path) -> None:
-    """Have the disk give the room of a file of holes, or raise `OSError`: to write to its map is fatal."""
-    if hasattr(os, "posix_fallocate"):  # not on every system
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _make(
@@ -150,12 +148,6 @@ def _make(
         for name in RHYTHM.names or ():
             rhythm_M[name][rows] = getattr(targets, f"{name}_M")
     return rhythm_M
-
-
-def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
-    patches = (model.fs, model.patch, model.stride, model.context)
-    depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
-    return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _read(

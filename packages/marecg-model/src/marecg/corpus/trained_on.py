@@ -69,7 +69,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     added. Where it doesn't list them, the new file says that it isn't complete. Raises `InputError` where
     that list is damaged.
     """
-    rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"])
+    rows = index.of(corpus.folder, ["id", "source", "patient", "signal_hash"])
     before = _about(start) if start else None
     whole = start is None or (before is not None and before.complete)
     windows = {corpus.config.window, *(before.windows if before else ())}
@@ -154,7 +154,7 @@ def _readable(path: Path) -> Iterator[None]:
 def signals_sha256(corpus: Corpus) -> str:
     """What tells a corpus' signals from any other's: of all hashes, a line each."""
     digest = hashlib.sha256()
-    hashes = Texts[str](index.read(corpus.folder / index.FILE, ["signal_hash"])["signal_hash"])
+    hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
     for first in range(0, len(hashes), AT_ONCE):  # ten million of them aren't a list
         digest.update(("\n" if first else "").encode())
         digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())

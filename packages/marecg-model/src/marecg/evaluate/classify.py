@@ -185,9 +185,8 @@ def _predictions(
     logits_MK: NDArray[np.float64],
 ) -> pd.DataFrame:
     """A row per test record: who it is, then label, logit and probability of each class."""
-    rows, file = task.row_M[test], data / "index.parquet"
-    columns = [name for name in INDEXED if name in index.schema(file).names]
-    frame = index.read(file, columns).take(rows).to_pandas()
+    rows, present = task.row_M[test], index.schema(data).names
+    frame = index.of(data, [name for name in INDEXED if name in present]).take(rows).to_pandas()
     frame.insert(0, "row", rows)
     frame.insert(1, "name", [task.recordings.ids[row] for row in rows])
     p_MK = classifier.probabilities(logits_MK)

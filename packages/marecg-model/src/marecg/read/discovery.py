@@ -1,4 +1,7 @@
-"""Which records a list of source folders holds, in an order that depends on nothing but their names."""
+"""Which records a list of source folders holds, in an order that depends on nothing but their names.
+
+Readers are those of the published datasets, and those that other packages bring.
+"""
 
 import fnmatch
 import hashlib
@@ -7,20 +10,56 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from marecg.base.errors import CorpusError, UsageError
+from marecg.base.plugins import installed
 from marecg.read import delimited
 from marecg.read.array_files import OPENERS
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
-from marecg.read.datasets.cinc2021 import collection, is_header
+from marecg.read.clinical.dicom import DICOM
+from marecg.read.clinical.edf import EDF
+from marecg.read.clinical.scp import SCP
+from marecg.read.clinical.waveform import Format
+from marecg.read.clinical.xml import XML
+from marecg.read.datasets.cinc2021 import Cinc2021, collection, is_header
+from marecg.read.datasets.code15 import Code15
+from marecg.read.datasets.cpsc2018 import Cpsc2018
+from marecg.read.datasets.mimic_iv_ecg import MimicIvEcg
+from marecg.read.datasets.ptbdb import Ptbdb
+from marecg.read.datasets.ptbxl import FS, PtbXl
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.record import Candidate, Reader, as_text, is_regular
-from marecg.read.registry import HEADERS, format_of, readers
 from marecg.read.wfdb_header import MOST_BYTES
 from marecg.storage.copies import address
+
+GROUP = "marecg.readers"
+"""The entry points by which a package offers a `Reader`: a class without arguments, or an object."""
+HEADERS = Cinc2021()
+"""Reads the WFDB headers that no other reader claims."""
+FORMATS = (DICOM, XML, EDF, SCP)
+"""Read the files of hospitals that no other reader claims; a folder may mix them."""
+
+
+def readers(ptbxl_rate: int = FS) -> tuple[Reader, ...]:
+    """Every reader that asks for folders of its own, those of other packages first.
+
+    Raises `UsageError` where another package's can't be loaded.
+    """
+    return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
+
+
+def format_of(file: Path) -> Format | None:
+    """Which clinical format a file has, if any."""
+    return next((each for each in FORMATS if each.knows(file)), None)
+
+
+@cache
+def _installed() -> tuple[Reader, ...]:
+    return tuple(each() if isinstance(each, type) else each for each in installed(GROUP).values())
+
 
 logger = logging.getLogger(__name__)
 CORPUS = ("corpus.json", "building/plan.json")
@@ -187,7 +226,12 @@ def _in_folder(
         for reader in asked:
             if reader in within and folder.is_relative_to(within[reader]):
                 continue
-            if _marked(reader, (*below, *files)) and reader.is_root(folder):
+            names = (*below, *files)
+            marked = any(
+                mark in names or (("*" in mark or "[" in mark) and fnmatch.filter(names, mark))
+                for mark in reader.marks
+            )
+            if marked and reader.is_root(folder):
                 within[reader] = folder
                 for candidate in reader.candidates(folder):
                     claimed.update(map(str, (candidate.file, *candidate.copies)))
@@ -215,14 +259,6 @@ def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
     for file, each in formats:
         each.require(file)
     return [Candidate(root, file, collection(file, root), each) for file, each in formats]
-
-
-def _marked(reader: Reader, names: Collection[str]) -> bool:
-    """Whether a folder with these names in it has one of a reader's marks."""
-    return any(
-        mark in names or (("*" in mark or "[" in mark) and fnmatch.filter(names, mark))
-        for mark in reader.marks
-    )
 
 
 def _unlistable(error: OSError) -> None:

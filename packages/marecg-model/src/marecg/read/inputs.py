@@ -4,7 +4,7 @@ Shapes: K leads as found, L samples.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from marecg.base.errors import UsageError
@@ -12,9 +12,8 @@ from marecg.ecg.signal import lead_places
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
-from marecg.read.discovery import find, names_apart, with_root_names
+from marecg.read.discovery import HEADERS, find, format_of, names_apart, with_root_names
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
-from marecg.read.registry import HEADERS, format_of
 from marecg.storage.copies import ensure_local
 
 
@@ -36,7 +35,11 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
             if not given.is_dir():
                 files.add(candidate.file)
     apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
-    return {_name(each, apart): each for each in with_root_names(candidates.values())}
+    named: dict[str, Candidate] = {}
+    for each in with_root_names(candidates.values()):
+        row = "" if each.row < 0 else f"/{each.row}"
+        named[f"{apart[each.file]}{row}" if each.file in apart else each.name] = each
+    return named
 
 
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
@@ -64,10 +67,3 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
         header, beside = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
         header = beside if is_regular(beside) and not is_regular(header) else header
     return HEADERS.records(given.parent, [header])
-
-
-def _name(candidate: Candidate, apart: Mapping[Path, str]) -> str:
-    if candidate.file not in apart:
-        return candidate.name
-    name = apart[candidate.file]
-    return name if candidate.row < 0 else f"{name}/{candidate.row}"

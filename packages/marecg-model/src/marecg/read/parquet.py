@@ -39,8 +39,12 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
     leads = {names[name]: field for name, field in columns.items() if name in names}
     kinds = {_depth(field.type) for field in leads.values()}
     if kinds in ({0}, {1}):
-        kind = _one if kinds == {0} else Nested
-        yield LEAD_COLUMNS, kind(file, [field.name for field in leads.values()], tuple(leads))
+        names_in_file = [field.name for field in leads.values()]
+        if kinds == {1}:
+            yield LEAD_COLUMNS, Nested(file, names_in_file, tuple(leads))
+        else:  # one record of as many samples as the file has rows
+            shape, pieces = (file.metadata.num_rows, len(leads)), partial(_samples, file, names_in_file)
+            yield LEAD_COLUMNS, Unpacked(shape, np.dtype(np.float64), pieces, leads=tuple(leads))
     for field in file.schema_arrow:
         if _depth(field.type) == 2:
             yield field.name, Nested(file, [field.name])
@@ -108,12 +112,6 @@ class Nested:
             raise ValueError("holds records too long to be read")
         rows: int = about.num_rows
         return max(1, min(BATCH, MOST_NUMBERS * rows // max(numbers, 1)))
-
-
-def _one(file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> Unpacked:
-    """One record of as many samples as the file has rows, [samples, leads]."""
-    shape = (file.metadata.num_rows, len(columns))
-    return Unpacked(shape, np.dtype(np.float64), partial(_samples, file, columns), leads=leads)
 
 
 def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:

@@ -125,7 +125,9 @@ def _samples(header: WfdbHeader, rows: list[int], cut: slice) -> NDArray[np.sign
     try:
         files = {channel.file for channel in header.channels}
         if len(files) == 1 and header.channels[0].format == 16:
-            return _format_16(header, cut)[:, rows]
+            first, count, read = header.channels[0], len(header.channels), cut.stop - cut.start
+            offset, file = first.offset + 2 * count * cut.start, header.path.parent / first.file
+            return np.fromfile(file, "<i2", read * count, offset=offset).reshape(read, count)[:, rows]
         import wfdb  # noqa: PLC0415 (a second that corpora in format 16 save)
 
         record = str(header.path.with_suffix(""))
@@ -134,14 +136,6 @@ def _samples(header: WfdbHeader, rows: list[int], cut: slice) -> NDArray[np.sign
     except (ValueError, OSError, IndexError, TypeError) as error:
         raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
     return np.asarray(digital, np.int64)
-
-
-def _format_16(header: WfdbHeader, cut: slice) -> NDArray[np.int16]:
-    """Little-endian 16-bit samples, all signals of one instant side by side: [L, signals]."""
-    first, count = header.channels[0], len(header.channels)
-    offset, read = first.offset + 2 * count * cut.start, cut.stop - cut.start
-    samples = np.fromfile(header.path.parent / first.file, "<i2", read * count, offset=offset)
-    return samples.reshape(read, count)
 
 
 def _checksum_notes(

@@ -16,7 +16,7 @@ from marecg.base.errors import RecordError
 from marecg.ecg.rpeaks import detect
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import find_one
-from marecg.read.record import Candidate, Record
+from marecg.read.record import Candidate
 from marecg.report.charts import canvas, svg
 from marecg.report.neighbours import LEAD
 from marecg.report.page import Figure, Section, paragraph, table
@@ -55,18 +55,13 @@ def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], lis
             record = candidate.read(seconds=MINUTE, start=minute * MINUTE)
         except RecordError:  # a gap in the trend
             continue
-        x_L = _lead(record)
+        x_L = record.x_KL[record.leads.index(LEAD) if LEAD in record.leads else 0]
         peaks = detect(x_L, record.fs) if np.isfinite(x_L).all() else ()
         if len(peaks) > 2:
             rates_M3[minute] = np.percentile(60 * record.fs / np.diff(peaks), (5, 50, 95))
         if minute % HOUR == 0:
             strips.append(strip(x_L, record.fs, SECONDS, _clock(minute * MINUTE)))
     return rates_M3, strips
-
-
-def _lead(record: Record) -> NDArray[np.float32]:
-    x_L: NDArray[np.float32] = record.x_KL[record.leads.index(LEAD) if LEAD in record.leads else 0]
-    return x_L
 
 
 def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:

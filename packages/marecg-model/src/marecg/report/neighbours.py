@@ -33,7 +33,10 @@ LEAD = "II"
 def neighbours(model: MarEcg, corpus: Corpus) -> Section:
     """Records of different leaves, each with its nearest others by the cosine of h_rhythm."""
     rows = np.unique(np.linspace(0, len(corpus) - 1, min(len(corpus), GALLERY)).astype(int))
-    cosine_BB = _cosines(embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm)
+    rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
+    unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)
+    cosine_BB: NDArray[np.float32] = unit_BD @ unit_BD.T
+    np.fill_diagonal(cosine_BB, np.inf)  # a record is its own nearest, whatever rounding says
     nearest_BK = np.argsort(-cosine_BB, axis=1, kind="stable")[:, 1 : NEAREST + 1]
     pictures, notes = [], []
     for query in _of_different_leaves(corpus.primary[rows]):
@@ -84,14 +87,6 @@ def cosines_to(
     cosine_B = rhythm_BD @ rhythm_D / np.maximum(lengths_B, 1e-12)
     order = np.argsort(-cosine_B, kind="stable")
     return [(int(rows[place]), float(cosine_B[place])) for place in order]
-
-
-def _cosines(rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosines of all pairs; a record is its own nearest, whatever rounding says."""
-    unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)
-    cosine_BB: NDArray[np.float32] = unit_BD @ unit_BD.T
-    np.fill_diagonal(cosine_BB, np.inf)
-    return cosine_BB
 
 
 def _of_different_leaves(primary_B: NDArray[np.int64]) -> list[int]:

@@ -37,7 +37,10 @@ def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
     yield heading(f"{title(report.task)}, protocol {report.protocol}")
     yield paragraph(describe_leak(report.leak), "warning" if leaked else "")
     scores = tidy(lines("", report))
-    curves = {str(name): _points(rows) for name, rows in scores.groupby("method", sort=False)}
+    curves = {
+        str(name): [(share(row.fraction), row.macro_auc, row.low, row.high) for row in rows.itertuples()]
+        for name, rows in scores.groupby("method", sort=False)
+    }
     largest = scores.loc[scores["method"] == report.reference, "fraction"].max()
     charts = [
         by_share(curves, "Macro AUC by share"),
@@ -49,10 +52,6 @@ def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
     mistaken = list(confusions(predictions, largest, report.task, ontology))
     yield Figure(f"{name}-confusion", mistaken, captions.CONFUSION.format(share=at), kind="row")
     yield _tables(report, scores)
-
-
-def _points(rows: pd.DataFrame) -> list[tuple[str, float, float, float]]:
-    return [(share(row.fraction), row.macro_auc, row.low, row.high) for row in rows.itertuples()]
 
 
 def _tables(report: Report, scores: pd.DataFrame) -> Markup:

@@ -5,12 +5,11 @@ Lines and words have `currentColor`, the colour of the text around them: dark on
 Shapes: L points of a line, R rows and C columns of a map.
 """
 
-from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 ACCENT = "#2f6fb3"
 """Legible on white and on black."""
@@ -49,10 +48,13 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
     x, y = np.asarray(x_L, np.float64) * UNITS, np.asarray(y_L, np.float64) * UNITS
     finite = np.isfinite(x) & np.isfinite(y)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], finite.astype(np.int8), [0]])))
-    return "".join(
-        _run(np.rint(x[start:stop]).astype(int), np.rint(y[start:stop]).astype(int))
-        for start, stop in zip(edges[::2], edges[1::2], strict=True)
-    )
+    path = ""
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        points = np.rint(np.stack([x[start:stop], y[start:stop]], axis=1)).astype(int)
+        steps = np.diff(points, axis=0).ravel().tolist()
+        text = " ".join(map(str, steps)).replace(" -", "-")  # no more between them than a reader needs
+        path += f"M{points[0, 0]} {points[0, 1]}" + (f"l{text}" if steps else "h0")
+    return path
 
 
 def cells(level_RC: ArrayLike, x: float, y: float, width: float, height: float) -> str:
@@ -83,13 +85,3 @@ def number(value: object) -> str:
         return str(value)
     text = f"{value:.3f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def _run(x: NDArray[np.int_], y: NDArray[np.int_]) -> str:
-    steps = np.stack([np.diff(x), np.diff(y)], axis=1)
-    return f"M{x[0]} {y[0]}" + (f"l{_joined(steps.ravel().tolist())}" if len(steps) else "h0")
-
-
-def _joined(values: Sequence[int]) -> str:
-    """Whole numbers with no more between them than a reader needs."""
-    return " ".join(map(str, values)).replace(" -", "-")

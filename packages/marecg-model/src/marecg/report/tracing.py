@@ -7,7 +7,7 @@ Shapes: C leads, L samples.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,8 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
     traces = lines(x_CL, fs, leads, _columns(), gain)
     ticks = "".join(f"M{each.x:g} {each.y - TICK:g}v{2 * TICK:g}" for each in _columns() if each.start)
     changes = element("path", d=ticks, stroke=INK, stroke_width=0.3)
-    return _sheet(
-        height, paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gain), label=label
-    )
+    sheet = paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gain)
+    return picture(WIDTH, height, *sheet, label=label, unit="mm")
 
 
 def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:
@@ -91,7 +90,8 @@ def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
     strips = row_strips(PITCH)
     names = "".join(words(each.lead, 1, each.y + 1.2, 3.4, fill=INK, font_weight="600") for each in strips)
     traces = lines(x_CL, fs, LEADS, strips, gain, named=False)
-    return _sheet(height, paper(WIDTH, height), traces, names, scale(height - 1.5, gain), label=label)
+    sheet = paper(WIDTH, height), traces, names, scale(height - 1.5, gain)
+    return picture(WIDTH, height, *sheet, label=label, unit="mm")
 
 
 def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
@@ -167,7 +167,9 @@ def lines(
         place = row_of.get(lead.lower())
         if named:
             name = lead if place is not None else f"{lead}: not recorded"
-            names.append(_name(name, x + 1, y + _clear(x_CL, place, fs, start, gain)))
+            halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
+            below = y + _clear(x_CL, place, fs, start, gain)
+            names.append(words(name, x + 1, below, NAME_SIZE, fill=INK, font_weight="600", **halo))
         if place is None or not np.isfinite(x_CL[place]).any():
             continue
         part = x_CL[place, round(start * fs) : round(stop * fs) : every]
@@ -189,12 +191,6 @@ def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float
     return NAME_HEIGHTS[int(np.argmin(crossed))]
 
 
-def _name(text: str, x: float, y: float) -> str:
-    """The name of a lead, legible on the grid."""
-    halo = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
-    return words(text, x, y, 3.4, fill=INK, font_weight="600", **halo)
-
-
 def pulse(y: float, gain: float = MM_PER_MV) -> str:
     """The calibration pulse: 1 mV for 200 ms."""
     path = f"M2 {y:g}h1.5v{-gain:g}h5v{gain:g}h1.5"
@@ -204,10 +200,6 @@ def pulse(y: float, gain: float = MM_PER_MV) -> str:
 def scale(y: float, gain: float = MM_PER_MV) -> str:
     """What a millimetre means, written at the paper's foot."""
     return words(f"25 mm/s    {gain:g} mm/mV", 2, y, 3, fill=INK)
-
-
-def _sheet(height: float, *children: str, label: str) -> str:
-    return picture(WIDTH, height, *children, label=label, unit="mm")
 
 
 def _grid(width: float, height: float, every: int) -> str:

@@ -30,7 +30,9 @@ def provenance(
     A folder may be called after a patient, so only the collections of the catalogue are named; the records of
     others are counted.
     """
-    origins = _origins()
+    origins: dict[str, str] = {}  # licence and home, by the name under which a corpus counts a collection
+    for each in sorted(catalogue().values(), key=lambda dataset: -len(dataset.sources)):  # the narrowest last
+        origins |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
     counts = corpus.sources.counts()
     y_MN = labels(corpus, config.sampling.without_codes)
     labelled_N = y_MN.sum(0, dtype=int).tolist()
@@ -82,11 +84,3 @@ def united(own: Provenance, origin: BeganFrom) -> Provenance:
             "began_from": origin,
         }
     )
-
-
-def _origins() -> dict[str, str]:
-    """Licence and home of every collection of the catalogue, by the name under which a corpus counts it."""
-    origins: dict[str, str] = {}
-    for each in sorted(catalogue().values(), key=lambda dataset: -len(dataset.sources)):  # the narrowest last
-        origins |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
-    return origins

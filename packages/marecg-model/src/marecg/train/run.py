@@ -29,9 +29,9 @@ from marecg.base.device import best_device
 from marecg.base.errors import PeerError, StoppedError, UsageError
 from marecg.base.lock import locked
 from marecg.base.memory import keep_freed
-from marecg.base.progress import Progress, Tell, shown
+from marecg.base.progress import Progress, shown
 from marecg.corpus.prepared import Corpus
-from marecg.model.card import BeganFrom, Provenance
+from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
@@ -126,64 +126,46 @@ def train(
             problem = f"was begun from {origin.name}, and has no checkpoint yet"
             raise UsageError(problem, where=folder, remedy="Name these weights again")
         followers = stack.enter_context(opened(loggers, folder, settings, at))
-        tell = stack.enter_context(progress("steps"))
-        network = _network(config, ontology, corpus.folder / TEXTS, weights)
-        return _run(
-            config, folder, corpus, network, origin, checkpoint, preemption, tell, callbacks, followers
+        keep_freed()
+        metrics = Metrics(
+            folder, len(corpus) / config.train.batch_size, stack.enter_context(progress("steps"))
         )
+        checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
+        trainer = _trainer(config, folder, [metrics, *callbacks], checkpoints, followers)
+        steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
+        module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
+        began = time.monotonic()
+        _fit(trainer, module, corpus, checkpoint)
+        if preemption.signal is not None and module.global_step < steps:
+            raise StoppedError(preemption.signal, module.global_step, where=folder)
+        if module.non_finite_in_a_row:
+            raise module.diverged(steps)
+        if trainer.is_global_zero and checkpoint and at == steps and (folder / "model").is_dir():
+            logger.warning("%s: nothing done, the run is complete", folder)
+        elif trainer.is_global_zero:
+            own = provenance(
+                config,
+                corpus,
+                ontology,
+                steps=steps,
+                seconds=time.monotonic() - began,
+                resumed=checkpoint is not None,
+                devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
+            )
+            _leave_model(folder, module, own if origin is None else united(own, origin))
+        return Run(folder, steps, module.skipped_steps)
 
 
-def _run(
-    config: Config,
-    folder: Path,
-    corpus: Corpus,
-    network: Network,
-    origin: BeganFrom | None,
-    checkpoint: Path | None,
-    preemption: Preemption,
-    tell: Tell,
-    callbacks: Sequence[lightning.Callback],
-    loggers: list[Logger],
-) -> Run:
-    """Train in a folder that is ours."""
-    keep_freed()
-    if not logger.isEnabledFor(logging.DEBUG):  # devices, advice, and that its one epoch is over
-        logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    metrics = Metrics(folder, len(corpus) / config.train.batch_size, tell)
-    checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
-    trainer = _trainer(config, folder, [metrics, *callbacks], checkpoints, loggers)
-    steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
-    module, ontology = Pretraining(config, network, steps), network.model.ontology
-    began = time.monotonic()
+def _fit(trainer: lightning.Trainer, module: Pretraining, corpus: Corpus, checkpoint: Path | None) -> None:
+    """Take all steps behind a checkpoint, or as many as a signal lets."""
+    supervision = supervise(module.config, corpus, module.network.model.ontology)
+    data = CorpusData(corpus, supervision, module.config, module.total_steps)
+    folder = Path(trainer.default_root_dir)
     # SIGTERMException: a signal just before Lightning's first step
     with warnings.catch_warnings(), suppress(SIGTERMException), lost_peers(trainer.world_size, folder):
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
         warnings.filterwarnings("ignore", module="lightning")
-        trainer.fit(
-            module,
-            datamodule=CorpusData(corpus, supervise(config, corpus, ontology), config, steps),
-            ckpt_path=checkpoint,
-            weights_only=True,
-        )
-    if preemption.signal is not None and module.global_step < steps:
-        raise StoppedError(preemption.signal, module.global_step, where=folder)
-    if module.non_finite_in_a_row:
-        raise module.diverged(steps)
-    already = checkpoint is not None and step_of(checkpoint) == steps and (folder / "model").is_dir()
-    if trainer.is_global_zero and already:
-        logger.warning("%s: nothing done, the run is complete", folder)
-    elif trainer.is_global_zero:
-        own = provenance(
-            config,
-            corpus,
-            ontology,
-            steps=steps,
-            seconds=time.monotonic() - began,
-            resumed=checkpoint is not None,
-            devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
-        )
-        _leave_model(folder, module, own if origin is None else united(own, origin))
-    return Run(folder, steps, module.skipped_steps)
+        trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
 
 
 def _leave_model(folder: Path, module: Pretraining, about: Provenance) -> None:
@@ -221,6 +203,8 @@ def _trainer(
     checkpoints: Checkpoints,
     loggers: list[Logger],
 ) -> lightning.Trainer:
+    if not logger.isEnabledFor(logging.DEBUG):  # devices, advice, and that its one epoch is over
+        logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"

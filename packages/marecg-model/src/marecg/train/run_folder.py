@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,19 +122,14 @@ def _compare(
         problem = f"follows another enumeration: {in_short(difference)}"
         raise CheckpointError(problem, where=folder, remedy=what.format("a corpus of the ontology"))
     if before["corpus"] != now["corpus"]:
-        its, this = _brief(before["corpus"]), _brief(now["corpus"])
+        brief = "{records} records, signals {signals!s:.8}, labels {labels!s:.8}"
+        its, this = (brief.format(**each) for each in (before["corpus"], now["corpus"]))
         problem = f"is being trained on another corpus ({its}; this one: {this})"
         raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
     changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(now)))).items())
     if changed:
         problem = f"was started with another {changed[0][0]}"
         raise UsageError(problem, where=folder, remedy=what.format("the settings"))
-
-
-def _brief(corpus: Mapping[str, Any]) -> str:
-    """A corpus in a few words."""
-    signals, labels = str(corpus["signals"])[:8], str(corpus["labels"])[:8]
-    return f"{corpus['records']} records, signals {signals}, labels {labels}"
 
 
 def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
-from marecg.corpus.killers import kills, noted, without_killers
+from marecg.corpus.workers import kills, noted, without_killers
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout

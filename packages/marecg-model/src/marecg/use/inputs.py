@@ -82,7 +82,7 @@ Source = Files | CorpusRows
 
 @lru_cache(maxsize=2)
 def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
-    return Corpus.open(folder), index.read(folder / "index.parquet", COLUMNS)
+    return Corpus.open(folder), index.of(folder, COLUMNS)
 
 
 def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import InputError, RecordError, UsageError
-from marecg.corpus.killers import KILLED
 from marecg.corpus.shards import notes
+from marecg.corpus.workers import KILLED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, check_samples, recording
 from marecg.model.mar_ecg import MarEcg

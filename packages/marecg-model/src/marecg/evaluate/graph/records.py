@@ -218,7 +218,7 @@ class Hierarchy:
         """By the statements of the test records. Raises `CorpusError` without PTB-XL's table of them."""
         onto = split.corpus.ontology()
         statements = list(ptbxl.statements(root).values())
-        codes = index.read(split.corpus.folder / "index.parquet", ["codes"])["codes"].take(split.test)
+        codes = index.of(split.corpus.folder, ["codes"])["codes"].take(split.test)
         number = {f"scp:{one.name}": place for place, one in enumerate(statements)}
         has_MS = np.zeros((len(split.test), len(statements)), bool)
         for row, record_codes in enumerate(codes.to_pylist()):

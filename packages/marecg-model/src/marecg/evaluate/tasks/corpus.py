@@ -69,15 +69,19 @@ def _names(corpus: Corpus) -> tuple[str, ...]:
     counts = Counter(names)
     if len(counts) == len(names):
         return tuple(names)
-    rows = index.read(corpus.folder / "index.parquet", ["root", "path"]).to_pylist()
+    rows = index.of(corpus.folder, ["root", "path"]).to_pylist()
     files = [f"{row['root']}/{row['path']}" for row in rows]
     return tuple(name if counts[name] == 1 else file for name, file in zip(names, files, strict=True))
 
 
 def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
     """Which rows of a corpus begin a record, bool [M]; all where each has one window."""
-    one = corpus.config.windows == "1"
-    return np.ones(len(corpus.ids), bool) if one else index.begins_record(corpus.folder)
+    if corpus.config.windows == "1":
+        return np.ones(len(corpus.ids), bool)
+    columns = ["root", "path", "start"]  # the windows of a record stand side by side
+    cells = zip(*index.of(corpus.folder, columns).to_pydict().values(), strict=True)
+    records = [(root, path.removesuffix(f"@{start:.12g}")) for root, path, start in cells]
+    return np.array([row == 0 or record != records[row - 1] for row, record in enumerate(records)], bool)
 
 
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
@@ -120,7 +124,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
         read=read,
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=tuple(map(patient_of, corpus.sources, corpus.patients)),
-        people=index.read(corpus.folder / "index.parquet", ["age", "sex", "source"]).to_pydict(),
+        people=index.of(corpus.folder, ["age", "sex", "source"]).to_pydict(),
     )
 
 

@@ -94,7 +94,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
 def _rows_by_name(corpus: Corpus) -> dict[str, int]:
     """Every name that means one record alone, and its row; −1 where it means several."""
-    places = index.read(corpus.folder / "index.parquet", ["root", "path"]).to_pylist()
+    places = index.of(corpus.folder, ["root", "path"]).to_pylist()
     rows: dict[str, int] = {}
     columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
     for row, (record, source, place, begins) in enumerate(columns):

@@ -47,19 +47,16 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         finite_gain(signal.physical_max - signal.physical_min)
         samples_L = signal.get_data_slice(cut.start / rates[0], cut.stop / rates[0])
         rows.append(samples_L / per_mv(signal.physical_dimension))
+    prefiltering = leads[0].prefiltering if leads else ""
+    cutoffs = (pattern.search(prefiltering) for pattern in _PREFILTERING)
     return Waveform(
         names=[signal.label for signal in leads],
         x_KL=stacked(rows),
         fs=rates[0] if rates else 0.0,
-        notes=_filters(leads[0].prefiltering if leads else ""),
+        notes=filtered(*(match and match[1] for match in cutoffs)),  # as in `HP:0.05Hz LP:150Hz N:50Hz`
         length=min(samples, default=0),
         **_about(data),
     )
-
-
-def _filters(text: str) -> tuple[str, ...]:
-    """What `HP:0.05Hz LP:150Hz N:50Hz` says."""
-    return filtered(*(match and match[1] for match in (pattern.search(text) for pattern in _PREFILTERING)))
 
 
 def _about(data: Any) -> dict[str, Any]:

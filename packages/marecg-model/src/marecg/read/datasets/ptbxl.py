@@ -180,7 +180,8 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
         return Entry(
             ecg_id=int(row["ecg_id"]),
             patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
-            age=_age(row.get("age")),
+            # above 89 ages are published as 300, to protect the patients
+            age=90.0 if number(row.get("age")) >= 300 else age_in_years(row.get("age")),
             sex={"0": "M", "1": "F"}.get(row.get("sex") or ""),
             scp={
                 str(name): float(likelihood)
@@ -200,8 +201,3 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
 
 _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
 """What `float`, `int` and `literal_eval` raise for text that isn't a value."""
-
-
-def _age(text: str | None) -> float | None:
-    """Ages above 89 are published as 300 to protect the patients; they are read as 90."""
-    return 90.0 if number(text) >= 300 else age_in_years(text)
