@@ -45,7 +45,7 @@ def print_accounts(
 
 
 def print_comparison(compared: "Sequence[Compared]") -> None:
-    """The rows of `paper_corpus.reconcile`, if there are any."""
+    """The rows of `statistics.reconcile`, if there are any."""
     rows = {each.what: (each.paper, each.found, each.why) for each in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
