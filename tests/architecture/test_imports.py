@@ -17,7 +17,7 @@ def test_imports_run_one_way():
 
 CHAINS = {
     "Python": {
-        "import ecg_ontology": {"torch", "rdflib", "networkx", "owlready2"},
+        "import ecg_ontology": {"torch", "numpy", "rdflib", "networkx", "owlready2"},
         "import marecg": {"torch", "lightning", "torch_geometric"},
         "from marecg import recipes; recipes.c3()": {"torch_geometric", "lightning", "sklearn"},
         "from marecg import MarEcg, embed": {"torch_geometric", "lightning", "sklearn"},
@@ -26,6 +26,9 @@ CHAINS = {
     "marecg": {
         "from marecg_cli.marecg import main; main(['--help'])": {"torch", "sklearn", "scipy", "marecg"},
         "main(['probe', '--help'])": {"torch", "sklearn"},
+    },
+    "ecgonto route": {
+        "from marecg_cli.ecgonto import main; main(['route', '164889003'])": {"numpy", "networkx", "rich"},
     },
     "ecgonto": {
         "from marecg_cli.ecgonto import main; main(['--help'])": {"numpy", "pydantic", "rdflib"},

@@ -1,25 +1,31 @@
-"""How tests call `marecg` in this process."""
+"""How tests call `marecg` and `ecgonto` in this process."""
 
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from io import StringIO
+from types import ModuleType
 
 import pytest
 
-from marecg_cli.marecg import main
+from marecg_cli import ecgonto, marecg
 
 
-def run(*argv: object) -> int:
+def run(*argv: object, program: ModuleType = marecg) -> int:
     """Its exit code; what it printed is left to `capsys`."""
     with pytest.raises(SystemExit) as end:
-        main([str(each) for each in argv])
+        program.main([str(each) for each in argv])
     return int(end.value.code or 0)
 
 
-def invoke(*argv: object) -> tuple[int, str, str]:
+def invoke(*argv: object, program: ModuleType = marecg) -> tuple[int, str, str]:
     """Its exit code, stdout and stderr."""
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-        code = run(*argv)
+        code = run(*argv, program=program)
     return code, out.getvalue(), err.getvalue()
+
+
+call = partial(invoke, program=ecgonto)
+"""The same of `ecgonto`."""
 
 
 def end(*argv: object) -> tuple[int, str]:

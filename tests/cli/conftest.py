@@ -1,23 +1,15 @@
-"""How tests call `ecgonto` in this process, and what `marecg` is asked about."""
+"""What `marecg` is asked about, and sources that `ecgonto` may edit."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from marecg_cli import ecgonto
-
 
 @pytest.fixture
-def call_ecgonto(capsys):
-    """Run `ecgonto` with these arguments; return its exit code, stdout and stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            ecgonto.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(done.value.code or 0), out, err
-
-    return run
+def folder(tmp_path: Path) -> Path:
+    """A copy of the sources that may be edited."""
+    return shutil.copytree(Path(__file__).parents[2] / "ontology", tmp_path / "ontology")
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,6 @@ def reached(monkeypatch: pytest.MonkeyPatch, app: Any, line: str, target: str) -
 
     with monkeypatch.context() as patch:
         patch.setattr(target, note)
-        with pytest.raises(ReachedError) as found:
+        with pytest.raises(ReachedError) as caught:
             CliRunner().invoke(app(), shlex.split(line), catch_exceptions=False)
-    return found.value.args[0]  # type: ignore[no-any-return]
+    return caught.value.args[0]  # type: ignore[no-any-return]

@@ -1,16 +1,16 @@
 """What an ablation prints beside the probe's table."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from tests.cli.calls import run
 
 from ecg_ontology import UsageError
-from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.leaderboard import heads_and_lines
 from marecg.evaluate.request import READERS, Request
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Folds
-from marecg_cli import marecg
 from marecg_cli._options import settings
 
 BETTER = {"task": "ptbxl-super", "fraction": 0.1, "mean": 0.03, "low": 0.01, "high": 0.05, "p": 0.01}
@@ -38,29 +38,14 @@ def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is
 
 @pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True), ("beats", True)])
 def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, monkeypatch, tmp_path):
-    asked: dict[str, Any] = {}
-
-    def ablate(*_: object, request: Request, **__: object) -> list[ProbedRun]:
-        asked["request"] = request
-        return []
-
-    def standings(_found: list[ProbedRun], wide: bool, _resamples: int) -> list[dict[str, Any]]:
-        asked["compared"] = wide
-        return []
-
+    ablate, standings = Mock(return_value=[]), Mock(return_value=[])
     monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
     monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
-    words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
-    with pytest.raises(SystemExit) as ended:
-        marecg.main(
-            [
-                str(word)
-                for word in [*words, "--set", f"probe.readout={readout}", "--set", "probe.without=encoder, x"]
-            ]
-        )
-    assert not ended.value.code
-    assert (asked["request"].readout, asked["compared"]) == (readout, wide)
-    assert asked["request"].without == (("encoder, x",) if wide else ("encoder, x", WIDE))
+    command = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
+    assert not run(*command, "--set", f"probe.readout={readout}", "--set", "probe.without=encoder, x")
+    request = ablate.call_args.kwargs["request"]
+    assert (request.readout, standings.call_args.args[1]) == (readout, wide)
+    assert request.without == (("encoder, x",) if wide else ("encoder, x", WIDE))
 
 
 @pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])

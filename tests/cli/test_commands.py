@@ -7,26 +7,23 @@ import shlex
 from typing import Any
 
 import pytest
+from tests.cli.calls import invoke
 from tests.docs.options import APPS, MIXED, OF_ALL, commands, kind, kinds, options
 
 from marecg.base.progress import PATIENCE, PAUSE, Tenths
 from marecg_cli._commands import tree
 
 TREES = {name: tree(module.app()) for name, module in APPS.items()}
-
-
 COMMANDS = commands()
 MOST_COMMANDS, MOST_OPTIONS = 45, 215
 """How much there is to learn in both programs together; lower these with every one that is folded."""
 EVERY = pytest.mark.parametrize("name", COMMANDS)
 
 
-def said(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str, str]:
+def answer(line: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command of either program."""
     program, *argv = shlex.split(line)
-    with pytest.raises(SystemExit) as ended:
-        APPS[program].main(argv)
-    captured = capsys.readouterr()
-    return int(ended.value.code or 0), captured.out, captured.err
+    return invoke(*argv, program=APPS[program])
 
 
 def examples(command: Any) -> list[str]:
@@ -36,9 +33,9 @@ def examples(command: Any) -> list[str]:
 
 @EVERY
 def test_every_command_has_an_example_and_it_is_understood(name):
-    found = examples(COMMANDS[name])
-    assert found, f"{name} has no example"
-    for line in found:
+    lines = examples(COMMANDS[name])
+    assert lines, f"{name} has no example"
+    for line in lines:
         program, *argv = shlex.split(line)
         context = TREES[program].make_context(program, list(argv))
         while getattr(context.command, "commands", None):
@@ -65,7 +62,7 @@ def test_a_new_command_or_option_takes_the_place_of_another():
 
 
 def test_an_option_takes_the_same_kind_of_value_in_every_command():
-    mixed = {option: dict(found) for option, found in kinds().items() if len(found) > 1}
+    mixed = {option: dict(values) for option, values in kinds().items() if len(values) > 1}
     assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
 
 
@@ -85,84 +82,82 @@ def test_a_command_is_built_alone_where_it_is_named(program):
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(program, capsys):
-    code, long, _ = said(capsys, f"{program} --help")
-    assert (code, said(capsys, f"{program} -h")[1]) == (0, long)
+def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(program):
+    code, long, _ = answer(f"{program} --help")
+    assert (code, answer(f"{program} -h")[1]) == (0, long)
     assert re.findall(r"^╭─ (\w+) ", long, re.MULTILINE) == ["Options", *APPS[program].PANELS]
     assert max(map(len, long.splitlines())) <= 80
     assert "--show-completion" in long
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_the_version_names_every_package(program, capsys):
-    code, out, _ = said(capsys, f"{program} --version")
+def test_the_version_names_every_package(program):
+    code, out, _ = answer(f"{program} --version")
     assert code == 0
     assert re.search(r"marecg-cli \d+\.\d+", out)
     assert re.search(r"ecg-ontology \d+\.\d+.*, marecg-model \d.*, torch \d.*, Python 3\.", out)
 
 
 @pytest.mark.parametrize("line", ["ecgonto route nonsense -q", "ecgonto -q route nonsense"])
-def test_q_leaves_messages_out_and_keeps_results_and_failures(line, capsys):
-    code, out, err = said(capsys, line)
+def test_q_leaves_messages_out_and_keeps_results_and_failures(line):
+    code, out, err = answer(line)
     assert (code, "unknown or malformed" in err, "invalid" in out) == (1, True, True)
     assert not logging.getLogger("marecg_cli").isEnabledFor(logging.INFO)
-    said(capsys, "ecgonto route 164889003")
+    answer("ecgonto route 164889003")
     assert logging.getLogger("marecg_cli").isEnabledFor(logging.INFO), "the next command is told anew"
 
 
-def test_twice_v_shows_where_an_error_came_from(capsys):
-    assert "Traceback" not in said(capsys, "ecgonto show nothing -v")[2]
-    err = said(capsys, "ecgonto show nothing -vv")[2]
+def test_twice_v_shows_where_an_error_came_from():
+    assert "Traceback" not in answer("ecgonto show nothing -v")[2]
+    err = answer("ecgonto show nothing -vv")[2]
     assert "Traceback" in err
     assert err.splitlines()[-1].startswith("error: ")
 
 
 @pytest.mark.parametrize("line", ["ecgonto export", "ecgonto draw", "marecg synth"])
-def test_an_out_that_is_missing_is_named(line, capsys):
-    code, _, err = said(capsys, line)
-    assert code == 2
-    assert "--out" in err
+def test_an_out_that_is_missing_is_named(line):
+    code, _, err = answer(line)
+    assert (code, "--out" in err) == (2, True)
 
 
-def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(monkeypatch):
+@pytest.fixture
+def log(monkeypatch):
+    """A function that lets each of these numbers be done after so many seconds, and returns the lines."""
     monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
-    lines: list[str] = []
-    now = 0.0
-    tell = Tenths("records", lines.append, lambda: now)
-    for done in range(1, 1001):
-        now = done * PAUSE / 10
-        tell(done, 1000, "3 kept")
-    assert len(lines) == 10
+
+    def lines_of(steps: range, seconds: float, whole: int, *last: object) -> list[str]:
+        lines: list[str] = []
+        now = 0.0
+        show = Tenths("records", lines.append, lambda: now)
+        for done in steps:
+            now += seconds
+            show(done, whole, "3 kept")
+        if last:
+            now += PATIENCE
+            show(*last)
+        return lines
+
+    return lines_of
+
+
+def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_came_for_long(log):
+    lines = log(range(1, 1001), PAUSE / 10, 1000, 1000, None, "")
+    assert len(lines) == 11
     assert lines[0] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
-    assert lines[-1] == "records: 1,000 of 1,000 (100 %), 3 kept, 2/s"
-    now += PATIENCE
-    tell(1000, None, "")
+    assert lines[-2] == "records: 1,000 of 1,000 (100 %), 3 kept, 2/s"
     assert lines[-1].startswith("records: 1,000, ")
 
 
-def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(monkeypatch):
-    monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
-    lines: list[str] = []
-    now = 0.0
-    tell = Tenths("steps", lines.append, lambda: now)
-    for done in range(1, 101):
-        tell(done, 100, "")
-    assert lines == []
-    now = 0.0
-    resumed = Tenths("steps", lines.append, lambda: now)
-    for done in range(501, 601):
-        now += 1.0
-        resumed(done, 1000, "")
-    assert lines == ["steps: 600 of 1,000 (60 %), 1/s, 6:40 left"]
+def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(log):
+    assert log(range(1, 101), 0.0, 100) == []
+    assert log(range(501, 601), 1.0, 1000) == ["records: 600 of 1,000 (60 %), 3 kept, 1/s, 6:40 left"]
 
 
-@pytest.mark.parametrize(("set_before", "then"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(
-    set_before, then, monkeypatch, capsys
-):
+def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(monkeypatch):
     """Two threads that spin took forty times as long as two that sleep, where one core was free for them."""
-    monkeypatch.setenv("OMP_WAIT_POLICY", set_before or "")
-    if set_before is None:
-        monkeypatch.delenv("OMP_WAIT_POLICY")
-    assert said(capsys, "marecg recipes --help")[0] == 0
-    assert os.environ["OMP_WAIT_POLICY"] == then
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert answer("marecg recipes --help")[0] == 0
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE", "what somebody set stays"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert answer("marecg recipes --help")[0] == 0
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"

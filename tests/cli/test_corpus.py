@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.calls import call
 from tests.cli.calls import invoke as run
-from typer.testing import CliRunner
 
 from marecg.base.config import LEADS
-from marecg_cli.ecgonto import app as ecgonto
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +49,12 @@ def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(prepared):
 def test_results_for_machines_are_json_on_stdout(source, tmp_path):
     _, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1, "--format", "json")
     assert json.loads(out)["quarantined"] == {"no-signal-file": 1}
-    _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
-    stats = json.loads(out)
+    stats = json.loads(run("stats", tmp_path / "corpus", "--format", "json")[1])
     assert (stats["kept"], stats["leaves"]["AF"], stats["codes_per_record"]["histogram"]) == (1, 1, {"1": 1})
 
 
 def test_stats_prints_tables(corpus):
-    code, out, _ = run("stats", corpus)
-    assert code == 0
-    lines = out.splitlines()
+    lines = run("stats", corpus)[1].splitlines()
     for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
         assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
 
@@ -91,8 +87,7 @@ def test_a_setting_is_changed_by_its_name(source, tmp_path):
 
 def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
     code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--select", "paper")
-    assert code == 0
-    assert "8,296" in out
+    assert (code, "8,296" in out) == (0, True)
     words = " ".join(out.replace("│", " ").split())
     assert "the paper kept 80% by thresholds that it does not give" in words
 
@@ -114,8 +109,7 @@ def test_a_file_name_gives_the_terminal_no_orders(tmp_path):
     (folder / "a\x1b]0;b.hea").write_text("no header")
     _, out, err = run("prepare", tmp_path, "--out", tmp_path / "out", "--jobs", 1)
     assert "\x1b" not in out + err
-    assert "\\x1b[2Jred" in out
-    assert "a\\x1b]0;b.hea" in err
+    assert ("\\x1b[2Jred" in out, "a\\x1b]0;b.hea" in err) == (True, True)
 
 
 def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path):
@@ -131,5 +125,4 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path
     assert "1 records with codes, 1 without a row, 1 ids without a record, 1 codes that reach no node" in err
     assert "no such record: E00009" in err
     assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
-    found = CliRunner().invoke(ecgonto(), ["coverage", str(table), *options, "--format", "json"])
-    assert json.loads(found.stdout)["leaves"]["AF"] == 2
+    assert json.loads(call("coverage", table, *options, "--format", "json")[1])["leaves"]["AF"] == 2

@@ -43,16 +43,16 @@ def plain(value: Any) -> Any:
 def defaults_of(function: Callable[..., object]) -> dict[str, Any]:
     """What a function is called with by whoever says nothing."""
     parameters = inspect.signature(function).parameters.items()
-    told = {key: each.default for key, each in parameters if each.default is not each.empty}
-    return {key: plain(value) for key, value in told.items() if key not in MADE and not callable(value)}
+    values = {key: each.default for key, each in parameters if each.default is not each.empty}
+    return {key: plain(value) for key, value in values.items() if key not in MADE and not callable(value)}
 
 
 @pytest.mark.parametrize(("line", "target"), BARE, ids=[line.partition(" ")[0] for line, _ in BARE])
 def test_a_bare_command_asks_for_what_its_function_does_by_itself(line, target, monkeypatch):
     module, _, name = target.rpartition(".")
     defaults = defaults_of(getattr(import_module(module), name))
-    found = reached(monkeypatch, ecgonto if target.startswith("ecg_ontology.") else marecg, line, target)
-    assert {key: plain(found[key]) for key in defaults} == defaults
+    asked = reached(monkeypatch, ecgonto if target.startswith("ecg_ontology.") else marecg, line, target)
+    assert {key: plain(asked[key]) for key in defaults} == defaults
 
 
 def test_fine_tuning_asks_as_a_probe_does():

@@ -1,83 +1,112 @@
-"""`ecgonto review`, `add-code`, `match`: decisions of clinicians on their way into the routing tables."""
+"""`ecgonto` for curators: explain, coverage, diff, draw, snomed. And: no command opens a socket."""
 
-import csv
-import shutil
+import json
+import socket
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from tests.cli.calls import call
+from tests.ecg_ontology.changes import WITHOUT_17_18, edit
 
-import ecg_ontology
+from marecg_cli import ecgonto
 
 SOURCES = Path(__file__).parents[2] / "ontology"
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A copy of the sources that may be edited."""
-    shutil.copytree(SOURCES, tmp_path / "ontology")
-    return tmp_path / "ontology"
+def revision(folder):
+    """The sources without the edge between second-degree and complete AV block."""
+    return edit(folder / "cardiac.ttl", *WITHOUT_17_18).parent
 
 
-def test_a_reviewed_sheet_is_applied_and_the_next_step_named(call_ecgonto, folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    sheet = tmp_path / "review.tsv"
-    assert call_ecgonto("review", "--out", sheet, "--ontology", folder)[0] == 0
-    with sheet.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, dialect="excel-tab"))
-    rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), dialect="excel-tab")
-        writer.writeheader()
-        writer.writerows(rows)
-    code, out, err = call_ecgonto("review", "--apply", sheet, "--ontology", folder)
-    assert (code, out.strip()) == (0, str(folder / "routing.sssom.tsv"))
-    done, named = err.strip().split("; now run: ecgonto ")
-    assert done.endswith("1 × keep")
-    assert call_ecgonto(*named.split())[0] == 0, "the step that was named"
-    assert "A. Reviewer\t2026-01-31" in (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
+def test_a_record_is_explained_as_text_json_and_picture(tmp_path):
+    code, out, _ = call("explain", "164889003", "426783006", "--picture", tmp_path / "why.svg")
+    assert (code, "the rules disagree" in out) == (0, True)
+    assert (tmp_path / "why.svg").stat().st_size > 5000
+    code, out, err = call("explain", "54329005", "STE", "--format", "json")
+    why = json.loads(out)
+    assert (code, "'STE'" in err) == (1, True)
+    assert why["primary"] == {"max-index": "AntMI", "most-specific": "AntMI"}
+    assert (why["rules_agree"], len(why["target"])) == (True, 40)
+    assert "not a code" in call("explain", "STE")[1]
 
 
-def test_the_counts_of_a_corpus_stand_in_the_sheet(call_ecgonto, tmp_path):
+def test_coverage_counts_codes_and_records_in_words_and_for_machines(realdata):
+    official = realdata / "meta" / "dx_map.csv"
+    assert "110 codes" in call("coverage", official)[1]
+    code, out, _ = call("coverage", official, "--format", "json")
+    assert (code, json.loads(out)["unsupported"]) == (0, ["OMI", "InfMI"])
+    out = call("coverage", realdata / "cinc2021")[1]
+    assert "records: 236" in out
+    assert "invalid" not in out  # text labels of early headers are translated as `prepare` translates them
+
+
+def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(tmp_path):
+    assert call("coverage", tmp_path)[0] == 3
     (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
-    call_ecgonto("review", "--out", tmp_path / "r.csv", "--corpus", tmp_path / "counts.csv")
-    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
-        counts = {row["code"]: row["records"] for row in csv.DictReader(file)}
-    assert (counts["164889003"], counts["426783006"]) == ("2", "0")
+    assert call("coverage", tmp_path / "counts.csv", "--sources", "Ningbo")[0] == 2
+    assert call("coverage", tmp_path / "counts.csv")[0] == 0
 
 
-def test_a_code_is_added_by_the_name_of_its_concept(call_ecgonto, folder):
-    label = "paroxysmal atrial fibrillation"
-    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--tables", folder)
-    assert call_ecgonto("add-code", *arguments)[0] == 0
-    assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
-    code, _, err = call_ecgonto("add-code", *arguments)
-    assert code == 3
-    assert "routed to AF already" in err
+def test_a_deleted_edge_shows_as_one_moved_pair(revision):
+    code, out, _ = call("diff", SOURCES, revision, "--format", "json")
+    pair = {"a": "2AVB", "b": "3AVB", "old": 1, "new": 2, "leaves": True}
+    assert (code, json.loads(out)["moved"]) == (0, [pair])
+    assert "distance 2AVB – 3AVB: 1 → 2" in call("diff", SOURCES, revision)[1]
+    assert call("diff", SOURCES, SOURCES)[1] == "no difference in supervision\n"
 
 
-def test_candidates_are_written_and_nothing_is_applied(call_ecgonto, folder, tmp_path):
-    (tmp_path / "new.csv").write_text("code,label\nicd10:I44.7,left bundle branch block\n", encoding="utf-8")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    code, out, err = call_ecgonto(
-        "match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--ontology", folder
-    )
-    assert (code, out.strip()) == (0, str(tmp_path / "c.tsv"))
-    assert "1 new codes, 0 without a candidate" in err
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+def test_a_diff_counts_the_records_of_a_corpus(revision, realdata):
+    out = call("diff", SOURCES, revision, "--corpus", realdata / "cinc2021")[1]
+    assert "of 236 have another target" in out
 
 
-@pytest.mark.parametrize("arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods")])
-def test_review_without_one_clear_task_is_wrong_usage(call_ecgonto, arguments, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = call_ecgonto("review", *arguments)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
+@pytest.mark.parametrize("name", ["g.svg", "g.png", "g.pdf"])
+def test_the_graph_is_drawn(tmp_path, name):
+    assert call("draw", "--out", tmp_path / name)[0] == 0
+    assert (tmp_path / name).stat().st_size > 5000
 
 
-def test_a_bundle_has_no_tables_to_edit(call_ecgonto, tmp_path):
-    ecg_ontology.load().save(tmp_path / "o.json")
-    code, _, err = call_ecgonto(
-        "add-code", "icd10:X", "x", "AF", "--author", "A", "--tables", tmp_path / "o.json"
-    )
-    assert code == 2
-    assert "isn't a folder of sources" in err
+def test_a_release_is_checked_and_a_folder_without_one_exits_3(tmp_path):
+    assert call("snomed", tmp_path)[0] == 3
+    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
+    code, out, _ = call("snomed", tmp_path / "gps.txt", "--format", "json")
+    assert (code, {finding["id"] for finding in json.loads(out)["findings"]}) == (1, {"CCG-E401"})
+
+
+def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
+    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
+    (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
+    arguments = {
+        **dict.fromkeys(("route", "target", "explain", "show"), ("164889003",)),
+        **dict.fromkeys(("tree", "errata", "rules"), ()),
+        **{"validate": (SOURCES,), "diff": (SOURCES, revision)},
+        **{"distance": ("AF", "AFL"), "search": ("fibr",)},
+        **{"browse": ("--out", tmp_path / "onto.html"), "review": ("--out", tmp_path / "review.tsv")},
+        "match": (tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
+        "add-code": ("icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--tables", revision),
+        **{"coverage": (tmp_path / "counts.csv",), "draw": ("--out", tmp_path / "graph.svg")},
+        **{"snomed": (tmp_path / "gps.txt",), "export": ("--out", tmp_path / "graph.owl")},
+        "perturb": ("--flat", "--out", tmp_path / "flat.json"),
+        "build": (SOURCES, "--out", tmp_path / "ccg.json", "--check"),
+        "init": (tmp_path / "sources",),
+    }
+    assert arguments.keys() == {command.name for command in ecgonto.app().registered_commands}
+    for name, words in arguments.items():
+        code, _, err = call(name, *words)
+        assert code in (0, 1), err
+
+
+def test_a_prepared_corpus_is_covered_by_the_codes_of_its_index(tmp_path):
+    codes = pa.array([["164889003"], ["164889003", "426783006"]], pa.list_(pa.string()))
+    parquet.write_table(pa.table({"codes": codes}), tmp_path / "index.parquet")
+    coverage = json.loads(call("coverage", tmp_path, "--format", "json")[1])
+    assert (coverage["records"]["records"], coverage["leaves"]["AF"]) == (2, 2)

@@ -1,157 +1,63 @@
-"""`ecgonto` for curators: explain, coverage, diff, draw, snomed. And: no command opens a socket."""
+"""`ecgonto review`, `add-code`, `match`: decisions of clinicians on their way into the routing tables."""
 
-import json
-import shutil
-import socket
-from pathlib import Path
+import csv
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from tests.cli.calls import call
 
-from marecg_cli import ecgonto
-
-SOURCES = Path(__file__).parents[2] / "ontology"
-
-
-@pytest.fixture
-def call(call_ecgonto):
-    """Run `ecgonto` with these arguments; return its exit code, stdout and stderr."""
-    return call_ecgonto
+import ecg_ontology
+from ecg_ontology.sheets import read_sheet, write_sheet
 
 
-@pytest.fixture
-def revision(tmp_path):
-    """The sources without the edge between second-degree and complete AV block."""
-    folder = Path(shutil.copytree(SOURCES, tmp_path / "revision"))
-    text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
-    for old, new in (
-        (" ;\n    ccg:sibling :3AVB .", " ."),
-        (" ;\n    ccg:sibling :2AVB .\n\n:L", " .\n\n:L"),
-    ):
-        assert old in text
-        text = text.replace(old, new, 1)
-    (folder / "cardiac.ttl").write_text(text, encoding="utf-8")
-    return folder
+def test_a_reviewed_sheet_is_applied_and_the_next_step_named(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sheet = tmp_path / "review.tsv"
+    assert call("review", "--out", sheet, "--ontology", folder)[0] == 0
+    rows = [cells for _, cells in read_sheet(sheet, ())]
+    rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
+    write_sheet(sheet, list(rows[0]), rows)
+    code, out, err = call("review", "--apply", sheet, "--ontology", folder)
+    assert (code, out.strip()) == (0, str(folder / "routing.sssom.tsv"))
+    done, named = err.strip().split("; now run: ecgonto ")
+    assert done.endswith("1 × keep")
+    assert call(*named.split())[0] == 0, "the step that was named"
+    assert "A. Reviewer\t2026-01-31" in (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
 
 
-def test_a_record_is_explained_as_text_json_and_picture(call, tmp_path):
-    code, out, _ = call("explain", "164889003", "426783006", "--picture", tmp_path / "why.svg")
-    assert code == 0
-    assert "the rules disagree" in out
-    assert (tmp_path / "why.svg").exists()
-    why = json.loads(call("explain", "54329005", "--format", "json")[1])
-    assert why["primary"] == {"max-index": "AntMI", "most-specific": "AntMI"}
-    assert why["rules_agree"] is True
-    assert len(why["target"]) == 40
-
-
-def test_an_unknown_code_is_explained_and_exits_1(call):
-    code, out, err = call("explain", "STE")
-    assert code == 1
-    assert "not a code" in out
-    assert "'STE'" in err
-
-
-def test_coverage_of_the_official_map_counts_110_codes_and_misses_two_leaves(call, realdata):
-    code, out, _ = call("coverage", realdata / "meta" / "dx_map.csv", "--format", "json")
-    found = json.loads(out)
-    assert code == 0
-    assert len(found["codes"]) == 110
-    assert found["unsupported"] == ["OMI", "InfMI"]
-    assert "110 codes" in call("coverage", realdata / "meta" / "dx_map.csv")[1]
-
-
-def test_coverage_of_real_headers_tells_of_their_records(call, realdata):
-    out = call("coverage", realdata / "cinc2021")[1]
-    assert "records: 236" in out
-    assert "invalid" not in out  # text labels of early headers are translated as `prepare` translates them
-
-
-def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(call, tmp_path):
-    assert call("coverage", tmp_path)[0] == 3
+def test_the_counts_of_a_corpus_stand_in_the_sheet(tmp_path):
     (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
-    assert call("coverage", tmp_path / "counts.csv", "--sources", "Ningbo")[0] == 2
-    assert call("coverage", tmp_path / "counts.csv")[0] == 0
+    call("review", "--out", tmp_path / "r.csv", "--corpus", tmp_path / "counts.csv")
+    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
+        counts = {row["code"]: row["records"] for row in csv.DictReader(file)}
+    assert (counts["164889003"], counts["426783006"]) == ("2", "0")
 
 
-def test_a_deleted_edge_shows_as_one_moved_pair(call, revision):
-    code, out, _ = call("diff", SOURCES, revision, "--format", "json")
-    found = json.loads(out)
-    assert code == 0
-    assert found["moved"] == [{"a": "2AVB", "b": "3AVB", "old": 1, "new": 2, "leaves": True}]
-    assert found["rows"] == ["2AVB", "3AVB"]
-    text = call("diff", SOURCES, revision)[1]
-    assert "distance 2AVB – 3AVB: 1 → 2" in text
-    assert call("diff", SOURCES, SOURCES)[1] == "no difference in supervision\n"
+def test_a_code_is_added_by_the_name_of_its_concept(folder):
+    label = "paroxysmal atrial fibrillation"
+    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--tables", folder)
+    assert call("add-code", *arguments)[0] == 0
+    assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
+    code, _, err = call("add-code", *arguments)
+    assert (code, "routed to AF already" in err) == (3, True)
 
 
-def test_a_diff_counts_the_records_of_a_corpus(call, revision, realdata):
-    out = call("diff", SOURCES, revision, "--corpus", realdata / "cinc2021")[1]
-    assert "of 236 have another target" in out
+def test_candidates_are_written_and_nothing_is_applied(folder, tmp_path):
+    (tmp_path / "new.csv").write_text("code,label\nicd10:I44.7,left bundle branch block\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code, out, err = call("match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--ontology", folder)
+    assert (code, out.strip()) == (0, str(tmp_path / "c.tsv"))
+    assert "1 new codes, 0 without a candidate" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_graph_and_targets_are_drawn(call, tmp_path):
-    for name, command in {
-        "g.svg": ("draw", "--out"),
-        "g.png": ("draw", "--out"),
-        "t.pdf": ("explain", "54329005", "--picture"),
-    }.items():
-        assert call(*command, tmp_path / name)[0] == 0
-        assert (tmp_path / name).stat().st_size > 5000
+@pytest.mark.parametrize("arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods")])
+def test_review_without_one_clear_task_is_wrong_usage(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call("review", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
 
 
-def test_a_release_is_checked_and_a_folder_without_one_exits_3(call, tmp_path):
-    assert call("snomed", tmp_path)[0] == 3
-    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
-    code, out, _ = call("snomed", tmp_path / "gps.txt", "--format", "json")
-    assert code == 1
-    assert {finding["id"] for finding in json.loads(out)["findings"]} == {"CCG-E401"}
-
-
-def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a socket was opened")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
-    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
-    (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
-    asked = [
-        ("validate", SOURCES),
-        ("route", "164889003"),
-        ("target", "164889003"),
-        ("distance", "AF", "AFL"),
-        ("show", "AF"),
-        ("search", "fibr"),
-        ("tree",),
-        ("browse", "--out", tmp_path / "onto.html"),
-        ("review", "--out", tmp_path / "review.tsv"),
-        ("match", tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
-        ("add-code", "icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--tables", revision),
-        ("explain", "164889003"),
-        ("coverage", tmp_path / "counts.csv"),
-        ("diff", SOURCES, revision),
-        ("draw", "--out", tmp_path / "graph.svg"),
-        ("errata",),
-        ("rules",),
-        ("snomed", tmp_path / "gps.txt"),
-        ("export", "--out", tmp_path / "graph.owl"),
-        ("perturb", "--flat", "--out", tmp_path / "flat.json"),
-        ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
-        ("init", tmp_path / "sources"),
-    ]
-    names = {command.name for command in ecgonto.app().registered_commands}
-    assert {str(arguments[0]) for arguments in asked} == names
-    for arguments in asked:
-        code, _, err = call(*arguments)
-        assert code in (0, 1), err
-
-
-def test_a_prepared_corpus_is_covered_by_the_codes_of_its_index(call, tmp_path):
-    codes = pa.array([["164889003"], ["164889003", "426783006"]], pa.list_(pa.string()))
-    parquet.write_table(pa.table({"codes": codes}), tmp_path / "index.parquet")
-    found = json.loads(call("coverage", tmp_path, "--format", "json")[1])
-    assert found["records"]["records"] == 2
-    assert found["leaves"]["AF"] == 2
+def test_a_bundle_has_no_tables_to_edit(tmp_path):
+    ecg_ontology.load().save(tmp_path / "o.json")
+    code, _, err = call("add-code", "icd10:X", "x", "AF", "--author", "A", "--tables", tmp_path / "o.json")
+    assert (code, "isn't a folder of sources" in err) == (2, True)

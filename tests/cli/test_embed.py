@@ -18,15 +18,15 @@ from marecg.use.embedding_files import ABOUT
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named_also_to_machines(place):
-    asked = ("embed", place / "run", place / "wfdb", "--out", place / "folder.npz")
-    code, out, err = invoke(*asked)
+    command = ("embed", place / "run", place / "wfdb", "--out", place / "folder.npz")
+    code, out, err = invoke(*command)
     assert (code, "4 records" in out, err.count("not embedded: ")) == (1, True, 1)
     with np.load(place / "folder.npz") as file:
         assert file["rhythm"].shape == (4, 16)
         assert len(set(file["id"])) == len(file["record"]) == 4
         assert np.isfinite(file["rhythm"]).all()
-    summary = json.loads(invoke(*asked, "--format", "json")[1])
-    assert (summary["out"], summary["records"], len(summary["failed"])) == (str(asked[-1]), 4, 1)
+    summary = json.loads(invoke(*command, "--format", "json")[1])
+    assert (summary["out"], summary["records"], len(summary["failed"])) == (str(command[-1]), 4, 1)
 
 
 def test_a_record_that_is_named_twice_is_embedded_once(place, header):
@@ -48,13 +48,11 @@ def test_an_array_and_a_record_land_in_one_parquet_file(place, header):
 
 def columns(path: Path) -> dict[str, Any]:
     """What either kind of file holds, each record's patches apart."""
-    if path.suffix == ".npz":
-        with np.load(path) as file:
-            held = dict(file)
-        if "patch" in held:
-            held["patch"] = np.split(held["patch"], np.cumsum(held.pop("patches"))[:-1])
-        return held
-    return pq.read_table(path).to_pydict()
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pydict()
+    with np.load(path) as file:
+        arrays = dict(file)
+    return arrays | {"patch": np.split(arrays["patch"], np.cumsum(arrays.pop("patches"))[:-1])}
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
@@ -64,15 +62,15 @@ def test_patches_and_the_wide_readout_stand_beside_h_rhythm_record_by_record(pla
         np.save(path, np.random.default_rng(seed).normal(size=shape).astype(np.float32))
     options = ("--fs", 500, "--patch", "--readout", "wide", "--out", out)
     assert run("embed", place / "run", *given, *options) == 0
-    found = columns(out)
+    embedded = columns(out)
     about = ["id", "record", "source", "start"] if ending == "npz" else ABOUT.names
-    assert sorted(found) == sorted([*about, "rhythm", "wide", "patch"])
+    assert sorted(embedded) == sorted([*about, "rhythm", "wide", "patch"])
     model = MarEcg.from_pretrained(place / "run")
     expected = [embed(model, np.load(path), fs=500, readout="wide") for path in given]
     for name in ("rhythm", "wide"):
         whole = np.concatenate([getattr(each, name) for each in expected])
-        np.testing.assert_allclose(np.array(found[name]), whole, atol=1e-5)
-    for patch, other in zip(found["patch"], [*expected[0].patch, *expected[1].patch], strict=True):
+        np.testing.assert_allclose(np.array(embedded[name]), whole, atol=1e-5)
+    for patch, other in zip(embedded["patch"], [*expected[0].patch, *expected[1].patch], strict=True):
         np.testing.assert_allclose(np.array(patch), other, atol=1e-5)
 
 
@@ -106,10 +104,8 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(place, 
     np.save(place / "adc.npy", x)
     arguments = (place / "adc.npy", "--fs", 250, "--out", place / "adc.npz")
     assert run("embed", place / "run", *arguments) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("check the units")]
-    assert len(told) == 6
-    assert "microvolts" in told[0]
-    assert "4 more" in told[-1]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("check the units")]
+    assert (len(lines), "microvolts" in lines[0], "4 more" in lines[-1]) == (6, True, True)
     assert run("embed", place / "run", *arguments, "--set", "array.units=uV") == 0
     assert "check the units" not in capsys.readouterr().err
 
@@ -119,18 +115,16 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
     for path in sorted((tmp_path / "wfdb").rglob("*.mat"))[1:]:
         path.unlink()
     assert run("embed", place / "run", tmp_path / "wfdb", "--out", tmp_path / "e.npz") == 1
-    told = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
-    assert len(told) == 6
-    assert told[5] == "not embedded: 2 more (--format json names all)"
+    lines = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
+    assert (len(lines), lines[5]) == (6, "not embedded: 2 more (--format json names all)")
 
 
 def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, capsys):
     out = tmp_path / "parts"
     command = ("embed", place / "run", place / "wfdb", "--out", f"{out}/", "--set", "part_records=2")
     codes = [run(*command, "--shard", f"{number}/2", "--format", "json") for number in (1, 2)]
-    shown = capsys.readouterr()
     assert codes == [1, 0]
-    assert shown.err.count("not embedded: ") == 1
+    assert capsys.readouterr().err.count("not embedded: ") == 1
     assert pq.read_table(out).num_rows == 4
     assert run(*command) == 1
     assert f"4 records in {out}/" in capsys.readouterr().out

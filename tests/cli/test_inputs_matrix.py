@@ -22,12 +22,19 @@ MODELS = ("run", "run/model", "clf", "")
 
 def given(place: Path, model: str, kind: str) -> list[object]:
     """A model and one kind of input on the command line, with what arrays need."""
-    found: list[object] = [place / model] if model else []
+    words: list[object] = [place / model] if model else []
     if kind == "record":
-        return [*found, min((place / "records").rglob("*.hea"))]
+        return [*words, min((place / "records").rglob("*.hea"))]
     if kind in ("array", "one"):
-        return [*found, place / f"{kind}.npy", "--fs", 500, "--set", "array.leads=" + ",".join(LEADS)]
-    return [*found, place / kind]
+        return [*words, place / f"{kind}.npy", "--fs", 500, "--set", "array.leads=" + ",".join(LEADS)]
+    return [*words, place / kind]
+
+
+def answer(*argv: object) -> str:
+    """What a command prints that ends well."""
+    code, out, err = invoke(*argv)
+    assert code == 0, err
+    return out
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -43,54 +50,43 @@ def test_embed_takes_every_kind_of_ecg(kinds, kind, model, tmp_path):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["record", "one"])
 def test_predict_takes_a_record_and_an_array_of_one(kinds, kind, model):
-    code, out, error = invoke("predict", *given(kinds, model, kind), "--format", "json")
-    assert code == 0, error
-    first = json.loads(out)[0]
+    first = json.loads(answer("predict", *given(kinds, model, kind), "--format", "json"))[0]
     assert {"threshold", "called"} <= first.keys() if model == "clf" else first["abbr"]
 
 
 def test_a_class_may_be_called_as_what_a_row_says_of_its_record(kinds, tmp_path):
     about = shutil.copytree(kinds / "clf", tmp_path / "clf") / "classifier.json"
-    told = json.loads(about.read_text())
-    about.write_text(json.dumps(told | {"classes": ["start", *map(str, told["classes"][1:])]}))
+    card = json.loads(about.read_text())
+    about.write_text(json.dumps(card | {"classes": ["start", *map(str, card["classes"][1:])]}))
     record = given(kinds, "", "record")
-    code, out, error = invoke("predict", tmp_path / "clf", *record, "--format", "json")
-    assert code == 0, error
-    p = {each["name"]: each["probability"] for each in json.loads(out)}
-    _, out, _ = invoke("predict", kinds / "clf", *record, "--format", "json")
-    assert sorted(p.values()) == sorted(each["probability"] for each in json.loads(out))
-    assert "start" in p
-    many = given(kinds, "", "records")
-    code, out, error = invoke("predict", tmp_path / "clf", *many)
-    assert code == 0, error
-    heads = out.splitlines()[0].split(",")
-    assert len(set(heads)) == len(heads)
-    assert "p start" in heads
+    before, after = (
+        {each["name"]: each["probability"] for each in json.loads(answer("predict", *words))}
+        for words in ((place / "clf", *record, "--format", "json") for place in (kinds, tmp_path))
+    )
+    assert (sorted(after.values()), "start" in after) == (sorted(before.values()), True)
+    heads = answer("predict", tmp_path / "clf", *given(kinds, "", "records")).splitlines()[0].split(",")
+    assert (len(set(heads)), "p start" in heads) == (len(heads), True)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["records", "corpus", "array"])
 def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, model):
-    code, out, error = invoke("predict", *given(kinds, model, kind))
-    assert code == 0, error
-    rows = list(csv.DictReader(io.StringIO(out)))
+    rows = list(csv.DictReader(io.StringIO(answer("predict", *given(kinds, model, kind)))))
     assert len(rows) == RECORDS
     if kind != "array":
         assert {row["record"] for row in rows} == set(Corpus.open(kinds / "corpus").ids)
     shares = [float(value) for name, value in rows[0].items() if name not in (*ABOUT, "called")]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert ("called" in rows[0]) == (model == "clf")
-    _, out, _ = invoke("predict", *given(kinds, model, kind), "--format", "json")
-    assert [row["id"] for row in json.loads(out)] == [row["id"] for row in rows]
+    as_json = json.loads(answer("predict", *given(kinds, model, kind), "--format", "json"))
+    assert [row["id"] for row in as_json] == [row["id"] for row in rows]
 
 
 @pytest.mark.parametrize("kind", ["embedded.npz", "embedded.parquet", "parts"])
 def test_neighbours_and_probe_take_every_kind_of_embeddings(kinds, kind, tmp_path):
     record = Corpus.open(kinds / "corpus").ids[0]
-    code, out, error = invoke("neighbours", kinds / kind, record, "--readout", "wide", "--format", "json")
-    assert code == 0, error
+    out = answer("neighbours", kinds / kind, record, "--readout", "wide", "--format", "json")
     assert len(json.loads(out)) == RECORDS - 1
     task = ("--task", kinds / "labels.csv", "--root", kinds / "corpus", "--fraction", 1, "--out", tmp_path)
-    code, out, error = invoke("probe", "--features", f"mine={kinds / kind}", *task, "--format", "json")
-    assert code == 0, error
+    out = answer("probe", "--features", f"mine={kinds / kind}", *task, "--format", "json")
     assert "mine" in {cell["method"] for cell in json.loads(out)["cells"]}

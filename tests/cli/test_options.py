@@ -1,13 +1,11 @@
 """Every option of `marecg` reaches what the command asks: none is taken and forgotten."""
 
-import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.reached import reached
 
-import ecg_ontology
 from marecg.base.config import CorpusConfig
 from marecg.evaluate.request import BASELINES, Request, protocol_named
 from marecg.evaluate.tasks.task import Folds
@@ -20,6 +18,7 @@ from marecg_cli.marecg import app as marecg
 
 ARRAYS = "--fs 250 --set array.leads=II,V1 --set array.units=adc --set array.gain=200 --set array.key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
+PARALLEL = {"jobs": 3, "cluster": "tcp://here:1"}
 
 
 MARECG: list[tuple[str, str, dict[str, Any]]] = [
@@ -27,45 +26,24 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "synth --out x --records 7 --seed 3 --diagnosis AF --diagnosis PVC --noise 0.5 --label-noise 0.25 "
         "--quirk all",
         "marecg.synth.write_corpus",
-        {
-            "out": Path("x"),
-            "records": 7,
-            "seed": 3,
-            "diagnoses": ("AF", "PVC"),
-            "noise": 0.5,
-            "label_noise": 0.25,
-            "quirks": tuple(QUIRKS),
-        },
+        {"out": Path("x"), "records": 7, "seed": 3, "diagnoses": ("AF", "PVC")}
+        | {"noise": 0.5, "label_noise": 0.25, "quirks": tuple(QUIRKS)},
     ),
     (
         f"prepare a b --out x --ontology g.ttl --profile curated --set zero_limit=0.5 --select paper "
         f"{ARRAYS} --jobs 3 --cluster tcp://here:1",
         "marecg.corpus.prepare.prepare",
-        {
-            "sources": ["a", "b"],
-            "out": "x",
-            "ontology": "g.ttl",
-            "profile": "curated",
-            "config": CorpusConfig(zero_limit=0.5),
-            "only": ("ningbo", "georgia", "ptb"),
-            "layout": LAYOUT,
-            "jobs": 3,
-            "cluster": "tcp://here:1",
-            "codes": None,
-        },
+        {"sources": ["a", "b"], "out": "x", "ontology": "g.ttl", "profile": "curated", "codes": None}
+        | {"config": CorpusConfig(zero_limit=0.5), "only": ("ningbo", "georgia", "ptb"), "layout": LAYOUT}
+        | PARALLEL,
     ),
     (
         "prepare a --out x --codes t.csv --set codes.id_column=who --set codes.code_column=what "
         "--set codes.patient_column=whose "
         "--set codes.vocabulary=omop --set codes.mapping=m.sssom.tsv --set codes.concepts=c.csv",
         "ecg_ontology.read_code_table",
-        dict(
-            zip(
-                inspect.signature(ecg_ontology.read_code_table).parameters,
-                (Path("t.csv"), "who", "what", "whose", "omop", Path("m.sssom.tsv"), Path("c.csv")),
-                strict=True,
-            )
-        ),
+        {"path": Path("t.csv"), "id_column": "who", "code_column": "what", "patient_column": "whose"}
+        | {"vocabulary": "omop", "mapping": Path("m.sssom.tsv"), "concepts": Path("c.csv")},
     ),
     ("audit x --against a --against b", "marecg.corpus.audit.audit", {"against": ["a", "b"]}),
     ("data get georgia --out x --verify", "marecg.read.download.get", {"verify": True, "base": None}),
@@ -90,21 +68,10 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         f"embed run in --out x/ {ARRAYS} --patch --readout wide --set batch_size=5 --set part_records=9 "
-        "--shard 2/3 --jobs 2 --cluster tcp://here:1",
+        "--shard 2/3 --jobs 3 --cluster tcp://here:1",
         "marecg.use.embed_records.embed_records",
-        {
-            "run": "run",
-            "inputs": ["in"],
-            "out": "x/",
-            "layout": LAYOUT,
-            "patches": True,
-            "readout": "wide",
-            "batch_size": 5,
-            "part_records": 9,
-            "shard": Shard(2, 3),
-            "jobs": 2,
-            "cluster": "tcp://here:1",
-        },
+        {"run": "run", "inputs": ["in"], "out": "x/", "layout": LAYOUT, "patches": True, "readout": "wide"}
+        | {"batch_size": 5, "part_records": 9, "shard": Shard(2, 3), **PARALLEL},
     ),
     (
         f"embed run in --out x.npz {ARRAYS} --patch --readout beats --set batch_size=5 --jobs 2",
@@ -115,7 +82,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     (
         "neighbours e r --top 9 --readout wide",
         "marecg.use.neighbours.neighbours",
-        {"top": 9} | {"readout": "wide", "record": "r", "embeddings": "e"},
+        {"top": 9, "readout": "wide", "record": "r", "embeddings": "e"},
     ),
     (
         "report run --data c",
@@ -132,16 +99,9 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "--set folds=1,2,3 --set steps=6 --set patience=8 --set batch_size=7 --set lr=0.5 "
         "--set balanced=true --set readout=wide --out x",
         "marecg.evaluate.finetune.finetune",
-        {
-            "run": "run",
-            "task": "cpsc2018",
-            "root": Path("r"),
-            "how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")],
-            "fractions": [0.5],
-            "seeds": 4,
-            "folds": (Folds.of("1,2,3"),),
-            "out": Path("x"),
-        },
+        {"run": "run", "task": "cpsc2018", "root": Path("r"), "fractions": [0.5], "seeds": 4}
+        | {"how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")]}
+        | {"folds": (Folds.of("1,2,3"),), "out": Path("x")},
     ),
     ("table a --protocol merl", "marecg.evaluate.table.measured", {"runs": [Path("a")], "protocol": "merl"}),
     (
@@ -154,19 +114,10 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "--records 50 --set probe.fractions=0.5 --set probe.seeds=4 --set probe.folds=1-5,6,7 "
         "--set probe.resamples=60 --set probe.readout=wide --set train.lr=0.5 --jobs 2 --log wandb",
         "marecg.evaluate.ablate.ablate",
-        {
-            "recipes": ["tiny", "tiny-c1"],
-            "data": Path("c"),
-            "out": Path("x"),
-            "tasks": {"ptbxl-super": Path("r")},
-            "request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60),
-            "seeds": 3,
-            "equal": ["flops", "records"],
-            "records": 50,
-            "settings": ["train.lr=0.5"],
-            "jobs": 2,
-            "loggers": ["wandb"],
-        },
+        {"recipes": ["tiny", "tiny-c1"], "data": Path("c"), "out": Path("x"), "seeds": 3, "jobs": 2}
+        | {"request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60)}
+        | {"equal": ["flops", "records"], "records": 50, "tasks": {"ptbxl-super": Path("r")}}
+        | {"settings": ["train.lr=0.5"], "loggers": ["wandb"]},
     ),
     (
         "ablate --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --seeds 3 "
@@ -181,22 +132,17 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ("line", "target", "expected"), MARECG, ids=[line.partition(" -")[0] for line, *_ in MARECG]
 )
 def test_what_is_asked_of_marecg_is_what_is_done(line, target, expected, monkeypatch):
-    found = reached(monkeypatch, marecg, line, target)
-    assert {name: found[name] for name in expected} == expected
+    asked = reached(monkeypatch, marecg, line, target)
+    assert {name: asked[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "key", "value"),
-    [
-        ("train --data c --out x --set train.lr=0.5", "config", 0.5),
-        ("ablate --vary gscl.sigma=1,2 --data c --out x --root r --set train.lr=0.5", "recipes", 0.5),
-    ],
-)
-def test_a_value_that_is_set_is_in_the_recipe(line, key, value, monkeypatch):
-    target = "marecg.train.run.train" if key == "config" else "marecg.evaluate.ablate.ablate"
-    found = reached(monkeypatch, marecg, line, target)[key]
-    recipes = found if isinstance(found, list) else [found]
-    assert [recipe.train.lr for recipe in recipes] == [value] * len(recipes)
+def test_a_value_that_is_set_is_in_the_recipe_or_in_each_of_several(monkeypatch):
+    line = "{} --data c --out x --set train.lr=0.5"
+    asked = reached(monkeypatch, marecg, line.format("train"), "marecg.train.run.train")
+    assert asked["config"].train.lr == 0.5
+    line = line.format("ablate --vary gscl.sigma=1,2 --root r")
+    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.ablate.ablate")
+    assert [(recipe.gscl.sigma, recipe.train.lr) for recipe in asked["recipes"]] == [(1, 0.5), (2, 0.5)]
 
 
 def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
@@ -205,18 +151,14 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
         "--set readout=wide --out x --set features=k"
     )
-    found = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
-    assert found["runs"] == ["a", "b"]
-    assert found["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
-    assert (found["out"], found["features_in"]) == (Path("x"), Path("k"))
-    asked = found["probe_one"].keywords
-    assert asked["features"] == {"f": Path("f.npz")}
-    assert asked["request"] == Request((0.5,), 4, protocol_named("merl"), Path("m"), readout="wide")
-    found = reached(
-        monkeypatch,
-        marecg,
-        "probe a --root r --set folds=1-5,6,7 --baseline minirocket",
-        "marecg.evaluate.evaluation.probe_many",
-    )
+    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
+    assert asked["runs"] == ["a", "b"]
+    assert asked["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
+    assert (asked["out"], asked["features_in"]) == (Path("x"), Path("k"))
+    one = asked["probe_one"].keywords
+    assert one["features"] == {"f": Path("f.npz")}
+    assert one["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
+    line = "probe a --root r --set folds=1-5,6,7 --baseline minirocket"
+    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
     request = Request(baselines=(BASELINES["minirocket"],), folds=(Folds.of("1-5,6,7"),))
-    assert found["probe_one"].keywords["request"] == request
+    assert asked["probe_one"].keywords["request"] == request

@@ -41,31 +41,26 @@ def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_
 
 
 def test_a_prediction_names_concepts_with_their_neighbours(place, header):
-    found = json.loads(invoke("predict", place / "run", header, "--top", "40", "--format", "json")[1])
-    assert sum(concept["probability"] for concept in found) == pytest.approx(1, abs=1e-5)
-    assert [c["probability"] for c in found] == sorted((c["probability"] for c in found), reverse=True)
+    def shares(concepts):
+        return [concept["probability"] for concept in concepts]
+
+    concepts = json.loads(invoke("predict", place / "run", header, "--top", "40", "--format", "json")[1])
+    assert sum(shares(concepts)) == pytest.approx(1, abs=1e-5)
+    assert shares(concepts) == sorted(shares(concepts), reverse=True)
     onto = ecg_ontology.load()
-    for concept in found:
-        near = [neighbour["index"] for neighbour in concept["neighbours"]]
-        assert sorted(near) == np.flatnonzero(onto.adjacency[concept["index"]]).tolist()
-        shares = [neighbour["probability"] for neighbour in concept["neighbours"]]
-        assert shares == sorted(shares, reverse=True)
-    by_name = {concept["abbr"]: concept for concept in found}
-    assert set(by_name["AntMI"]) == {
-        "index", "abbr", "label", "probability", "neighbours", "support"
-    }  # fmt: skip
-    beside = {each["abbr"]: each for each in by_name["AntMI"]["neighbours"]}
-    assert beside["AMI"] == {
-        "index": onto.node("AMI").index,
-        "abbr": "AMI",
-        "label": "Acute myocardial infarction",
-        "relation": "subtype of",
-        "probability": by_name["AMI"]["probability"],
-    }
-    assert {name: each["relation"] for name, each in beside.items()} == {
-        "AMI": "subtype of", "OMI": "subtype of", "InfMI": "sibling", "Ischemic": "family"
-    }  # fmt: skip
-    towards = {each["abbr"]: each["relation"] for each in by_name["AMI"]["neighbours"]}
+    for concept in concepts:
+        near = concept["neighbours"]
+        assert {each["index"] for each in near} == set(np.flatnonzero(onto.adjacency[concept["index"]]))
+        assert shares(near) == sorted(shares(near), reverse=True)
+    by_name = {concept["abbr"]: concept for concept in concepts}
+    ami, anterior = by_name["AMI"], by_name["AntMI"]
+    assert set(anterior) == {"index", "abbr", "label", "probability", "neighbours", "support"}
+    beside = {each["abbr"]: each for each in anterior["neighbours"]}
+    about = {name: ami[name] for name in ("index", "abbr", "label", "probability")}
+    assert beside["AMI"] == about | {"relation": "subtype of"}
+    relations = {name: each["relation"] for name, each in beside.items()}
+    assert relations == {"AMI": "subtype of", "OMI": "subtype of", "InfMI": "sibling", "Ischemic": "family"}
+    towards = {each["abbr"]: each["relation"] for each in ami["neighbours"]}
     assert (towards["AntMI"], towards["Ischemic"]) == ("subtype", "family")
 
 
@@ -82,9 +77,8 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
 
 def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, header):
     model = MarEcg.from_pretrained(place / "run")
-    model.provenance = Provenance(
-        recipe="micro", steps=1, records=9, sources={}, support={"AF": 0, "AFL": 3, "NSR": 6}
-    )
+    support = {"AF": 0, "AFL": 3, "NSR": 6}
+    model.provenance = Provenance(recipe="micro", steps=1, records=9, sources={}, support=support)
     model.save_pretrained(place / "known" / "model")
     _, out, _ = invoke("predict", place / "known", header, "--top", "40")
     [marked] = [line for line in out.splitlines() if line.endswith("(no record of it in the training)")]

@@ -56,8 +56,10 @@ def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders
     run, root = folders
     _, out, err = invoke("probe", run, "--root", root, *fractions, "--seeds", 2, "--format", "json")
     report = json.loads(out)
-    cells = [(cell["method"], cell["fraction"]) for cell in report["cells"]]
-    assert cells[:2] == [("encoder", 0.5), ("encoder", 1)]
+    assert [(cell["method"], cell["fraction"]) for cell in report["cells"][:2]] == [
+        ("encoder", 0.5),
+        ("encoder", 1),
+    ]
     assert report["records"]["missing"] == ["30"]
     assert "listed but not on disk (1): 30" in err
 
@@ -82,13 +84,10 @@ def test_the_table_shows_every_method_and_what_the_numbers_rest_on(probed):
 def test_the_table_prints_published_and_measured_rows(probed):
     run, _ = probed
     code, out, _ = invoke("table", run)
-    assert code == 0
-    assert "| published | MERL " in out
+    assert (code, "| published | MERL " in out) == (0, True)
     assert f"| measured  | {Path(run).name}: encoder " in out
-    code, out, _ = invoke("table", run, "--no-published", "--format", "csv")
-    assert (code, "published" in out) == (0, False)
-    code, out, _ = invoke("table", run, "--task", "ptbxl-super")
-    assert (code, "CPSC2018" in out) == (0, False)
+    assert "published" not in invoke("table", run, "--no-published", "--format", "csv")[1]
+    assert "CPSC2018" not in invoke("table", run, "--task", "ptbxl-super")[1]
     assert end("table", run, "--task", "ptbxl")[1].startswith("error: no row has the task ptbxl")
 
 
@@ -98,11 +97,10 @@ def test_two_runs_are_compared_on_the_same_records(probed):
     code, out, err = invoke(*compare, "bootstrap")
     assert (code, out) == (0, f"ptbxl-super, minus {run}, 100 % of train: +0.00 [+0.00, +0.00], p = 1\n")
     assert err == "few test records to tell a class by, so take interval and p as rough: MI 1, NORM 1\n"
-    _, one, _ = invoke(*compare, "bootstrap", "--format", "json")
-    _, other, err = invoke(*compare, "delong", "--format", "json")
     same = {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}
-    assert json.loads(one) == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
-    assert json.loads(other) == json.loads(one)
+    for test in ("bootstrap", "delong"):
+        _, out, err = invoke(*compare, test, "--format", "json")
+        assert json.loads(out) == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
     assert "trust the bootstrap here" in err
     assert "takes two runs or more" in end("table", run, "--compare", "delong")[1]
 
@@ -125,8 +123,7 @@ def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, featu
     code, line = end("probe", *options)
     assert (code, "--out" in line) == (2, True)
     code, out, _ = invoke("probe", *options, "--out", tmp_path / "ecg-fm")
-    assert code == 0
-    assert "minus ECG-FM" in out
+    assert (code, "minus ECG-FM" in out) == (0, True)
     assert "It is not known which records the encoder was pretrained on" in out
     _, out, _ = invoke("table", tmp_path / "ecg-fm", "--no-published", "--intervals")
     assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in " ".join(out.split())
@@ -150,23 +147,17 @@ def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path):
     assert (other / "probe/ptbxl-sub-strict.json").exists()
 
 
-def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_others_go_on(folders):
+@pytest.mark.parametrize(("other", "ends_with", "missing"), [("ptbxl-super", 0, 1), ("ptbxl-rhythm", 3, 2)])
+def test_a_task_that_the_records_cannot_support_is_a_line_and_the_others_if_any_go_on(
+    folders, other, ends_with, missing
+):
     run, root = folders
-    tasks = ("--task", "ptbxl-form", "--task", "ptbxl-super")
+    tasks = ("--task", "ptbxl-form", "--task", other)
     code, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
-    assert code == 0
-    assert "ptbxl-super: macro AUC" in out
-    assert [line for line in err.splitlines() if "ptbxl-form" in line] == [
-        f"not measured: {root}: holds no record of the task ptbxl-form. Download records500 of PTB-XL."
-    ]
-
-
-def test_where_the_records_support_none_of_several_tasks_each_is_a_line_and_the_exit_code_3(folders):
-    run, root = folders
-    tasks = ("--task", "ptbxl-form", "--task", "ptbxl-rhythm")
-    code, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
-    assert (code, out) == (3, "")
-    assert len([line for line in err.splitlines() if line.startswith("not measured: ")]) == 2
+    assert (code, f"{other}: macro AUC" in out) == (ends_with, not ends_with)
+    lines = [line for line in err.splitlines() if line.startswith("not measured: ")]
+    problem = "holds no record of the task ptbxl-form. Download records500 of PTB-XL."
+    assert (lines[0], len(lines)) == (f"not measured: {root}: {problem}", missing)
 
 
 def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch):
@@ -174,9 +165,7 @@ def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     options = ("--task", "ptbxl-super", "--root", folders[1], "--fraction", "1", "0.1")
     code, out, err = invoke("probe", *options)
-    assert code == 0
-    assert "measured: 0.1, ptbxl-super" in err
-    assert "10%" not in out
+    assert (code, "measured: 0.1, ptbxl-super" in err, "10%" in out) == (0, True, False)
 
 
 def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folders, tmp_path):
@@ -190,8 +179,8 @@ def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folder
     assert "pretrained on 1 of the 3 val and 3 test records or on their patients: 28" in err
     assert "† Leak: the encoder was pretrained on 1 of" in out
     assert out.count("]†") == 3  # however it is read
-    kept = json.loads((run / "probe/ptbxl-super-strict.json").read_text())
-    assert (kept["leak"]["records"], kept["leak"]["same_record"]) == (1, ["28"])
+    leak = json.loads((run / "probe/ptbxl-super-strict.json").read_text())["leak"]
+    assert (leak["records"], leak["same_record"]) == (1, ["28"])
     _, out, _ = invoke("table", run, "--no-published")
     assert out.count("†") == 4
     assert "† pretrained on val or test records" in out

@@ -10,22 +10,19 @@ from tests.cli.calls import end
 
 LEADS = "--set array.leads=I,II,III,aVR,aVL,aVF,V1,V2,V3,V4,V5,V6"
 TASK = "--task labels.csv --root P/corpus --fraction 1 --out x"
-NO_MODEL = {
-    "embed P/{} P/corpus --out x.npz": ("nowhere",),  # anything else in front of others is an input
-    "predict P/{} P/wfdb": ("corpus", "records", "parts", "nowhere"),
-    f"probe P/{{}} {TASK}": ("corpus", "records", "parts", "nowhere"),
-    "classify fit P/{} --data P/corpus --out x": ("corpus", "records", "parts", "nowhere"),
-    "export P/{} --out x.onnx": ("corpus", "records", "parts", "nowhere"),
-}
-
+NO_MODELS = ("corpus", "records", "parts", "nowhere")
+NEED_A_MODEL = (
+    *("predict P/{} P/wfdb", f"probe P/{{}} {TASK}", "export P/{} --out x.onnx"),
+    "classify fit P/{} --data P/corpus --out x",
+)
 EMBEDDINGS = {"embedded.npz": 2, "embedded.parquet": 2, "parts": 3}
 
 REFUSED = [
-    *[(line.format(place), 3, f"/{place}") for line, places in NO_MODEL.items() for place in places],
-    *[
-        (f"predict P/{model} P/{kind}", code, kind)
-        for model, (kind, code) in product(("run", "clf"), EMBEDDINGS.items())
-    ],
+    *[(line.format(place), 3, f"/{place}") for line, place in product(NEED_A_MODEL, NO_MODELS)],
+    # Anything else in front of others is an input.
+    ("embed P/nowhere P/corpus --out x.npz", 3, "/nowhere"),
+    *[(f"predict P/run P/{kind}", code, kind) for kind, code in EMBEDDINGS.items()],
+    *[(f"predict P/clf P/{kind}", code, kind) for kind, code in EMBEDDINGS.items()],
     ("neighbours P/records S00001", 3, "P/records"),
     ("neighbours P/corpus S00001", 3, "P/corpus"),
     ("neighbours some.npy S00001", 3, "some.npy"),

@@ -45,7 +45,7 @@ def as_python_begins(ending: signal.Signals) -> Iterator[None]:
         signal.signal(ending, before)
 
 
-def told(ending: signal.Signals) -> tuple[int, str]:
+def stopped(ending: signal.Signals) -> tuple[int, str]:
     """Exit code and line of a command that it ended."""
     return 128 + ending, "interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}"
 
@@ -57,7 +57,7 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(ended, tmp_pat
         signal.raise_signal(ending)
 
     with as_python_begins(ending):
-        assert ended(half) == told(ending)
+        assert ended(half) == stopped(ending)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -70,7 +70,7 @@ def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(ended, ending, m
         raise made
 
     with as_python_begins(ending):
-        assert ended(half) == told(ending)
+        assert ended(half) == stopped(ending)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -91,7 +91,7 @@ def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_mome
         sleep(30)
 
     with as_python_begins(ending):
-        assert ended(half) == told(ending)
+        assert ended(half) == stopped(ending)
     assert went_on
     assert list(tmp_path.iterdir()) == []
 
@@ -114,7 +114,7 @@ def test_a_signal_that_comes_while_a_module_is_imported_ends_a_command_when_it_i
         sleep(30)
 
     with as_python_begins(ending):
-        assert ended(half) == told(ending)
+        assert ended(half) == stopped(ending)
     assert imported == [1]
     assert not (tmp_path / "out.csv").exists()
 

@@ -36,17 +36,17 @@ def test_recipes_show_every_value_with_its_source():
 
 
 def test_the_recipes_are_readable_at_eighty_columns(monkeypatch):
-    said = printed("recipes")
-    assert "with regulariser, jepa, view, gscl, msps, mpct" in said
-    assert said.count("model.width") == 3, "what those of a size share is said once: small, base, tiny"
+    text = printed("recipes")
+    assert "with regulariser, jepa, view, gscl, msps, mpct" in text
+    assert text.count("model.width") == 3, "what those of a size share stands once: small, base, tiny"
     monkeypatch.setenv("COLUMNS", "80")
-    assert max(map(len, (said + printed("recipes", "tiny-c3")).splitlines())) <= 80
+    assert max(map(len, (text + printed("recipes", "tiny-c3")).splitlines())) <= 80
 
 
 def test_a_recipe_is_printed_as_the_file_that_train_reads(tmp_path):
-    said = printed("recipes", "tiny-c3", "--format", "toml")
-    (tmp_path / "mine.toml").write_text(said, encoding="utf-8")
-    assert printed("recipes", tmp_path / "mine.toml", "--format", "toml") == said
+    text = printed("recipes", "tiny-c3", "--format", "toml")
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    assert printed("recipes", tmp_path / "mine.toml", "--format", "toml") == text
 
 
 def test_a_log_of_a_training_has_lines_and_no_bar(corpus, tmp_path, monkeypatch):
@@ -91,5 +91,5 @@ def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(tmp_path, mon
     monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
     for words, place in (("", tmp_path / "concept_text.safetensors"), (" --out x", Path("x"))):
         line = f"texts --ontology {tmp_path}{words}"
-        found = reached(monkeypatch, marecg, line, "marecg.objectives.concept_text.write")
-        assert (found["ontology"], found["path"]) == ("its graph", place)
+        asked = reached(monkeypatch, marecg, line, "marecg.objectives.concept_text.write")
+        assert (asked["ontology"], asked["path"]) == ("its graph", place)

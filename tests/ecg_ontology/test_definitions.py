@@ -16,10 +16,9 @@ def test_every_concept_has_a_definition_of_its_own_with_a_published_source(onto)
 
 
 def test_a_definition_moves_neither_the_hash_that_a_checkpoint_carries_nor_a_text_variant(onto):
-    concepts = [
-        concept.model_copy(update={"definition": "", "sources": ()}) for concept in onto.draft.concepts
-    ]
-    bare = ecg_ontology.Ontology(onto.draft.model_copy(update={"concepts": tuple(concepts)}))
+    nothing = {"definition": "", "sources": ()}
+    concepts = tuple(concept.model_copy(update=nothing) for concept in onto.draft.concepts)
+    bare = ecg_ontology.Ontology(onto.draft.model_copy(update={"concepts": concepts}))
     assert bare.sha256 == onto.sha256
     assert [node.variants for node in bare.nodes] == [node.variants for node in onto.nodes]
 

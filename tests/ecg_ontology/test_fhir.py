@@ -1,11 +1,13 @@
 """FHIR R4: resources that the models of the standard accept, and that say what the ontology says."""
 
 import json
+from collections import Counter
 
 import pytest
 from fhir.resources.R4B.codesystem import CodeSystem
 from fhir.resources.R4B.conceptmap import ConceptMap
 from fhir.resources.R4B.valueset import ValueSet
+from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_ontology import EcgError, Ontology, SourceError, export
@@ -24,12 +26,9 @@ def stated(onto):
 def test_fhir_resources_accepts_every_file_of_the_export(profile, tmp_path):
     onto = ecg_ontology.load(profile=profile)
     folder = export(onto, tmp_path / "fhir")
-    kinds = []
-    for path in folder.iterdir():
-        stated = json.loads(path.read_text(encoding="utf-8"))
-        kinds.append(stated["resourceType"])
-        MODELS[kinds[-1]].model_validate(stated)
-    assert {kind: kinds.count(kind) for kind in MODELS} == {"CodeSystem": 1, "ValueSet": 40, "ConceptMap": 5}
+    stated = [json.loads(path.read_text(encoding="utf-8")) for path in folder.iterdir()]
+    kinds = Counter(type(MODELS[each["resourceType"]].model_validate(each)) for each in stated)
+    assert kinds == {CodeSystem: 1, ValueSet: 40, ConceptMap: 5}
     assert export(onto, tmp_path / "fhir") == folder  # what it wrote it may replace
 
 
@@ -39,9 +38,8 @@ def test_the_code_system_has_every_concept_with_definition_and_edges(onto, state
     assert all(each["definition"] for each in concepts.values())
     edges = {(each["code"], each.get("valueCode")) for each in concepts["AntMI"]["property"]}
     assert {("family", "Ischemic"), ("subtypeOf", "AMI"), ("subtypeOf", "OMI"), ("sibling", "InfMI")} <= edges
-    assert ("subtypeOf", "AntMI") not in {
-        (e["code"], e.get("valueCode")) for e in concepts["AMI"]["property"]
-    }
+    others = {(each["code"], each.get("valueCode")) for each in concepts["AMI"]["property"]}
+    assert ("subtypeOf", "AntMI") not in others
 
 
 def test_a_concept_map_says_of_each_code_how_wide_the_concept_is(onto, stated):
@@ -84,12 +82,10 @@ def test_a_crosswalk_row_without_a_concept_or_its_regime_is_refused(sources, tmp
     for name in ("cardiac.ttl", "crosswalk.icd10.sssom.tsv"):
         (tmp_path / name).write_bytes((sources / name).read_bytes())
     assert read_source(tmp_path).crosswalks
-    table = tmp_path / "crosswalk.icd10.sssom.tsv"
-    text = table.read_text(encoding="utf-8")
-    table.write_text(text.replace("cardiac:AF\t", "cardiac:AFF\t", 1), encoding="utf-8")
+    table = edit(tmp_path / "crosswalk.icd10.sssom.tsv", ("cardiac:AF\t", "cardiac:AFF\t"))
     [finding] = [f for f in ecg_ontology.validate(tmp_path) if "AFF" in f.message]
     assert finding.where.startswith("crosswalk.icd10.sssom.tsv:")
-    table.write_text(text.replace("regime: crosswalk", "regime: single morphology", 1), encoding="utf-8")
+    edit(table, ("cardiac:AFF\t", "cardiac:AF\t"), ("regime: crosswalk", "regime: single morphology"))
     with pytest.raises(SourceError, match=r"crosswalk\.icd10\.sssom\.tsv:\d+"):
         read_source(tmp_path)
 

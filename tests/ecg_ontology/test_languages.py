@@ -2,6 +2,7 @@
 
 import rdflib
 from rdflib.namespace import SKOS
+from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_ontology import label_in
@@ -25,10 +26,8 @@ def test_a_region_falls_back_to_its_language_and_an_unknown_one_to_english(onto)
     assert "1 of 1 concepts" in note
 
 
-def test_a_label_in_another_language_is_never_the_concept_s_label(onto, sources, tmp_path):
-    text = (sources / "cardiac.ttl").read_text(encoding="utf-8")
-    (tmp_path / "a.ttl").write_text(text.replace("Vorhofflimmern", "AAA"), encoding="utf-8")
-    changed = ecg_ontology.load(tmp_path / "a.ttl")
+def test_a_label_in_another_language_is_never_the_concept_s_label(onto, folder):
+    changed = ecg_ontology.load(edit(folder / "cardiac.ttl", ("Vorhofflimmern", "AAA")))
     assert changed.node("AF").label == "Atrial fibrillation"
     assert label_in(changed.node("AF"), "de").text == "AAA"
     assert changed.sha256 == onto.sha256

@@ -11,21 +11,18 @@ import rdflib
 import skosify
 from pyhornedowl.model import DeclareAnnotationProperty, DeclareNamedIndividual
 from rdflib.namespace import DCTERMS, RDF, SKOS
+from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Ontology, export
-from ecg_ontology.drafts import Draft
+from ecg_ontology.vocabulary_exports import skos_text
 
 CARDIAC = "https://w3id.org/mar-ecg/cardiac"
 
 
-def changed(draft: Draft, text: str) -> Ontology:
+def changed(onto: Ontology, text: str) -> Ontology:
     """The packaged ontology, one text variant of AF replaced."""
-    concepts = [
-        c.model_copy(update={"variants": (text, *c.variants[1:])}) if c.abbr == "AF" else c
-        for c in draft.concepts
-    ]
-    return Ontology(draft.model_copy(update={"concepts": tuple(concepts)}))
+    return Ontology(with_concept(onto.draft, "AF", variants=(text, *onto.node("AF").variants[1:])))
 
 
 def test_horned_owl_reads_the_owl_file_as_owl_2_dl(onto, tmp_path):
@@ -34,9 +31,8 @@ def test_horned_owl_reads_the_owl_file_as_owl_2_dl(onto, tmp_path):
     declared = [axiom.component for axiom in read.get_axioms()]
     individuals = {str(each.first) for each in declared if isinstance(each, DeclareNamedIndividual)}
     assert individuals == {node.iri for node in onto.nodes}
-    annotations = {
-        str(each.first).strip("<>") for each in declared if isinstance(each, DeclareAnnotationProperty)
-    }
+    properties = (each for each in declared if isinstance(each, DeclareAnnotationProperty))
+    annotations = {str(each.first).strip("<>") for each in properties}
     assert {str(DCTERMS.title), str(DCTERMS.license), str(SKOS.prefLabel), str(SKOS.altLabel)} <= annotations
 
 
@@ -62,11 +58,8 @@ def test_skosify_has_nothing_to_say_of_the_scheme(profile, tmp_path, caplog):
 
 def test_no_label_of_a_concept_is_of_two_kinds(onto):
     """SKOS reference, S13."""
-    named = changed(onto.draft, "AFib")
-    text = "\n".join(named.node("AF").variants)
-    assert "AFib" in text
-    from ecg_ontology.vocabulary_exports import skos_text
-
+    named = changed(onto, "AFib")
+    assert "AFib" in named.node("AF").variants
     graph = rdflib.Graph().parse(data=skos_text(named), format="turtle")
     kinds = (SKOS.prefLabel, SKOS.altLabel, SKOS.hiddenLabel)
     labels = [(subject, label) for kind in kinds for subject, label in graph.subject_objects(kind)]
@@ -77,10 +70,9 @@ def test_no_label_of_a_concept_is_of_two_kinds(onto):
 @pytest.mark.parametrize("strange", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "NEL"])
 def test_rdflib_reads_what_was_written_whatever_ends_a_line_elsewhere(onto, tmp_path, ending, strange):
     text = f"fibrillatory{strange}waves"
-    path = export(changed(onto.draft, text), tmp_path / f"o{ending}")
+    path = export(changed(onto, text), tmp_path / f"o{ending}")
     read = rdflib.Graph().parse(path)
-    af = rdflib.URIRef(f"{CARDIAC}#AF")
-    assert rdflib.Literal(text, lang="en") in set(read.objects(af))
+    assert rdflib.Literal(text, lang="en") in set(read.objects(rdflib.URIRef(f"{CARDIAC}#AF")))
 
 
 @pytest.mark.parametrize("profile", ["paper", "curated"])

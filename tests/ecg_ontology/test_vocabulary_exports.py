@@ -22,9 +22,8 @@ def test_every_concept_stands_in_the_scheme_with_one_label_a_language(onto, skos
     [scheme] = skos.subjects(RDF.type, SKOS.ConceptScheme)
     concepts = set(skos.subjects(SKOS.inScheme, scheme))
     assert {str(concept) for concept in concepts} == {node.iri for node in onto.nodes}
-    assert {str(top) for top in skos.objects(scheme, SKOS.hasTopConcept)} == {
-        onto.nodes[r].iri for r in onto.roots
-    }
+    tops = {str(top) for top in skos.objects(scheme, SKOS.hasTopConcept)}
+    assert tops == {onto.nodes[root].iri for root in onto.roots}
     for concept in concepts:
         labels = [label.language for label in skos.objects(concept, SKOS.prefLabel)]
         assert sorted(labels) == ["de", "en", "es", "zh"]
