@@ -75,14 +75,6 @@ def make_record(
     return header
 
 
-def npy(path: Path, x: NDArray[np.float32]) -> None:
-    np.save(path, x)
-
-
-def npz(path: Path, x: NDArray[np.float32]) -> None:
-    np.savez(path, signals=x, age=np.zeros(len(x)))
-
-
 def compressed(path: Path, x: NDArray[np.float32]) -> None:
     np.savez_compressed(path, signals=x)
 
@@ -99,10 +91,6 @@ def parquet(path: Path, x: NDArray[np.float32]) -> None:
     pq.write_table(pa.table({"id": range(len(x)), "ecg": cells}), path, row_group_size=7)
 
 
-def mat(path: Path, x: NDArray[np.float32]) -> None:
-    savemat(path, {"ecg": x, "fs": 500.0, "who": "nobody"})
-
-
 def mat73(path: Path, x: NDArray[np.float32]) -> None:
     with h5py.File(path, "w", userblock_size=512) as file:
         file["ecg"] = x.T  # MATLAB counts axes from the other end
@@ -111,6 +99,7 @@ def mat73(path: Path, x: NDArray[np.float32]) -> None:
 
 
 WRITERS: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
-    "a.npy": npy, "b.npz": npz, "c.npz": compressed, "d.h5": hdf5, "e.hdf5": hdf5, "f.parquet": parquet,
-    "g.mat": mat, "h.mat": mat73,
+    "a.npy": np.save, "b.npz": lambda path, x: np.savez(path, signals=x, age=np.zeros(len(x))),
+    "c.npz": compressed, "d.h5": hdf5, "e.hdf5": hdf5, "f.parquet": parquet,
+    "g.mat": lambda path, x: savemat(path, {"ecg": x, "fs": 500.0, "who": "nobody"}), "h.mat": mat73,
 }  # fmt: skip

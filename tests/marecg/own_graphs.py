@@ -20,7 +20,9 @@ AXIS = """
 LEFT_AXIS = "39732003"
 """The code that the packaged graph routes nowhere; synthetic left fascicular blocks carry it."""
 
-ASTHMA, COPD, PNEUMONIA = LUNG_CODES = ("195967001", "13645005", "233604007")
+LUNG_CODES = ("195967001", "13645005", "233604007")
+"""Asthma, COPD and pneumonia, of these families."""
+_FAMILIES = ("Airway", "Airway", "Tissue")
 _LUNG = """
 @prefix : <https://example.org/lung#> .
 @prefix ccg: <https://w3id.org/mar-ecg/ccg#> .
@@ -34,12 +36,7 @@ _LUNG_CONCEPTS = (
     ("Root", "Tissue", ":ring :Airway", ("Disease of the tissue", "Consolidation", "Crackles")),
     ("Leaf", "COPD", ":family :Airway", ("Chronic bronchitis", "Barrel chest", "Fixed obstruction")),
     ("Leaf", "Asthma", ":family :Airway", ("Reversible obstruction", "Expiratory wheeze", "Atopy")),
-    (
-        "Leaf",
-        "Pneumonia",
-        ":family :Tissue",
-        ("Lobar consolidation", "Infection of the lung", "Crackles"),
-    ),
+    ("Leaf", "Pneumonia", ":family :Tissue", ("Lobar consolidation", "Infection of the lung", "Crackles")),
 )
 _HEADER = (
     "subject_id subject_label predicate_id object_id object_label mapping_justification mapping_source "
@@ -71,27 +68,19 @@ def lung(folder: Path) -> Path:
     folder.mkdir(parents=True)
     concepts = [
         f':{abbr} a ccg:{kind} ; ccg:index {index} ; skos:notation "{abbr}" ; skos:prefLabel "{abbr}"@en ;\n'
-        f"    ccg:textVariant {_quoted(texts)} ;\n    ccg{edge} .\n"
+        f"    ccg:textVariant {' , '.join(map(json.dumps, texts))} ;\n    ccg{edge} .\n"
         for index, (kind, abbr, edge, texts) in enumerate(_LUNG_CONCEPTS)
     ]
     (folder / "lung.ttl").write_text(_LUNG + "".join(concepts), encoding="utf-8")
     routes = [
         _route(f"snomedct:{code}", abbr, predicate, f"lung:{node}", node)
-        for code, abbr, family in (
-            (ASTHMA, "Asthma", "Airway"),
-            (COPD, "COPD", "Airway"),
-            (PNEUMONIA, "Pneumonia", "Tissue"),
-        )
+        for code, abbr, family in zip(LUNG_CODES, ("Asthma", "COPD", "Pneumonia"), _FAMILIES, strict=True)
         for predicate, node in (("skos:exactMatch", abbr), ("skos:broadMatch", family))
     ]
     prefix = ["#curie_map:", '#  lung: "https://example.org/lung#"', '#  snomedct: "http://snomed.info/id/"']
     table = [*prefix, _HEADER.replace(" ", "\t"), *routes]
     (folder / "routing.sssom.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
     return folder
-
-
-def _quoted(texts: tuple[str, ...]) -> str:
-    return " , ".join(f'"{text}"' for text in texts)
 
 
 def _route(code: str, label: str, predicate: str, node: str, name: str) -> str:

@@ -4,11 +4,12 @@ import logging
 import threading
 from datetime import UTC, datetime
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 
 import fsspec
 import pytest
 from filelock import FileLock
+from fsspec.implementations.memory import MemoryFile
 
 from marecg.storage.copies import ensure_local
 
@@ -40,7 +41,7 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(memory, tmp_path, cap
     caplog.set_level(logging.WARNING)
     store, root = fsspec.url_to_fs(f"{memory}/a")
     for name in ("../../../../evil.csv", "good.csv", 255 * "x", 128 * "é"):  # é: two bytes
-        store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
+        store.store[f"{root}/{name}"] = MemoryFile(store, f"{root}/{name}", b"1")
     copy = ensure_local(f"{memory}/a")
     assert sorted(path.name for path in copy.iterdir()) == ["good.csv", 255 * "x"]
     assert not list(tmp_path.rglob("evil*"))
@@ -48,21 +49,11 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(memory, tmp_path, cap
 
 
 @pytest.mark.parametrize("lists", [True, False])
-def test_a_web_server_gives_a_file_whether_it_lists_folders_or_not(memory, tmp_path, monkeypatch, *, lists):
+def test_a_web_server_gives_a_file_though_it_lists_no_folders(memory, tmp_path, monkeypatch, serve, lists):
     pytest.importorskip("aiohttp")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     if not lists:
         monkeypatch.setattr(SimpleHTTPRequestHandler, "list_directory", lambda self, _: self.send_error(404))
     (tmp_path / "a.csv").write_text("1")
-    with ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        assert ensure_local(f"http://127.0.0.1:{server.server_port}/a.csv").read_text() == "1"
-        server.shutdown()
-
-
-def _file(store, name: str):
-    from fsspec.implementations.memory import MemoryFile
-
-    return MemoryFile(store, name, b"1")
+    address = serve(partial(SimpleHTTPRequestHandler, directory=tmp_path))
+    assert ensure_local(f"{address}/a.csv").read_text() == "1"

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import fsspec
 import numpy as np
@@ -17,15 +18,18 @@ from tests.cli.calls import run
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 
+from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
+from marecg.read.array_layout import Layout
 from marecg.read.inputs import read_one
 from marecg.storage.copies import cache, ensure_local
 from marecg.use.embed_records import embed_records
 
 pytest.importorskip("pydicom")
+LAYOUT = Layout(fs=500)
 ROWS = 2
 KEPT = len(files.FILES) + 2 + ROWS
 """Files of clinics, records of WFDB that are whole, and rows of an array."""
@@ -38,15 +42,11 @@ def s3():
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
     server.start()
     host, port = server.get_host_and_port()
-    said = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in said.items():
-            patch.setenv(name, value)
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         fsspec.filesystem("s3").mkdir("bucket")
         yield "s3://bucket"
         server.stop()
@@ -82,16 +82,10 @@ def put(folder: Path, where: str):
     return store
 
 
-def layout():
-    from marecg.read.array_layout import Layout
-
-    return Layout(fs=500)
-
-
 def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, tmp_path, micro, capsys):
     store = put(archive, f"{bucket}/archive")
-    local = prepare([archive], tmp_path / "corpus", jobs=1, layout=layout())
-    report = prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout())
+    local = prepare([archive], tmp_path / "corpus", jobs=1, layout=LAYOUT)
+    report = prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=LAYOUT)
     assert report == local
     assert (report.kept, report.quarantined) == (KEPT, {"no-signal-file": 1})
     root = fsspec.url_to_fs(bucket)[1]
@@ -99,14 +93,14 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, t
         assert store.cat_file(f"{root}/corpus/{path.relative_to(tmp_path / 'corpus')}") == path.read_bytes()
 
     shutil.rmtree(cache())  # as on another machine
-    assert prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout()) == local
+    assert prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=LAYOUT) == local
     corpus = Corpus.open(f"{bucket}/corpus")
     assert np.array_equal(corpus.signals([0, 7]), Corpus.open(tmp_path / "corpus").signals([0, 7]))
 
     MarEcg(micro.model).save_pretrained(tmp_path / "model")
     put(tmp_path / "model", f"{bucket}/run/model")
-    embed_records(tmp_path / "model", [archive], tmp_path / "parts", layout=layout())
-    embed_records(f"{bucket}/run", [f"{bucket}/archive"], f"{bucket}/parts", layout=layout())
+    embed_records(tmp_path / "model", [archive], tmp_path / "parts", layout=LAYOUT)
+    embed_records(f"{bucket}/run", [f"{bucket}/archive"], f"{bucket}/parts", layout=LAYOUT)
     with store.open(f"{root}/parts/part-00000.parquet") as file:
         assert pq.read_table(file).equals(pq.read_table(tmp_path / "parts" / "part-00000.parquet"))
 
@@ -156,9 +150,7 @@ def refusing(monkeypatch, method: str, error: Exception, *, after: int = 0) -> N
     monkeypatch.setattr(MemoryFileSystem, method, fail)
 
 
-def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
-    memory, corpus_folder, tmp_path, monkeypatch
-):
+def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(memory, corpus_folder, monkeypatch):
     source = corpus_folder.parent / "wfdb"
     with monkeypatch.context() as patch:
         refusing(patch, "put_file", ConnectionError("reset"), after=1)
@@ -173,12 +165,7 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
     assert not store.exists(f"{root}/kept-by-training.bin")
     assert (ensure_local(f"{memory}/corpus") / "kept-by-training.bin").exists()
     with pytest.raises(InputError, match="holds a corpus of other settings"):
-        prepare(
-            [source],
-            f"{memory}/corpus",
-            jobs=1,
-            config=Corpus.open(corpus_folder).config.model_copy(update={"zero_limit": 0.5}),
-        )
+        prepare([source], f"{memory}/corpus", CorpusConfig(zero_limit=0.5), jobs=1)
 
 
 def test_other_things_at_the_address_are_not_touched(memory, corpus_folder):
@@ -213,12 +200,10 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
 
 def test_who_has_no_home_reads_what_is_here(monkeypatch, archive):
     """As a container's user may."""
-
-    def nobody(self):
-        raise RuntimeError("Could not determine home directory.")
-
     for name in ("MARECG_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "expanduser", nobody)
+    monkeypatch.setattr(
+        Path, "expanduser", Mock(side_effect=RuntimeError("Could not determine home directory."))
+    )
     assert read_one(archive / "georgia" / "E1").length == 5000
     assert cache().name == f"marecg-{os.getuid()}"
