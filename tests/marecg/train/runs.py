@@ -15,14 +15,8 @@ from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.run import train
 
-SMALL = [
-    "model.width=16",
-    "model.depth=1",
-    "model.heads=2",
-    "train.batch_size=3",
-    "train.max_steps=4",
-    "train.checkpoint_every=2",
-]
+SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=4"]
+SMALL += ["train.checkpoint_every=2"]
 
 
 def killed(config: Config, corpus: Path, run: Path, step: int, start: Path | None = None) -> int:

@@ -35,29 +35,25 @@ def test_every_parameter_that_takes_a_gradient_gets_one(name, batch):
 
 @pytest.mark.parametrize("name", [f"tiny-{name}" for name in METHODS])
 def test_the_monitors_see_the_pass_that_is_trained(name, batch):
-    outcome = run(network(name), batch)
-    found = monitor(outcome)
-    assert found["rank"] > 1
+    signs = monitor(run(network(name), batch))
+    assert signs["rank"] > 1
     if name != "tiny-crt":  # it encodes for itself, in no pass
-        assert max(value for key, value in found.items() if key.startswith("grad_")) > 0
+        assert max(value for key, value in signs.items() if key.startswith("grad_")) > 0
 
 
-@pytest.mark.parametrize(
-    "name", ["byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl"]
-)
-def test_what_compares_records_sees_64_of_them(name):
-    for recipe in (name, f"small-{name}", f"tiny-{name}"):
-        assert by_name(recipe).train.batch_size >= 64
+@pytest.mark.parametrize("size", ["", "small-", "tiny-"])
+def test_what_compares_records_sees_64_of_them_and_a_bottleneck_is_one_at_every_size(size):
+    for name in ("byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl"):
+        assert by_name(size + name).train.batch_size >= 64
+    for name in ("simsiam", "astcl"):
+        settings = by_name(size + name).objectives[name]
+        assert settings.hidden * 4 == settings.outputs
 
 
 def test_a_batch_of_one_has_no_statistics(batch):
     rows = torch.tensor([0])
-    one = batch._replace(
-        rows_B=batch.rows_B[rows],
-        d_BCL=batch.d_BCL[rows],
-        n_valid_B=batch.n_valid_B[rows],
-        supervision=batch.supervision.rows(rows),
-    )
+    fields = {name: getattr(batch, name)[rows] for name in ("rows_B", "d_BCL", "n_valid_B")}
+    one = batch._replace(supervision=batch.supervision.rows(rows), **fields)
     with pytest.raises(ConfigError, match=r"train\.batch_size: needs the statistics of a batch"):
         run(network("tiny-byol"), one)
 
@@ -75,17 +71,9 @@ def test_permuted_codes_are_the_same_codes_on_other_records_by_the_run_s_seed(co
 
 def test_without_reach_a_target_is_its_active_leaves(corpus_folder):
     corpus = Corpus.open(corpus_folder)
-    found = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
-    y = found.y_BN.float()
-    torch.testing.assert_close(found.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
-
-
-@pytest.mark.parametrize(
-    "name", ["simsiam", "small-simsiam", "tiny-simsiam", "astcl", "small-astcl", "tiny-astcl"]
-)
-def test_a_predictor_that_is_a_bottleneck_is_one_at_every_size(name):
-    settings = by_name(name).objectives[name.rpartition("-")[2]]
-    assert settings.hidden * 4 == settings.outputs
+    supervision = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
+    y = supervision.y_BN.float()
+    torch.testing.assert_close(supervision.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
 
 
 def test_prototypes_can_do_without_edges_while_targets_keep_them():

@@ -1,6 +1,6 @@
 """Other methods as recipes: each looks at what it should, in its views, its slow network and its heads."""
 
-from collections.abc import Callable
+from unittest.mock import Mock, create_autospec
 
 import pytest
 import torch
@@ -39,13 +39,8 @@ def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(name, bat
     first, second = objective.settings.looks(views)
     one = 10 * torch.eye(4, getattr(objective.settings, "prototypes", 4))
     other = one.roll(1, 0)
-    said, slowly = ((first, one), (second, other)), ((first, other), (second, one))
-
-    def answering(answers: tuple[tuple[Pass, torch.Tensor], ...]) -> Callable[..., torch.Tensor]:
-        return lambda self, views, seen: next(answer for asked, answer in answers if asked is seen)
-
-    monkeypatch.setattr(Momentum, "projected", answering(said))
-    monkeypatch.setattr(Momentum, "slowly_projected", answering(slowly))
+    monkeypatch.setattr(Momentum, "projected", lambda _, views, seen: one if seen is first else other)
+    monkeypatch.setattr(Momentum, "slowly_projected", lambda _, views, seen: one if seen is second else other)
     objective.predictor = torch.nn.Identity()
     if isinstance(objective, Dino):
         objective.centre_K.zero_()
@@ -55,41 +50,31 @@ def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(name, bat
 def test_dino_s_teacher_is_centred_before_it_is_followed(batch, monkeypatch):
     """What the teacher answers to every record is its centre, and tells the student nothing."""
     dino, views = looked("dino", batch)
-    wanted = 10 * torch.eye(4, dino.settings.prototypes)
+    answer = 10 * torch.eye(4, dino.settings.prototypes)
     dino.centre_K.zero_()[7] = 100
-    monkeypatch.setattr(Momentum, "projected", lambda self, views, seen: wanted)
-    monkeypatch.setattr(Momentum, "slowly_projected", lambda self, views, seen: wanted + dino.centre_K)
+    monkeypatch.setattr(Momentum, "projected", lambda self, views, seen: answer)
+    monkeypatch.setattr(Momentum, "slowly_projected", lambda self, views, seen: answer + dino.centre_K)
     assert float(dino.losses(views)["dino"]) < 0.05
 
 
 def test_clocs_encodes_the_first_half_and_the_second(batch, monkeypatch):
-    net = network("tiny-clocs")
-    part, parts = Pass.part, []
-
-    def noted(self: Pass, start: int, stop: int) -> torch.Tensor:
-        parts.append((start, stop))
-        return part(self, start, stop)
-
-    monkeypatch.setattr(Pass, "part", noted)
+    net, spy = network("tiny-clocs"), create_autospec(Pass.part, side_effect=Pass.part)
+    monkeypatch.setattr(Pass, "part", spy)
     run(net, batch)
     assert net.model.config.context_patches == 35
-    assert parts == [(0, 17), (17, 34)]
+    assert [call.args[1:] for call in spy.call_args_list] == [(0, 17), (17, 34)]
 
 
 def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(batch, monkeypatch):
-    asked: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def noted(predicted_BHD: torch.Tensor, future_BHD: torch.Tensor) -> torch.Tensor:
-        asked.append((predicted_BHD, future_BHD))
-        return temporal_loss(predicted_BHD, future_BHD)
-
-    monkeypatch.setattr("marecg.objectives.comparators.tstcc.temporal_loss", noted)
+    spy = Mock(wraps=temporal_loss)
+    monkeypatch.setattr("marecg.objectives.comparators.tstcc.temporal_loss", spy)
     tstcc, views = looked("tstcc", batch)
+    predicted, future = zip(*(call.args for call in spy.call_args_list), strict=True)
     weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
     means = [lead_mean(seen.h_BTCD) for seen in (strong, weak)]
-    (now,) = [at for at in range(35) if torch.equal(means[0][:, at : at + tstcc.horizons], asked[0][1])]
-    torch.testing.assert_close(asked[1][1], means[1][:, now : now + tstcc.horizons])
-    for seen, (predicted_BHD, _) in zip((weak, strong), asked, strict=True):
+    (now,) = [at for at in range(35) if torch.equal(means[0][:, at : at + tstcc.horizons], future[0])]
+    torch.testing.assert_close(future[1], means[1][:, now : now + tstcc.horizons])
+    for seen, predicted_BHD in zip((weak, strong), predicted, strict=True):
         context_BD = seen.pooled(seen.part(0, now), seen.real_BT[:, :now])
         torch.testing.assert_close(tstcc.predictors[-1](context_BD), predicted_BHD[:, -1])
 
@@ -100,9 +85,8 @@ def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(batch, mo
     noisy = views.clean("rhythm-safe")
     one, other = torch.zeros(2, 4, 12, 16)
     one[..., 0] = other[..., 1] = 1
-    monkeypatch.setattr(
-        Astcl, "_halves", staticmethod(lambda seen: (one, other) if seen is noisy else (other, one))
-    )
+    halves = staticmethod(lambda seen: (one, other) if seen is noisy else (other, one))
+    monkeypatch.setattr(Astcl, "_halves", halves)
     astcl.future = torch.nn.Identity()
     assert float(astcl.losses(views)["spatiotemporal"]) == pytest.approx(-1)
 
@@ -141,40 +125,31 @@ def test_st_mem_s_decoder_reads_each_lead_alone():
 def test_crt_drops_more_as_the_run_goes_on(batch):
     net = network("tiny-crt")
     crt = net.objectives["crt"]
-    kept = []
+    visible = []
     for step in (0, 50, 100):
         net.after_step(step, 100)
-        kept.append(crt.draw_visible(4, torch.Generator().manual_seed(0))[1])
-    assert kept == [35 - 10, 35 - 18, 35 - 28]
-    assert crt.settings.mean_dropped == pytest.approx(
-        sum(crt.settings.dropped((k + 0.5) / 1000) for k in range(1000)) / 1000, abs=1e-6
-    )
+        visible.append(crt.draw_visible(4, torch.Generator().manual_seed(0))[1])
+    assert visible == [35 - 10, 35 - 18, 35 - 28]
+    mean = sum(crt.settings.dropped((k + 0.5) / 1000) for k in range(1000)) / 1000
+    assert crt.settings.mean_dropped == pytest.approx(mean, abs=1e-6)
 
 
 def test_crt_s_encoder_never_meets_what_was_dropped(batch):
     crt, _ = looked("crt", batch)
     z = torch.randn(2, 35 + 2 * crt.patches, 12, 16)
-    kept, times = crt.draw_visible(2, torch.Generator().manual_seed(0))
-    changed = z.clone()
-    for record in range(2):
-        away = [place for place in range(z.shape[1]) if place not in kept[record].tolist()]
-        changed[record, away] += 1
-    assert torch.equal(at_places(z, kept), at_places(changed, kept))
-    assert (kept[:, :times] < 35).all()
-    bands = kept[:, times:].unflatten(1, (2, -1))
+    visible, times = crt.draw_visible(2, torch.Generator().manual_seed(0))
+    hidden = torch.ones(z.shape[:2]).scatter(1, visible, 0.0)
+    changed = z + hidden[..., None, None]
+    assert torch.equal(at_places(z, visible), at_places(changed, visible))
+    assert (visible[:, :times] < 35).all()
+    bands = visible[:, times:].unflatten(1, (2, -1))
     assert torch.equal(bands[:, 1] - bands[:, 0], torch.full_like(bands[:, 0], crt.patches))
-    said = crt.decode(z[:, : kept.shape[1]], kept)
-    assert said.shape == (2, z.shape[1], 12, 100)
+    assert crt.decode(z[:, : visible.shape[1]], visible).shape == (2, z.shape[1], 12, 100)
 
 
 def test_astcl_s_encoder_plays_against_the_discriminator(batch):
     objective, _ = looked("astcl", batch)
     h = torch.randn(4, 16, requires_grad=True)
-    plain, reversed_ = (
-        torch.autograd.grad(adversarial_loss(score[:2], score[2:]), h)[0]
-        for score in (
-            objective.discriminator(h)[:, 0],
-            objective.discriminator(reversed_gradient(h, 0.1))[:, 0],
-        )
-    )
+    scores = [objective.discriminator(each)[:, 0] for each in (h, reversed_gradient(h, 0.1))]
+    plain, reversed_ = (torch.autograd.grad(adversarial_loss(each[:2], each[2:]), h)[0] for each in scores)
     torch.testing.assert_close(reversed_, -0.1 * plain)

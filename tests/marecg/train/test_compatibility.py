@@ -21,16 +21,14 @@ def test_a_corpus_of_another_window_is_refused(corpus_folder, micro, tmp_path):
 
 
 def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_folder, micro, tmp_path, caplog):
-    data = tmp_path / "corpus"
-    shutil.copytree(corpus_folder, data)
+    data = shutil.copytree(corpus_folder, tmp_path / "corpus")
     rows = index.of(data).to_pylist()
     for number, row in enumerate(rows):
         row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
     index.write(index.table(rows), data / "index.parquet")
     train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
     assert "10 records of PTB-XL" in caplog.text
-    kept = trained_on.read(tmp_path / "leaking")
-    assert "ptbxl/00003" in kept.identities
+    assert "ptbxl/00003" in trained_on.read(tmp_path / "leaking").identities
     caplog.clear()
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
     assert "PTB-XL" not in caplog.text
@@ -38,20 +36,15 @@ def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_fol
 
 def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, tmp_path):
     data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
-    unread = override(
-        micro, [f"sampling.without_codes={json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))}"]
-    )
-    for config, folder in ((micro, data), (unread, corpus_folder)):
-        with pytest.raises(
-            CorpusError, match=r"no record has a code .* for gscl to learn from.* --set gscl=null"
-        ):
+    sources = json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))
+    unread = override(micro, [f"sampling.without_codes={sources}"])
+    for config, folder, taught in (
+        (micro, data, "gscl to learn from.* --set gscl=null"),
+        (unread, corpus_folder, "gscl to learn from.* --set gscl=null"),
+        (override(by_name("tiny-supervised"), SMALL), data, "labels to learn from"),
+        (override(by_name("tiny-labels"), SMALL), data, "labels to learn from"),
+    ):
+        with pytest.raises(CorpusError, match=f"no record has a code .* for {taught}"):
             train(config, folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
-
-
-@pytest.mark.parametrize("recipe", ["tiny-supervised", "tiny-labels"])
-def test_labels_are_not_taught_where_no_record_has_one(corpus_folder, tmp_path, recipe):
-    data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
-    with pytest.raises(CorpusError, match=r"no record has a code .* for labels to learn from"):
-        train(override(by_name(recipe), SMALL), data, tmp_path / "run")

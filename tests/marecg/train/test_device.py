@@ -29,16 +29,15 @@ def a_batch() -> Batch:
     y = ONTOLOGY.leaf_multi_hot([["164889003"], ["54329005"], [], ["426783006"]])
     rpeaks_BK = torch.arange(200, 3400, 400).repeat(4, 1)
     rpeaks_BK[3] = -1
-    supervision = Supervision(
-        torch.from_numpy(y.astype(bool)),
-        torch.from_numpy(ONTOLOGY.soft_targets(y)).float(),
-        rpeaks_BK,
+    y_BN, target_BN = torch.from_numpy(y.astype(bool)), torch.from_numpy(ONTOLOGY.soft_targets(y)).float()
+    rhythm = (
         torch.full((4,), 0.8),
         torch.rand(4, generator=draw),
         torch.tensor([0, 1, 2, 3]),
         torch.zeros(4),
-        torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8),
     )
+    phase_BT = torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8)
+    supervision = Supervision(y_BN, target_BN, rpeaks_BK, *rhythm, phase_BT)
     d_BCL = torch.randint(-2000, 2000, (4, 12, 4700), generator=draw, dtype=torch.int16)
     return Batch(0, torch.arange(4), d_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
 

@@ -40,26 +40,18 @@ def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
     assert torch.equal(weights[4], weights[2])
     assert not torch.equal(weights[6], weights[4])
     assert all(weight.isfinite().all() for weight in weights)
+    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
+    assert train(micro, corpus_folder, tmp_path).skipped_steps == 1, "a resumed run goes on counting"
 
 
 def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
     corpus_folder, micro, tmp_path, monkeypatch
 ):
     poison(monkeypatch, range(2, 1000))
-    config = override(micro, ["train.max_steps=20"])
-    with pytest.raises(
-        DivergedError, match=r"step 11: 10 steps in a row .* \(loss mask; records \S+"
-    ) as error:
-        train(config, corpus_folder, tmp_path)
-    ids = Corpus.open(corpus_folder).ids
-    assert any(record in str(error.value) for record in ids)
-
-
-def test_a_resumed_run_goes_on_counting_what_was_skipped(corpus_folder, micro, tmp_path, monkeypatch):
-    poison(monkeypatch, range(3, 4))
-    train(micro, corpus_folder, tmp_path)
-    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
-    assert train(micro, corpus_folder, tmp_path).skipped_steps == 1
+    what = r"step 11: 10 steps in a row .* \(loss mask; records \S+"
+    with pytest.raises(DivergedError, match=what) as error:
+        train(override(micro, ["train.max_steps=20"]), corpus_folder, tmp_path)
+    assert any(record in str(error.value) for record in Corpus.open(corpus_folder).ids)
 
 
 def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
@@ -68,8 +60,8 @@ def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
     for name, rank in (("sound", 2.5), ("fallen", 1.5)):
         monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
         train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / name)
-    [told] = [message for message in caplog.messages if "collapsed" in message]
-    assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in told
+    [warning] = [message for message in caplog.messages if "collapsed" in message]
+    assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in warning
 
 
 def test_a_run_that_ends_with_gradients_that_are_not_finite_has_diverged(corpus_folder, micro, tmp_path):

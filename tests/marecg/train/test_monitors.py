@@ -28,9 +28,9 @@ def test_an_undecided_q_has_entropy_log_n_and_a_certain_one_none():
 def test_the_gradient_of_a_loss_is_that_into_every_pass_that_it_reads(batch):
     config = override(small("tiny-c3"), ["clean.supervised=true", "clean.augmentation=rhythm-safe"])
     outcome = run(network(config), batch)
-    found = monitor(outcome)
-    assert found["grad_gscl"] > 0, "the clean pass is the one that is supervised"
+    signs = monitor(outcome)
+    assert signs["grad_gscl"] > 0, "the clean pass is the one that is supervised"
     masked, clean = outcome.views.masked.h_BTCD, outcome.views.clean("rhythm-safe").h_BTCD
     both = torch.autograd.grad(outcome.named["view"], (masked, clean), retain_graph=True)
     assert min(float(each.norm()) for each in both) > 0
-    assert found["grad_view"] == pytest.approx(float(torch.cat([each.flatten() for each in both]).norm()))
+    assert signs["grad_view"] == pytest.approx(float(torch.cat([each.flatten() for each in both]).norm()))

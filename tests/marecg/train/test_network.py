@@ -15,61 +15,53 @@ STACK = {"jepa", "view", "ica", "bca", "opa"}
 MSPS = {"alt", "rate", "mrr", "cv", "seq", "phase"}
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("tiny-c1", AR),
-        ("tiny", AR | {"gscl"}),
-        ("tiny-c2p", AR | STACK),
-        ("tiny-c2", AR | STACK | {"gscl"}),
-        ("tiny-c3", AR | STACK | {"gscl"} | MSPS),
-    ],
-)
-def test_each_configuration_has_exactly_its_losses_and_all_are_finite(batch, name, expected):
-    named = run(network(small(name)), batch).named
-    assert set(named) == expected
+LOSSES = {
+    "tiny-c1": AR,
+    "tiny": AR | {"gscl"},
+    "tiny-c2p": AR | STACK,
+    "tiny-c2": AR | STACK | {"gscl"},
+    "tiny-c3": AR | STACK | {"gscl"} | MSPS,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_each_configuration_has_exactly_its_losses_and_all_are_finite(batch, name):
+    named = run(network(name), batch).named
+    assert set(named) == LOSSES[name]
     assert all(value.ndim == 0 and value.isfinite() for value in named.values())
 
 
-@pytest.mark.parametrize("name", ["tiny-c1", "tiny", "tiny-c2p", "tiny-c2", "tiny-c3"])
+@pytest.mark.parametrize("name", LOSSES)
 def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(batch, name):
-    config = small(name)
-    bare = batch.supervision._replace(
-        y_BN=torch.zeros_like(batch.supervision.y_BN),
-        target_BN=torch.zeros_like(batch.supervision.target_BN),
-        rpeaks_BK=torch.full_like(batch.supervision.rpeaks_BK, -1),
-        rate_B=torch.full_like(batch.supervision.rate_B, 3),
-        phase_BT=torch.full_like(batch.supervision.phase_BT, -1),
-    )
-    for some in (batch, batch._replace(supervision=bare)):
-        net = network(config)
+    nothing = {"y_BN": 0, "target_BN": 0, "rpeaks_BK": -1, "rate_B": 3, "phase_BT": -1}
+    bare = {
+        field: torch.full_like(getattr(batch.supervision, field), none) for field, none in nothing.items()
+    }
+    for some in (batch, batch._replace(supervision=batch.supervision._replace(**bare))):
+        net = network(name)
         run(net, some).loss.backward()
         assert not idle(net)
 
 
 def test_the_same_draws_give_the_same_losses_and_others_others(batch):
-    net = network(small("tiny-c3"))
+    net = network("tiny-c3")
     first, same, other = (run(net, batch, seed).named for seed in (1, 1, 2))
     assert all(torch.equal(first[name], same[name]) for name in first)
     assert not torch.equal(first["mask"], other["mask"])
 
 
-def test_jepa_sends_no_gradient_into_the_ema(batch):
-    net = network(small("tiny-c2p"))
+def test_jepa_sends_no_gradient_into_the_ema_which_begins_to_follow_with_the_papers_momentum(batch):
+    net = network("tiny-c2p")
     run(net, batch).named["jepa"].backward()
-    objective = net.objectives["jepa"]
-    assert all(parameter.grad is None for parameter in objective.ema.parameters())
+    ema = net.objectives["jepa"].ema
+    assert all(parameter.grad is None for parameter in ema.parameters())
     assert net.model.encoder.norm.weight.grad is not None
-
-
-def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch):
-    net = network(small("tiny-c2p"))
-    ways = moved(net, net.objectives["jepa"].ema, lambda: net.after_step(0, 100))
+    ways = moved(net, ema, lambda: net.after_step(0, 100))
     assert ways == pytest.approx([1 - 0.996] * len(ways), abs=1e-5)
 
 
 def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch):
-    net = network(small("tiny-c3"))
+    net = network("tiny-c3")
     y_BN, target_BN = batch.supervision.y_BN.clone(), batch.supervision.target_BN.clone()
     y_BN[0], target_BN[0] = False, 0
     bare = batch._replace(supervision=batch.supervision._replace(y_BN=y_BN, target_BN=target_BN))
@@ -79,16 +71,15 @@ def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch)
 
 
 def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_heads():
-    names = ("tiny-c1", "tiny-c2p", "tiny-c2", "tiny-c3")
-    first, *others = [network(small(name)).export().state_dict() for name in names]
-    shapes = {name: tuple(value.shape) for name, value in first.items()}
-    assert all({name: tuple(value.shape) for name, value in other.items()} == shapes for other in others)
-    parts = {name.partition(".")[0] for name in shapes}
+    exported = [network(name).export().state_dict() for name in LOSSES]
+    first, *others = ({name: tuple(value.shape) for name, value in each.items()} for each in exported)
+    assert all(other == first for other in others)
+    parts = {name.partition(".")[0] for name in first}
     assert parts == {"tokens", "encoder", "pool", "to_concepts", "prototypes"}
 
 
 def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch):
-    net = network(small("tiny-c3"))
+    net = network("tiny-c3")
     outcome = run(net, batch)
     masked, second = outcome.views.masked, outcome.views.clean("rhythm-safe")
     gscl, mpct = net.objectives["gscl"], net.objectives["mpct"]
@@ -103,9 +94,8 @@ def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch
     pulled = {}
     for name, loss in outcome.named.items():
         gradients = torch.autograd.grad(loss, [*parts.values()], retain_graph=True, allow_unused=True)
-        pulled[name] = {
-            part for part, each in zip(parts, gradients, strict=True) if each is not None and each.any()
-        }
+        pulls = zip(parts, gradients, strict=True)
+        pulled[name] = {part for part, gradient in pulls if gradient is not None and gradient.any()}
     of_patches = {name: {"first H"} for name in AR | {"jepa"} | MSPS}
     assert pulled == of_patches | {
         "view": {"first H", "second H", "pool"},
@@ -117,7 +107,7 @@ def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch
 
 
 def test_the_exported_model_carries_the_prototypes_as_they_stand():
-    net = network(small("tiny"))
+    net = network("tiny")
     exported = net.export()
     torch.testing.assert_close(exported.prototypes, net.objectives["gscl"].prototypes())
     assert exported.concept_logits(torch.randn(2, 16)).shape == (2, 40)
@@ -139,7 +129,5 @@ def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run():
     assert [by_name(name).jepa.horizon for name in ("small", "base")] == [0.05, 0.05]
     net = network(override(small("tiny-c3"), ["jepa.horizon=0.5"]))
     slow = net.objectives["jepa"]
-    ways = moved(
-        net, slow.ema, lambda: slow.after_step(net.model, 0, 8)
-    )  # 1 − m = 1 / (0.5 · 8) at the start
-    assert ways == pytest.approx([0.25] * len(ways), abs=1e-5)
+    ways = moved(net, slow.ema, lambda: slow.after_step(net.model, 0, 8))
+    assert ways == pytest.approx([0.25] * len(ways), abs=1e-5)  # 1 − m = 1 / (0.5 · 8) at the start

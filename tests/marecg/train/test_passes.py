@@ -1,6 +1,6 @@
 """What a pass sees of a record: what is masked, what pads it, and how its second view was changed."""
 
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -31,26 +31,14 @@ def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss
     [("tiny-c2p", "unconstrained"), ("tiny-c2", "unconstrained"), ("tiny-c3", "rhythm-safe")],
 )
 def test_the_second_view_is_augmented_as_the_configuration_says(batch, name, augmentation, monkeypatch):
-    asked: list[str] = []
-    for each, augment in list(AUGMENTATIONS.items()):
-
-        def spy(*args: Any, each: str = each, augment: Any = augment) -> Tensor:
-            asked.append(each)
-            return augment(*args)
-
-        monkeypatch.setitem(AUGMENTATIONS, each, spy)
+    spies = {each: Mock(wraps=augment) for each, augment in AUGMENTATIONS.items()}
+    monkeypatch.setattr("marecg.objectives.views.AUGMENTATIONS", spies)
     run(network(small(name)), batch)
-    assert asked == [augmentation]
+    assert {each: spy.call_count for each, spy in spies.items() if spy.called} == {augmentation: 1}
 
 
 def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(batch, monkeypatch):
-    asked: list[Tensor] = []
-    loss = jepa.jepa_loss
-
-    def spy(predicted: Tensor, target: Tensor, asked_BTC: Tensor) -> Tensor:
-        asked.append(asked_BTC)
-        return loss(predicted, target, asked_BTC)
-
+    spy = Mock(wraps=jepa.jepa_loss)
     monkeypatch.setattr(jepa, "jepa_loss", spy)
     short = batch._replace(n_valid_B=torch.tensor([2500, 4700, 3000, 2500]))
     noisy = short.d_BCL.clone()
@@ -61,24 +49,18 @@ def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(bat
         before, after = run(net, short), run(net, short._replace(d_BCL=noisy))
         for loss_name, value in before.named.items():
             torch.testing.assert_close(value, after.named[loss_name], msg=f"{name} {loss_name}")
-        real_BT = before.views.masked.real_BT
-        assert asked.pop()[real_BT].any()
-        assert not asked.pop()[~real_BT].any()
+        real_BT, (_, _, asked_BTC) = before.views.masked.real_BT, spy.call_args.args
+        assert asked_BTC[real_BT].any()
+        assert not asked_BTC[~real_BT].any()
 
 
 def spied(net: Network, batch: Batch, monkeypatch: pytest.MonkeyPatch, seeds: int = 1) -> list[Tensor]:
     """What is hidden from the encoder in each pass of a step: the masked one, then the clean ones."""
-    hidden: list[Tensor] = []
-    tokens = net.model.tokens.forward
-
-    def spy(x_BTCP: Tensor, hidden_BTC: Tensor, *others: Any) -> Tensor:
-        hidden.append(hidden_BTC)
-        return tokens(x_BTCP, hidden_BTC, *others)
-
+    spy = Mock(wraps=net.model.tokens.forward)
     monkeypatch.setattr(net.model.tokens, "forward", spy)
     for seed in range(seeds):
         run(net, batch, seed)
-    return hidden
+    return [call.args[1] for call in spy.call_args_list]
 
 
 def test_the_lead_regulariser_hides_a_quarter_of_the_leads(batch, monkeypatch):
@@ -90,9 +72,8 @@ def test_the_lead_regulariser_hides_a_quarter_of_the_leads(batch, monkeypatch):
 def test_the_second_view_is_not_masked(batch, monkeypatch):
     config = override(small("tiny-c2p"), ["regulariser=null", "jepa=null"])
     masked, second = spied(network(config), batch, monkeypatch)
-    padding_BTC = torch.zeros_like(second)
     ends_T = torch.arange(second.shape[1]) * config.model.stride + config.model.patch
-    padding_BTC |= (ends_T > batch.n_valid_B[:, None])[..., None]
+    padding_BTC = (ends_T > batch.n_valid_B[:, None])[..., None].expand_as(second)
     assert torch.equal(second, padding_BTC)
     assert (masked & ~padding_BTC).any(dim=(1, 2)).all()
 
@@ -116,14 +97,9 @@ def test_reading_what_no_objective_says_that_it_reaches_is_an_error(batch, monke
         run(network(small("tiny")), batch)
 
 
-def test_each_look_is_made_once_however_many_ask(batch):
-    views = run(network(small("tiny-c3")), batch).views
-    assert views.masked is views.masked
+def test_each_look_is_made_once_and_the_first_is_the_masked_one_or_else_the_first_that_was_made(batch):
+    views, unmasked = (run(network(name), batch).views for name in ("tiny-c3", "tiny-simclr"))
+    assert views.first is views.masked is views.masked
+    assert unmasked.first is next(iter(unmasked._clean.values()))
     assert views.clean("rhythm-safe") is views.clean("rhythm-safe")
     assert views.clean() is not views.clean("rhythm-safe")
-
-
-@pytest.mark.parametrize(("name", "number"), [("tiny-c3", None), ("tiny-simclr", 0)])
-def test_the_first_look_is_the_masked_one_or_else_the_first_that_was_made(name, number, batch):
-    views = run(network(name), batch).views
-    assert views.first is (views.masked if number is None else list(views._clean.values())[number])

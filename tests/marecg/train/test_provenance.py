@@ -28,10 +28,8 @@ def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_con
 def test_a_model_says_the_licence_of_what_taught_it_and_whose_codes_were_read(corpus_folder, micro, tmp_path):
     data = relabelled(corpus_folder, tmp_path / "corpus", source="georgia")
     for without, folder in ((["georgia"], "unread"), ([], "read")):
-        config = override(
-            micro, [f"sampling.without_codes={json.dumps(without)}", "train.max_steps=1", "gscl=null"]
-        )
-        train(config, data, tmp_path / folder)
+        changes = [f"sampling.without_codes={json.dumps(without)}", "train.max_steps=1", "gscl=null"]
+        train(override(micro, changes), data, tmp_path / folder)
         about = MarEcg.from_pretrained(tmp_path / folder).provenance
         assert about.origins["georgia"].startswith("CC BY 4.0, https://physionet.org/content/challenge-2021")
         assert about.without_codes == tuple(without)
