@@ -29,15 +29,12 @@ COLUMNS = (
 
 
 def cohort(corpus: Corpus, where: str) -> pa.Table:
-    """The records of which an expression such as `AF and age > 60` is true (`corpus.expression`).
+    """The records of which an expression such as `AF and age > 60` is true (`corpus.expression`), a row each.
 
-    Returns:
-        One row per record: `row`, its number in the corpus; `name`, as `marecg embed` calls it; `identity`,
-        as it was published (`ptbxl/00001`, whose number is the `ecg_id`), where it was; `COLUMNS` of the
-        index; `leaves`, their abbreviations.
-
-    Raises:
-        UsageError: the expression can't be parsed, or names what the corpus doesn't know.
+    `row` is its number in the corpus; `name` what `marecg embed` calls it; `identity` what it was published
+    as (`ptbxl/00001`, whose number is the `ecg_id`); then `COLUMNS` of the index, and `leaves` by
+    abbreviation. Raises `UsageError` where the expression can't be parsed, or names what the corpus doesn't
+    know.
     """
     rows = matching(corpus, where)
     present = index.schema(corpus.folder).names

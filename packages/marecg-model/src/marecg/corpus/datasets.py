@@ -23,14 +23,8 @@ _SHOWN = ("id", "source", "patient", "age", "sex", "codes", "leaves", "primary",
 class RecordDataset(Dataset[Any]):
     """Record m as (x_CL, its label), or as x_CL alone: float32 [12, L] in mV, zeros behind a short one.
 
-    Workers of a `DataLoader` open the corpus themselves; a batch's signals are fetched at once.
-
-    Args:
-        corpus: a `Corpus`, which knows these datasets.
-        labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
-
-    Raises:
-        UsageError: there are no such labels.
+    `labels` are those of `Corpus.torch`; others are a `UsageError`. Workers of a `DataLoader` open the corpus
+    themselves; a batch's signals are fetched at once.
     """
 
     def __init__(self, corpus: Any, labels: str | None = "leaves") -> None:

@@ -115,9 +115,9 @@ def _cluster(address: str) -> Iterator[None]:
 def begin(parent: int, below: str) -> None:
     """In a worker: spare the garbage collector what is loaded; end as soon as `parent` is gone.
 
-    Loky collects once a second, which takes a tenth of a second over the objects of the libraries. A parent
-    that was killed leaves full pipes and no word. Temporary files go `below` a folder of the parent's, which
-    removes what a worker that was killed leaves there.
+    Loky collects once a second, which takes a tenth of a second over the libraries' objects. A parent that
+    was killed leaves no word. Temporary files go `below` a folder of the parent's, which removes what a
+    killed worker leaves.
     """
     gc.freeze()
     tempfile.tempdir = below

@@ -71,7 +71,8 @@ def ablate(
 ) -> list[ProbedRun]:
     """Train each recipe with each seed and probe them all; `leaderboard.averaged` makes a table of it.
 
-    Called again after an interruption, it goes on: a finished run is probed, a begun one resumed.
+    Called again after an interruption, it goes on: a finished run is probed, a begun one resumed. Returns per
+    run and task, recipes in their order and seeds ascending.
 
     Args:
         recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
@@ -80,9 +81,6 @@ def ablate(
             other.
         records: how many those are; what the recipes' epochs say if None.
         progress: shows each run's steps, features and fits go by, but not of runs side by side.
-
-    Returns:
-        Per run and task, recipes in their order and seeds ascending.
 
     Raises:
         UsageError: two recipes have one name, or one has no concepts where those are to be read.

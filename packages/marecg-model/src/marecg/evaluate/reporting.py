@@ -38,12 +38,10 @@ UNTRAINED_POOL = (
 
 @dataclass(frozen=True)
 class ModelUnderTest:
-    """What is judged: an encoder, or mere features.
+    """What is judged: an encoder, or mere features; `name` is the row that all others are compared with.
 
-    Attributes:
-        name: the row that all others are compared with.
-        place: the model's folder, or the file of features; `sha256` is of its weights or bytes.
-        run: the folder that may list what the encoder was trained on.
+    `place` is the model's folder, or the file of features, and `sha256` of its weights or bytes; `run` the
+    folder that may list what the encoder was trained on.
     """
 
     name: str

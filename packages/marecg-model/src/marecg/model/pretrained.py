@@ -167,12 +167,8 @@ class Pretrained(nn.Module, ModelHubMixin):
 def folder_of(given: str | Path, **how: Any) -> Path:
     """The folder of the model that a name means, fetched where only the hub has it.
 
-    Args:
-        given: as for `from_pretrained`.
-        how: what `from_pretrained` takes for the hub.
-
-    Raises:
-        CheckpointError: there is none of that name, or the hub can't give it.
+    Name and `how` are as for `from_pretrained`. Raises `CheckpointError` where there is none of that name, or
+    the hub can't give it.
     """
     return _local(given) or _fetched(str(given), **how)
 

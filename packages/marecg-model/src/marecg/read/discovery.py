@@ -77,15 +77,10 @@ def find(
 ) -> list[Candidate]:
     """Find every record of the given folders and array files, each once, ordered by folder name and path.
 
-    What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder,
-    is read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
-    layout.
-
-    Args:
-        roots: folders, array files, or files of a clinical format.
-        only, folds: sources, such as `georgia`, and folds of PTB-XL; without them all are taken.
-        layout: what arrays are; without it, those in folders are passed over.
-        ptbxl_rate: 500 or 100 Hz, which of PTB-XL's two copies is preferred.
+    What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder, is
+    read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
+    layout; without one, those in folders are passed over. `only` and `folds` choose sources, such as
+    `georgia`, and folds of PTB-XL; `ptbxl_rate`, 500 or 100 Hz, which of its two copies is preferred.
 
     Raises:
         CorpusError: a folder is missing or can't be listed, or no record is found.

@@ -15,13 +15,8 @@ Slices = tuple[slice, ...]
 class Unpacked:
     """An array whose bytes come in pieces, once it is asked for; few of them are in memory.
 
-    Args:
-        shape: the length of each axis.
-        dtype: of its numbers.
-        pieces: gives the bytes. Raises `ValueError`.
-        skip: how many come before the array.
-        by_column: whether they lie with the first axis fastest, else with the last.
-        leads: the names of the leads, where the file says them.
+    `pieces` gives the bytes, of which `skip` come before the array, or raises `ValueError`; they lie
+    `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them.
     """
 
     def __init__(

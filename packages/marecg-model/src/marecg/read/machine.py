@@ -34,9 +34,8 @@ class MachineReport(NamedTuple):
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
         """Take what can be meant: formats write 0, 29999 or `Failed` for what wasn't measured.
 
-        Args:
-            measured: by the names above, of whatever type; `rr` in milliseconds stands in for the rate.
-            statements: as the file has them.
+        `measured` goes by the names above, values of whatever type; `rr` in milliseconds stands in for the
+        rate.
 
         Example:
             >>> MachineReport.of({"qrs": "120", "pr": "0", "axis": "300"}, ["SINUS RHYTHM", " , old "])

@@ -107,15 +107,12 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Where a record is, which collection it belongs to, and who reads it.
+    """Where a record is, which collection (`source`) it belongs to, and who reads it.
 
     Attributes:
         root: the folder that no file of the record may lie outside of.
         file: the record's file; of WFDB the header.
-        source: the collection.
-        reader: what reads it.
         about: what its reader wants to know again then, or `Unusable`.
-        fold: PTB-XL's.
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.

@@ -28,8 +28,7 @@ class Figure:
     """Pictures (SVG, each with a label) with one caption that says how to read them.
 
     `name` is what its files are called; `notes` stand under each picture, `aside` beside them; `kind` are the
-    classes of page.css that lay them out, with `wide-only` or `narrow-only` where another figure takes its
-    place.
+    classes of page.css, with `wide-only` or `narrow-only` where another figure takes its place.
     """
 
     name: str

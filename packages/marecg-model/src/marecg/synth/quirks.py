@@ -30,13 +30,9 @@ def _same(value: T) -> T:
 class Quirk:
     """One kind of bad record.
 
-    Args:
-        summary: what is wrong, for people.
-        readable: whether all twelve leads can still be read, in millivolts, from the record alone.
-        leads: the signals it holds, in its order.
-        samples, header, matrix: what happens to each; `matrix` None leaves the file out.
-        fs, seconds: Hz and s.
-        twin: whether the same record is there again under a second name.
+    `summary` says for people what is wrong; `readable`, whether all twelve `leads` can still be read, in
+    millivolts, from the record alone; `samples`, `header` and `matrix` are what happens to each, where
+    `matrix` None leaves the file out; with a `twin` the same record is there again under a second name.
     """
 
     summary: str

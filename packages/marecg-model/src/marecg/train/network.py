@@ -35,10 +35,9 @@ class Outcome(NamedTuple):
 class Network(nn.Module):
     """The model and what trains it.
 
-    Args:
-        texts: the sentence embeddings of the ontology's text variants, if they were made (`marecg texts`).
-        weights: what the model begins with in place of random values; the objectives' heads are new, and the
-            encoders that they keep beside the model's begin as it does.
+    `texts` are the sentence embeddings of the ontology's text variants, if they were made (`marecg texts`);
+    `weights` what the model begins with in place of random values: the objectives' heads are new, and the
+    encoders that they keep beside the model's begin as it does.
     """
 
     def __init__(

@@ -94,10 +94,9 @@ def embed_records(
     """Embed records into a file, or into a folder of Parquet parts, which goes on after an interruption.
 
     Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
-    `.npz` see `gather_npz`. A record that can't be read is left out and named.
-
-    A record that gets the process killed is left out, too: by the processes beside this one at once, by this
-    one when the same command is given again.
+    `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
+    process killed: by the processes beside this one at once, by this one when the same command is given
+    again.
 
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
@@ -107,13 +106,11 @@ def embed_records(
         patches: write H̄ as well.
         readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, in `wide` too.
         step: seconds; a recording is as many rows as it has such steps. None: it is one.
-        batch_size: windows per forward pass.
         part_records: records per part of a folder; `PART` by default.
         shard: which parts of a folder are to be made; all of them if None.
         jobs: how many processes, which take GPUs in turn; by default as `processes` says.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
             inputs and `out` under the same names.
-        progress: shows how many records are done.
 
     Raises:
         UsageError: an option can't be, an input is the output, or the folder holds something else.

@@ -101,9 +101,7 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write the rows of some parts: `id`, `record`, `source`, `start` [M], `rhythm` [M, D].
-
-    Where it is there, `wide` [M, W].
+    """Write the rows of some parts: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], `wide` [M, W].
 
     With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
     """

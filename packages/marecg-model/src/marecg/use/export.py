@@ -133,10 +133,8 @@ class _Calibrated(_Frozen):
 def export(run: str | Path, to: Target, out: str | Path) -> Export:
     """Write the encoder of a run, or a classifier, as one file, if it says what the eager model says.
 
-    Args:
-        run: a run or a model, as for `MarEcg.from_pretrained`, or a folder of `EcgClassifier.save`.
-        to: `onnx`, or `torch` for a program of torch.export.
-        out: `.onnx` or `.pt2`.
+    `run` is as for `MarEcg.from_pretrained`, or a folder of `EcgClassifier.save`; `out` ends in `.onnx`, or
+    in `.pt2` for a program of torch.export.
 
     Raises:
         UsageError: the file has another ending, the extra for ONNX is missing, or a classifier reads beats.

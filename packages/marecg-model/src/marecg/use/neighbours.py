@@ -33,13 +33,9 @@ class Near:
 def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str = "rhythm") -> list[Near]:
     """The records whose vectors point most in the direction of one record's, the nearest first.
 
-    One block of the file is in memory at a time; the answer is that of a comparison with all.
-
-    Args:
-        embeddings: what `marecg embed` wrote, a file or a folder of parts.
-        record: one of its records by name, or by the last parts of its name where only one ends so.
-        top: how many.
-        readout: the column that is compared: `rhythm` or `wide`.
+    `embeddings` is what `marecg embed` wrote, a file or a folder of parts, of which one block is in memory at
+    a time; `record` one of its records by name, or by the last parts of its name where only one ends so;
+    `readout` the column that is compared, `rhythm` or `wide`.
 
     Raises:
         UsageError: no record, or more than one, has that name; or the embeddings have no such column.

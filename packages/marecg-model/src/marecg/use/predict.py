@@ -146,18 +146,14 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 
 
 def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.DataFrame, Embedded]:
-    """The shares of all concepts, or a classifier's calibrated probabilities, of every record.
+    """The shares of all concepts, or a classifier's probabilities, a row per record; and what became of all.
 
-    Returns:
-        A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
-        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
-        `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
-        called like another column); of a classifier `called`, the classes that reach their thresholds. And
-        what became of the records: one that can't be read has no row.
-
-    Raises:
-        InputError: not one record can be read.
-        UsageError: the model was trained without GSCL or without a label.
+    `id` is what `marecg embed` calls it; `record` and `source` its own names, such as a study's; `identity`
+    what it was published as (`ptbxl/00001`, whose number is the `ecg_id`); `patient`; `start` the second at
+    which a step begins; a column per concept or class (`p start` where a class is called like another
+    column); of a classifier `called`, the classes that reach their thresholds. A record that can't be read
+    has no row. Raises `InputError` where not one can be read; `UsageError` where the model was trained
+    without GSCL or without a label.
     """
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader

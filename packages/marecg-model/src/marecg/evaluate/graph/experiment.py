@@ -42,11 +42,8 @@ def experiment(
 
     Bases are runs or models that were trained alike, but for their seed. Bases, seeds and branches may be
     added later, other settings are refused. `root` is PTB-XL's folder, for its hierarchy; without it there is
-    neither severity nor nDCG.
-
-    Returns:
-        A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
-        records teach and test each leaf.
+    neither severity nor nDCG. Returns a row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in
+    `out` says how many records teach and test each leaf.
     """
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, design.test_source), corpus.ontology()

@@ -122,19 +122,10 @@ def with_concepts(
 def zero_shot(
     model: MarEcg, rhythm_MD: NDArray[np.floating], task: Task, onto: ecg_ontology.Ontology
 ) -> Trial:
-    """Score every record for every class.
+    """Score every record, by its h_rhythm, for every class; `onto` is the ontology that the model carries.
 
     A class without a concept, or with one that the model's graph lacks, scores all alike and counts as
-    untrained.
-
-    Args:
-        model: one that was trained with GSCL.
-        rhythm_MD: h_rhythm of the records.
-        task: whose classes are asked for.
-        onto: the ontology that the model carries; abbreviations are looked up there.
-
-    Raises:
-        UsageError: the model was trained without GSCL and has no prototypes.
+    untrained. Raises `UsageError` where the model was trained without GSCL and has no prototypes.
     """
     began = time.perf_counter()
     device = model.prototypes.device

@@ -55,13 +55,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was fitted and chosen.
+    """What was fitted, and chosen on val by the macro AUC there.
 
-    Attributes:
-        chosen: what was chosen on val, such as C.
-        val_auc: the macro AUC there, by which it was chosen.
-        untrained: the classes (by number) without positives or negatives in train.
-        logits: [M, K] of what it was fitted on, be it features or numbers of records.
+    `chosen` is such as C; `untrained` are the classes (by number) without positives or negatives in train;
+    `logits` gives [M, K] of what it was fitted on, be it features or numbers of records.
     """
 
     chosen: float

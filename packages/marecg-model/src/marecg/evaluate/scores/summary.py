@@ -44,9 +44,8 @@ RANDOM = "random encoder"
 class Trial:
     """One probe: on which share, drawn with which seed, and what it said of the test records.
 
-    `train` has the training records by number, `chosen` what was chosen on val (C in `strict`, the epoch in
-    `merl`, α for ridge), `val_auc` its macro AUC there, `untrained` the classes that the drawn records don't
-    show; `seconds` are of draw, fit, choice and scoring.
+    `train` are the training records by number; `chosen`, `val_auc` and `untrained` those of `linear.Fitted`;
+    `seconds` are of draw, fit, choice and scoring.
     """
 
     fraction: float

@@ -26,14 +26,12 @@ class Recordings:
     """A data set's signals, whatever is asked of them; features are computed and cached per recording.
 
     Attributes:
-        name: the data set, such as `ptbxl`.
         ids: R record names, each once.
         sha256: changes when the recordings do.
         window: what part of a recording is read, in words.
         read: record number → float32 [12, L] in mV at 500 Hz, leads in `config.LEADS` order. It raises
             `RecordError` for a record that can't be used.
-        identities: R times what the world calls a record, where that is known (`audit.published_as`).
-        patients: R patients, where they are known (`audit.patient_of`).
+        identities, patients: R of each, where they are known (`audit.published_as`, `audit.patient_of`).
         patient_by_identity: patients of the data set's records, on disk or not, by what the world calls
             those: other collections ship copies that name no patient.
         people: R ages in years, sexes, sources, … by these words, as far as they are known.
@@ -74,17 +72,13 @@ class Task:
     """One multi-label classification on some recordings.
 
     Attributes:
-        name: such as `ptbxl-super`.
         classes: K names; labels are always read by name, never by position.
-        recordings: the signals.
         row_M: int64 [M], each labelled record's number in `recordings`.
         y_MK: uint8 [M, K], 1 where a record has a class.
-        split_M: M names out of `SPLITS`.
-        folds: how the split came about, in words.
+        split_M: M names out of `SPLITS`; `folds` says in words how they came about.
         missing: records that the labels name and the disk lacks.
         unlabelled: how many recordings have none of the classes and take no part.
-        concepts: by class, the concepts (abbreviations) of the ontology that stand for it, for those that
-            have any: what zero-shot reads it by.
+        concepts: by class, the abbreviations of the concepts that stand for it: what zero-shot reads it by.
         view: how the protocol hands the recordings to a method.
     """
 
