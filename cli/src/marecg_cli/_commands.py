@@ -69,10 +69,7 @@ def _leaves(group: TyperGroup) -> Iterator[Any]:
 
 
 def _refuse_address(_: object, option: Any, value: Any) -> Any:
-    """A path, or several, as given.
-
-    Raises `UsageError` where an address is given for a path; or neither, where both are taken.
-    """
+    """A path, or several, as given. Raises `UsageError`."""
     for path in value if isinstance(value, list | tuple) else [value]:
         if isinstance(path, Path):
             refuse_address(path, f"is an address, and {option.name.rstrip('_')} takes a path")

@@ -152,10 +152,7 @@ def fit_classifier(
 
 
 def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> dict[str, dict[str, tuple[int, int]]]:
-    """By part and class the positives, and the records with a label.
-
-    Raises `InputError` where a class can't be learnt, chosen and judged.
-    """
+    """By part and class the positives, and the records with a label. Raises `InputError`."""
     patients = task.recordings.patients
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for part in SPLITS:

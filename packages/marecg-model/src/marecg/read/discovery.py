@@ -44,10 +44,7 @@ FORMATS = (DICOM, XML, EDF, SCP)
 
 
 def readers(ptbxl_rate: int = FS) -> tuple[Reader, ...]:
-    """Every reader that asks for folders of its own, those of other packages first.
-
-    Raises `UsageError` where another package's can't be loaded.
-    """
+    """Every reader that asks for folders of its own, those of other packages first. Raises `UsageError`."""
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
 

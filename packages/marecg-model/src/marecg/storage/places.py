@@ -95,10 +95,7 @@ class Place:
 
 
 def filesystem(where: str) -> tuple[Any, str]:
-    """The file system of fsspec that an address is in, and the path in it.
-
-    Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it.
-    """
+    """The file system of fsspec that an address is in, and the path in it. Raises `UsageError`."""
     from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
 
     try:

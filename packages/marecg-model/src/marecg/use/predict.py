@@ -98,11 +98,7 @@ def predict(
 
 
 def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return q of records by their h_rhythm, [B, N].
-
-    Raises `UsageError` where the model was trained without GSCL, or without a label; `CheckpointError`
-    where q isn't finite.
-    """
+    """Return q of records by their h_rhythm, [B, N]. Raises `UsageError` or `CheckpointError`."""
     with torch.no_grad():
         logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes))
     q_BN: NDArray[np.float32] = logits_BN.float().softmax(-1).cpu().numpy()

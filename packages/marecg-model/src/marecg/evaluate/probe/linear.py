@@ -138,10 +138,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
-    """See that something can be told on a part.
-
-    Raises `InputError` where no class has both positives and negatives there.
-    """
+    """See that something can be told on a part. Raises `InputError`."""
     if not scorable(y_MK).any():
         raise InputError(
             f"none of the {len(y_MK)} {part} records tells two classes apart",
