@@ -70,7 +70,7 @@ def ablate(
         list[str] | None,
         set_option(
             "Change a value of every recipe, or of the probe: probe.fractions=0.1,1, probe.seeds=5 for "
-            "draws, probe.folds=1-5,6,7-8, probe.readout=wide, probe.resamples=1000.",
+            "draws, probe.folds=1-5,6,7-8, probe.readout=wide, probe.resamples=1000."
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
@@ -129,15 +129,14 @@ def ablate_graph(
         Path, typer.Option(help="A folder for scores and answer; the same command goes on in it.")
     ],
     root: Annotated[
-        Path | None,
-        typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours."),
+        Path | None, typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours.")
     ] = None,
     set_: Annotated[
         list[str] | None,
         set_option(
             "Change the design: seeds=3 and regime_seeds=3 of heads per base, shuffles=20, "
             "sigmas=[0.5,1], steps=[100,200], test_source=ptbxl; branch_steps=200 trains the encoder, too, "
-            'for branch_arms=["none","real"] at branch_sigma=0.5.',
+            'for branch_arms=["none","real"] at branch_sigma=0.5.'
         ),
     ] = None,
 ) -> None:

@@ -15,8 +15,7 @@ EXAMPLE = "marecg classify fit marecg-small --data corpus --labels labels.csv --
 classify = typer.Typer(help=f"{ABOUT}\n\nExample: {EXAMPLE}", **SETTINGS)
 
 Encoder = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is."),
+    str, typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is.")
 ]
 TRAINING: dict[str, Callable[[str], Any]] = {
     "steps": int,
@@ -34,7 +33,7 @@ Set = Annotated[
         "How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
         "alike, readout=wide or beats, which the head alone reads, seed=0; of judge, folds=1-5,6,7-8 that "
-        "train, validate and test, too.",
+        "train, validate and test, too."
     ),
 ]
 
@@ -76,11 +75,7 @@ def fit(
     from marecg_cli._scores_text import plain_text, rich_table
 
     classifier = EcgClassifier(
-        model,
-        layers,
-        calibration=calibration,
-        threshold=threshold,
-        **settings(set_, TRAINING),
+        model, layers, calibration=calibration, threshold=threshold, **settings(set_, TRAINING)
     )
     evaluation = fit_classifier(classifier, data, out, labels)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
@@ -101,12 +96,10 @@ def judge(
         str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(task_names))
     ] = "ptbxl-super",
     fraction: Annotated[
-        list[float] | None,
-        typer.Option(help="Share of the training records; repeatable. [default: 1]"),
+        list[float] | None, typer.Option(help="Share of the training records; repeatable. [default: 1]")
     ] = None,
     layers: Annotated[
-        list[str] | None,
-        typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]"),
+        list[str] | None, typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
     set_: Set = None,
@@ -128,16 +121,7 @@ def judge(
     values = settings(set_, {**TRAINING, "folds": READERS["folds"]})
     folds = values.pop("folds", ())
     how = [Tuning(each, **values) for each in layers or ["all"]]
-    report = finetune(
-        run,
-        task,
-        root,
-        how,
-        fractions=fraction or (1.0,),
-        seeds=seeds,
-        folds=folds,
-        out=out,
-    )
+    report = finetune(run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, folds=folds, out=out)
     for line in remarks(report):
         message(line)
     if form == "json":

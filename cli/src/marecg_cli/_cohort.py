@@ -25,12 +25,10 @@ def cohort(
         ),
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(help="The file to write, or FOLDER/ for a corpus. [default: stdout]"),
+        Path | None, typer.Option(help="The file to write, or FOLDER/ for a corpus. [default: stdout]")
     ] = None,
     form: Annotated[
-        TableFormat | None,
-        typer.Option("--format", help="How. [default: as the file ends, or csv]"),
+        TableFormat | None, typer.Option("--format", help="How. [default: as the file ends, or csv]")
     ] = None,
 ) -> None:
     """List the records that an expression is true of: findings, age, sex, date, device.

@@ -113,17 +113,15 @@ def prepare(
             "Change one setting, such as zero_limit=0.5; may be repeated. codes.KEY says what --codes "
             "is: id_column, code_column, patient_column, vocabulary=snomed, icd10, omop or scp, mapping=FILE "
             "to SNOMED CT (.csv with code and snomed, or .sssom.tsv), concepts=FILE of OMOP. array.KEY says "
-            "what arrays are: leads=I,II,V2, units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME.",
+            "what arrays are: leads=I,II,V2, units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME."
         ),
     ] = None,
     select: Annotated[
-        Literal["all", "paper"],
-        typer.Option(help="All records, or the paper's three sources, and compare."),
+        Literal["all", "paper"], typer.Option(help="All records, or the paper's three sources, and compare.")
     ] = "all",
     fs: Fs = None,
     codes: Annotated[
-        Path | None,
-        typer.Option(**LOCAL, help="A table with the records' codes, .csv, .tsv or .parquet."),
+        Path | None, typer.Option(**LOCAL, help="A table with the records' codes, .csv, .tsv or .parquet.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     cluster: Annotated[

@@ -81,9 +81,7 @@ def build(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def init(
-    folder: Annotated[Path, typer.Argument(help="A new folder.")],
-) -> None:
+def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
     """Write the sources of the packaged ontology into a new folder, to curate them without a checkout.
 
     Example: ecgonto init my-ontology

@@ -117,8 +117,7 @@ def browse(
 
 
 def draw(
-    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
-    ontology: Source = None,
+    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")], ontology: Source = None
 ) -> None:
     """Draw the graph; `ecgonto explain --picture` draws a soft target on it.
 

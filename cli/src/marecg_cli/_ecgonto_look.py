@@ -70,8 +70,7 @@ def distance(
 
 def show(
     node: Annotated[
-        str | None,
-        typer.Argument(help="Index, abbreviation, label, synonym or code; without it, all nodes."),
+        str | None, typer.Argument(help="Index, abbreviation, label, synonym or code; without it, all nodes.")
     ] = None,
     lang: Language = "en",
     profile: Profile = "paper",

@@ -86,8 +86,7 @@ def diff(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     form: Annotated[
-        Literal["text", "json", "markdown"],
-        typer.Option("--format", help="markdown: for a pull request."),
+        Literal["text", "json", "markdown"], typer.Option("--format", help="markdown: for a pull request.")
     ] = "text",
 ) -> None:
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.

@@ -82,7 +82,7 @@ def probe(
             "Change one setting; may be repeated: readout=wide, beats or concepts to compare another "
             "vector, without='hand-crafted;encoder, wide' to leave out rows, folds=1-5,6,7-8 that train, "
             "select and test (rotations parted by ;), splits=FOLDER of MERL's split tables, resamples=1000 "
-            "of the test records, features=FOLDER to keep computed features in, for later runs too.",
+            "of the test records, features=FOLDER to keep computed features in, for later runs too."
         ),
     ] = None,
     out: ReportFolder = None,

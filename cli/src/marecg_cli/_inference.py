@@ -62,7 +62,7 @@ def embed(
         set_option(
             "Change one setting; may be repeated: batch_size=32 windows per forward pass, "
             "part_records=1024 per part of a folder. array.KEY says what arrays are: leads=I,II,V2, "
-            "units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME of several.",
+            "units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME of several."
         ),
     ] = None,
     shard: Annotated[

@@ -97,7 +97,7 @@ ArraySettings = Annotated[
     set_option(
         "What else is to be said of arrays; may be repeated: array.leads=I,II,V2 (the usual twelve "
         "without), array.units=mV, uV, V or adc, array.gain=200 (units per mV, for adc), array.key=NAME (one "
-        "array of several).",
+        "array of several)."
     ),
 ]
 

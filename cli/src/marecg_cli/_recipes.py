@@ -24,8 +24,7 @@ def recipes(
         typer.Argument(metavar="[NAME]", help="One as a whole; or mine.toml.", **one_of(recipe_names)),
     ] = None,
     form: Annotated[
-        Literal["text", "json", "toml"],
-        typer.Option("--format", help="toml prints one, as train reads it."),
+        Literal["text", "json", "toml"], typer.Option("--format", help="toml prints one, as train reads it.")
     ] = "text",
 ) -> None:
     """Show what makes each recipe its own, or one of them as a whole, each value with its source.

@@ -23,8 +23,7 @@ def report(
         ),
     ],
     data: Annotated[
-        Path | None,
-        typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours."),
+        Path | None, typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The HTML file. [default: report.html of the run]")] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",

@@ -31,10 +31,7 @@ def train(
             "owner/name on the hub. The recipe's model is theirs.",
         ),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        set_option("Change one value of the recipe; may be repeated."),
-    ] = None,
+    set_: Annotated[list[str] | None, set_option("Change one value of the recipe; may be repeated.")] = None,
     resume: Annotated[
         bool | None,
         typer.Option(
@@ -85,8 +82,7 @@ def texts(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Where they go. [default: into the corpus, where training looks]"),
+        Path | None, typer.Option(help="Where they go. [default: into the corpus, where training looks]")
     ] = None,
 ) -> None:
     """Embed the concepts' text variants with the sentence encoder, as MPCT uses them.

@@ -172,12 +172,7 @@ def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) ->
 
 
 def _draw_nodes(
-    onto: Ontology,
-    axes: "Axes",
-    at: Positions,
-    sizes: NDArray[np.float64],
-    marked: Collection[int],
-    url: str,
+    onto: Ontology, axes: "Axes", at: Positions, sizes: NDArray[np.float64], marked: Collection[int], url: str
 ) -> None:
     colours, places = family_colours(onto), _family_places(onto)
     for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once

@@ -25,12 +25,7 @@ _FOLDERS: dict[str, tuple[Callable[[str], object], str]] = {
 _READ_AGAIN = (".json", ".ttl", ".owl", ".nt", ".obo")
 """The forms that `read_source` reads."""
 _HEAD = rb'\biri\W{1,4}"([^"]+)"'
-_STATED = {
-    ".safetensors": _HEAD,
-    ".dot": _HEAD,
-    ".csv": rb'[^\s"<>,]+',
-    ".fhir": rb'"url"\s*:\s*"([^"]+)"',
-}
+_STATED = {".safetensors": _HEAD, ".dot": _HEAD, ".csv": rb'[^\s"<>,]+', ".fhir": rb'"url"\s*:\s*"([^"]+)"'}
 """Where the other texts state an IRI as their own."""
 _TURTLE_TOKEN = re.compile(
     r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals

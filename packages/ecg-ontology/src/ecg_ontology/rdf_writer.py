@@ -8,13 +8,7 @@ from rdflib.namespace import DCTERMS, OWL, RDF, RDFS, SKOS
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError
-from ecg_ontology.turtle import (
-    iri_text,
-    literal_text,
-    schema_text,
-    scheme_iri,
-    turtle_text,
-)
+from ecg_ontology.turtle import iri_text, literal_text, schema_text, scheme_iri, turtle_text
 from ecg_ontology.xml_entities import XML_FORBIDS
 
 RDF_FORMATS = {".ttl": "turtle", ".owl": "xml", ".rdf": "xml", ".nt": "nt"}

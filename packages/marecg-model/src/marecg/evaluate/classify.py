@@ -94,11 +94,7 @@ class Evaluation(Settings):
 
 
 def fit_classifier(
-    classifier: EcgClassifier,
-    data: Path,
-    out: Path,
-    labels: Path | None = None,
-    progress: Progress = shown,
+    classifier: EcgClassifier, data: Path, out: Path, labels: Path | None = None, progress: Progress = shown
 ) -> Evaluation:
     """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
 

@@ -15,10 +15,7 @@ from marecg.objectives.views import Views
 class ArConfig(NarrowConfig):
     """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
 
-    captions = {
-        "recon": "error in the prediction window",
-        "mask": "error at masked patches",
-    }
+    captions = {"recon": "error in the prediction window", "mask": "error at masked patches"}
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The decoder's."""

@@ -38,11 +38,7 @@ def c1_gscl() -> Config:
 def c2p() -> Config:
     """C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
     return c1().derived(
-        name="c2p",
-        jepa=JepaConfig(),
-        view=ViewConfig(),
-        regulariser=RegulariserConfig(),
-        mpct=MpctConfig(),
+        name="c2p", jepa=JepaConfig(), view=ViewConfig(), regulariser=RegulariserConfig(), mpct=MpctConfig()
     )
 
 

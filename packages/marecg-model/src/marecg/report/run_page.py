@@ -28,11 +28,7 @@ from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
 
 
-def write_report(
-    run: str | Path,
-    data: str | Path | None = None,
-    out: str | Path | None = None,
-) -> Path:
+def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:
     """Write a run's page, and its pictures beside it as SVG.
 
     Args:

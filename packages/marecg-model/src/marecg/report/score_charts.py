@@ -113,12 +113,7 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
     with canvas(4, 4.2 + 0.1 * len(curves)) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name, true_rate in curves.items():
-            axes.plot(
-                [0, *GRID],
-                [0, *true_rate],
-                lw=1.2,
-                label=name,
-            )
+            axes.plot([0, *GRID], [0, *true_rate], lw=1.2, label=name)
         square(axes, "1 − specificity", "sensitivity")
         axes.set_title(title)
         legend(axes)

@@ -174,8 +174,5 @@ def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict
             if parameter.requires_grad:
                 embedding = name.rpartition(".")[-1] in UNDECAYED
                 (rest if parameter.ndim < 2 or embedding else decayed).append(parameter)
-        groups += [
-            {"params": decayed, "weight_decay": weight_decay},
-            {"params": rest, "weight_decay": 0.0},
-        ]
+        groups += [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
     return [group for group in groups if group["params"]]

@@ -60,11 +60,7 @@ class Network(nn.Module):
         self.model.to_concepts.requires_grad_("to_concepts" in reached)
 
     def forward(
-        self,
-        batch: Batch,
-        generator: torch.Generator,
-        all_ranks: Callable[[Tensor], Tensor],
-        epoch: float,
+        self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
         """L = Σ λ L_objective (eq. total-loss); coefficients rise along `epoch`, of the run's full length.
 

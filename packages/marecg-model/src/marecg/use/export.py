@@ -189,11 +189,7 @@ def _onnx(
     from onnxruntime import InferenceSession  # noqa: PLC0415 (an extra)
 
     exported = torch.onnx.export(
-        _program(frozen),
-        dynamo=True,
-        input_names=INPUTS,
-        output_names=frozen.outputs,
-        verbose=False,
+        _program(frozen), dynamo=True, input_names=INPUTS, output_names=frozen.outputs, verbose=False
     )
     assert exported is not None, "the exporter of torch.export gives a program"
     opset = {"opset": str(exported.model.opset_imports[""])}

@@ -98,12 +98,7 @@ class Heads(nn.Module):
 
 
 def trained(
-    heads: Heads,
-    x_MF: Tensor,
-    target_AMN: Tensor,
-    y_MN: Tensor,
-    marks: Sequence[int],
-    seed: int,
+    heads: Heads, x_MF: Tensor, target_AMN: Tensor, y_MN: Tensor, marks: Sequence[int], seed: int
 ) -> Iterator[int]:
     """Train all arms side by side; yields each of the marks, in steps, once it is reached."""
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)

@@ -55,11 +55,7 @@ TABLES = {
 
 
 def ptbxl_task(
-    name: str,
-    root: Path,
-    splits: Path | None = None,
-    by_position: bool = False,
-    folds: Folds = OFFICIAL,
+    name: str, root: Path, splits: Path | None = None, by_position: bool = False, folds: Folds = OFFICIAL
 ) -> Task:
     """Build one of the four tasks (`CLASS_OF`) on the records under the folder of `ptbxl_database.csv`.
 

@@ -21,11 +21,7 @@ from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.precision import in_float32
-from marecg.objectives.comparators.two_views import (
-    TwoViews,
-    TwoViewsConfig,
-    over_batch,
-)
+from marecg.objectives.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Pass, Views
