@@ -142,6 +142,9 @@ def export(run: str | Path, to: Target, out: str | Path) -> Export:
         OutputError: the file can't be written, or differs from the eager model by more than `TOLERANCE`.
     """
     out = Path(out)
+    if (Path(run) / "corpus.json").is_file():
+        remedy = "docs/corpus/datasets.md writes one as HDF5 or Parquet in a few lines"
+        raise UsageError("is a prepared corpus, not a model", where=run, remedy=remedy)
     if out.suffix != ENDINGS[to]:
         raise UsageError(f"--to {to} writes {ENDINGS[to]}", where=out, remedy="Change the file's ending")
     missing = [name for name in ("onnx", "onnxscript", "onnxruntime") if to == "onnx" and not find_spec(name)]
