@@ -272,6 +272,7 @@ def test_a_damaged_folder_is_refused(fitted, tmp_path):
     save_file({name: value[:1] for name, value in load_file(head).items()}, head)
     with pytest.raises(CheckpointError, match="don't fit each other"):
         EcgClassifier.load(tmp_path / "clf")
-    (tmp_path / "clf" / "classifier.json").write_text("{")
-    with pytest.raises(CheckpointError, match="isn't a classifier"):
-        EcgClassifier.load(tmp_path / "clf")
+    for text, fault in (('{"format": 2}', "calibrations, classes, format, .*thresholds"), ("{", "no JSON")):
+        (tmp_path / "clf" / "classifier.json").write_text(text)
+        with pytest.raises(CheckpointError, match=rf"isn't a classifier of this version \(.*: {fault}\)"):
+            EcgClassifier.load(tmp_path / "clf")

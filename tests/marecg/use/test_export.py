@@ -112,6 +112,10 @@ def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run):
 def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"writes \.onnx"):
         export(tmp_path, "onnx", tmp_path / "encoder.pt2")
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "corpus.json").touch()
+    with pytest.raises(UsageError, match=r"prepared corpus, not a model.*docs/corpus/datasets\.md"):
+        export(tmp_path / "corpus", "onnx", tmp_path / "corpus.h5")
     monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
     with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg-model\[onnx\]"):
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
