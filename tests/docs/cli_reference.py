@@ -13,13 +13,6 @@ PAGES = Path(__file__).parents[2] / "docs" / "reference"
 APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
 
 
-def panels(module: Any) -> dict[str, list[str]]:
-    """The names of a command line's commands, by the panel of its help page."""
-    return {
-        panel: [name for each in names.values() for name in each] for panel, names in module.PANELS.items()
-    }
-
-
 def summary(text: str) -> str:
     """The first sentence of a help text, without what follows a semicolon or a colon."""
     first = " ".join(text.split("\n\n", maxsplit=1)[0].split())
@@ -35,12 +28,12 @@ def page(name: str) -> str:
     made = get_docs_for_click(obj=group, ctx=context, name=name)
     head, _, commands = made.partition("\n## ")
     head = head[: head.index("**Commands**")].replace(f"# `{name}`", f"# The command {name}")
-    overview = "\n\n".join(
-        f"**{panel}**\n\n"
-        + "\n".join(f"* [`{each}`](#{name}-{each}): {summary(group.commands[each].help)}" for each in names)
-        for panel, names in panels(APPS[name]).items()
-    )
-    text = f"{head}{overview}\n\n## {commands}"
+    overview = ""
+    for panel, modules in APPS[name].PANELS.items():
+        listed = (each for names in modules.values() for each in names)
+        lines = (f"* [`{each}`](#{name}-{each}): {summary(group.commands[each].help)}" for each in listed)
+        overview += "\n".join((f"**{panel}**\n", *lines, "\n"))
+    text = f"{head}{overview}## {commands}"
     text = re.sub(r"^Example: (.+?)$", r"```console\n$ \1\n```", text, flags=re.MULTILINE)
     text = re.sub(r"^(#{1,4} )`(.+)`$", r"\1\2", text, flags=re.MULTILINE)
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)

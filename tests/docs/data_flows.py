@@ -4,6 +4,7 @@ python -m tests.docs.data_flows
 """
 
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "data-flows.md"
@@ -53,25 +54,21 @@ FLOWS = {
 
 def page() -> str:
     """The page: a picture per flow, each step with the first sentence of its docstring."""
-    lines = [
-        "# How data flows",
-        "",
-        "Four trips through the code, each downwards and without a way back. The sentences are the code's:",
-        "`python -m tests.docs.data_flows` writes this page.",
-    ]
+    text = (
+        "# How data flows\n\n"
+        "Four trips through the code, each downwards and without a way back. The sentences are the code's:\n"
+        "`python -m tests.docs.data_flows` writes this page.\n"
+    )
     for title, steps in FLOWS.items():
-        lines += ["", f"## {title}", "", "```text"]
-        lines.append("\n   │\n   ▼\n".join(_step(step) for step in steps))
-        lines.append("```")
-    return "\n".join(lines) + "\n"
+        flow = "\n   │\n   ▼\n".join(map(_step, steps))
+        text += f"\n## {title}\n\n```text\n{flow}\n```\n"
+    return text
 
 
 def _step(step: str) -> str:
     module, _, name = step.partition(":")
-    found = import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return f"{module}.{name}\n   {(found.__doc__ or '').strip().splitlines()[0]}"
+    doc = attrgetter(name)(import_module(module)).__doc__ or ""
+    return f"{module}.{name}\n   {doc.strip().splitlines()[0]}"
 
 
 if __name__ == "__main__":

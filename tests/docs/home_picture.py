@@ -10,19 +10,9 @@ import numpy as np
 import marecg
 from ecg_ontology import load
 from marecg.base.config import LEADS
+from marecg.report import tracing
 from marecg.report.svg import ACCENT, element, picture, standalone, words
-from marecg.report.tracing import (
-    INK,
-    MARGIN,
-    MM_PER_SECOND,
-    PAPER,
-    SECONDS,
-    Strip,
-    lines,
-    paper,
-    pulse,
-    scale,
-)
+from marecg.report.tracing import INK, MARGIN, SECONDS
 from marecg.synth.record import record
 
 PICTURE = Path(__file__).parents[2] / "docs" / "ecg-read.svg"
@@ -40,10 +30,10 @@ def svg() -> str:
     made = record(TRUTH, rng=np.random.default_rng(4))
     x_CL = made.leads_mv.astype(np.float32)
     q_N = marecg.predict("marecg-small", x_CL[None], fs=made.fs)[0]
-    width, sheet = MARGIN + SECONDS * MM_PER_SECOND, ROW * len(SHOWN) + 5
-    strips = [Strip(lead, 0, SECONDS, MARGIN, ROW * (place + 0.5)) for place, lead in enumerate(SHOWN)]
-    drawn = lines(x_CL, made.fs, LEADS, strips, width=0.4)
-    pulses = "".join(pulse(strip.y) for strip in strips)
+    width, sheet = MARGIN + SECONDS * tracing.MM_PER_SECOND, ROW * len(SHOWN) + 5
+    strips = [tracing.Strip(lead, 0, SECONDS, MARGIN, ROW * (n + 0.5)) for n, lead in enumerate(SHOWN)]
+    drawn = tracing.lines(x_CL, made.fs, LEADS, strips, width=0.4)
+    pulses = "".join(tracing.pulse(strip.y) for strip in strips)
     listed, onto = [], load()
     for place, index in enumerate(np.argsort(-q_N)[:CONCEPTS].tolist()):
         y, share = sheet + HEAD + LINE * (place + 1), float(q_N[index])
@@ -55,9 +45,9 @@ def svg() -> str:
         ]
     height = sheet + HEAD + LINE * CONCEPTS + 5
     head = words("What marecg-small puts this ECG next to", 4, sheet + HEAD, 4, fill=INK, font_weight="600")
-    ground = element("rect", width=width, height=height, fill=PAPER)
+    ground = element("rect", width=width, height=height, fill=tracing.PAPER)
     label = f"Ten seconds of leads {', '.join(SHOWN)} of a synthetic ECG, and the concepts nearest to it"
-    body = (ground, paper(width, sheet), pulses, drawn, scale(sheet - 1), head, *listed)
+    body = (ground, tracing.paper(width, sheet), pulses, drawn, tracing.scale(sheet - 1), head, *listed)
     return standalone(picture(width, height, *body, label=label)) + "\n"
 
 

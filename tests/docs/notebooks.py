@@ -42,22 +42,23 @@ def outputs(source: str, names: dict[str, Any]) -> list[nbformat.NotebookNode]:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(ast.Module(body, []), "cell", "exec"), names)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
-    shown = [nbformat.v4.new_output("stream", name="stdout", text=printed.getvalue())] * bool(
-        printed.getvalue()
-    )
-    if value is not None:
-        data = {"text/plain": repr(value)}
-        if hasattr(value, "_repr_svg_"):
-            data = {"image/svg+xml": value._repr_svg_(), "text/plain": "<SVG>"}
-        shown.append(nbformat.v4.new_output("display_data", data=data))
+    shown = []
+    if text := printed.getvalue():
+        shown.append(nbformat.v4.new_output("stream", name="stdout", text=text))
+    if hasattr(value, "_repr_svg_"):
+        shown.append(_display({"image/svg+xml": value._repr_svg_(), "text/plain": "<SVG>"}))
+    elif value is not None:
+        shown.append(_display({"text/plain": repr(value)}))
     if plt.get_fignums():
         drawn = io.BytesIO()
         plt.savefig(drawn, format="png", dpi=90, bbox_inches="tight")
         image = base64.b64encode(drawn.getvalue()).decode()
-        shown.append(
-            nbformat.v4.new_output("display_data", data={"image/png": image, "text/plain": "<Figure>"})
-        )
+        shown.append(_display({"image/png": image, "text/plain": "<Figure>"}))
     return shown
+
+
+def _display(data: dict[str, str]) -> nbformat.NotebookNode:
+    return nbformat.v4.new_output("display_data", data=data)
 
 
 def text(cell: nbformat.NotebookNode) -> str:

@@ -6,14 +6,13 @@ It is how a name is held to one meaning: what takes two kinds of value shows her
 from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from marecg_cli import ecgonto, marecg
+from tests.docs.cli_reference import APPS, PAGES
+
 from marecg_cli._commands import tree
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
-APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
+PAGE = PAGES / "options.md"
 PLAIN = {"str": "TEXT", "int": "INTEGER", "float": "NUMBER", "Path": "PATH", "bool": "flag"}
 OF_ALL = {"--help", "--quiet", "--verbose"}
 MIXED = {
@@ -41,7 +40,9 @@ def options(command: Any) -> Iterator[tuple[Any, str]]:
 
 def kind(option: Any) -> str:
     """What it takes: choices, or what stands for a value."""
-    annotation = _one(option.type_descriptor.annotation)
+    annotation = option.type_descriptor.annotation
+    if get_origin(annotation) is list:  # what each of several values is
+        (annotation,) = get_args(annotation)
     if option.is_flag:
         return "flag"
     choices = [str(each) for each in (get_args(annotation) if get_origin(annotation) is Literal else ())]
@@ -52,20 +53,21 @@ def kind(option: Any) -> str:
 
 def kinds() -> dict[str, dict[str, list[str]]]:
     """By option, by what it takes, the commands."""
-    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    names: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, command in commands().items():
         for each, option in options(command):
             if option not in OF_ALL:
-                found[option][kind(each)].append(name)
-    return found
+                names[option][kind(each)].append(name)
+    return names
 
 
 def page() -> str:
     """The table."""
+    about = "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well."
     lines = [
         "# Every option of every command",
         "",
-        "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well.",
+        about,
         "",
         "| option | takes | commands |",
         "|---|---|---|",
@@ -79,17 +81,10 @@ def page() -> str:
 
 
 def _walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
-    children = getattr(command, "commands", None)
-    if children is None:
+    if not hasattr(command, "commands"):
         yield " ".join(path), command
-        return
-    for name, child in children.items():
+    for name, child in getattr(command, "commands", {}).items():
         yield from _walk((*path, name), child)
-
-
-def _one(annotation: Any) -> Any:
-    """What each of several values is."""
-    return get_args(annotation)[0] if get_origin(annotation) is list else annotation
 
 
 if __name__ == "__main__":

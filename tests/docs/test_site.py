@@ -14,14 +14,11 @@ import marecg
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES_OF_PROSE = sorted(
-    [
-        *DOCS.rglob("*.md"),
-        *ROOT.glob("*.md"),
-        *ROOT.glob("packages/*/README.md"),
-        ROOT / "ontology" / "README.md",
-    ]
-)
+PROSE = [
+    path
+    for pattern in ("docs/**/*.md", "*.md", "packages/*/README.md", "ontology/*.md")
+    for path in ROOT.glob(pattern)
+]
 
 
 def listed(nav: Any) -> list[str]:
@@ -32,8 +29,8 @@ def listed(nav: Any) -> list[str]:
 
 def test_every_page_is_in_the_navigation_once():
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
-    found = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
-    assert sorted(listed(site["project"]["nav"])) == found
+    pages = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+    assert sorted(listed(site["project"]["nav"])) == pages
 
 
 @pytest.mark.parametrize("name", APPS)
@@ -42,13 +39,10 @@ def test_the_page_of_a_command_line_is_what_its_help_says(name):
     assert written == page(name), "run: python -m tests.docs.cli_reference"
 
 
-def test_the_pictures_of_how_data_flows_are_of_the_code_as_it_stands():
-    stale = data_flows.PAGE.read_text(encoding="utf-8") != data_flows.page()
-    assert not stale, "run: python -m tests.docs.data_flows"
-
-
-def test_the_table_of_all_options_is_that_of_the_commands():
-    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "run: python -m tests.docs.options"
+@pytest.mark.parametrize("module", [data_flows, options])
+def test_a_page_that_is_made_of_the_code_is_of_the_code_as_it_stands(module):
+    stale = module.PAGE.read_text(encoding="utf-8") != module.page()
+    assert not stale, f"run: python -m {module.__name__}"
 
 
 @pytest.mark.parametrize(("package", "its_page"), [(marecg, "marecg"), (ecg_ontology, "ecg-ontology")])
@@ -62,7 +56,7 @@ def test_every_public_name_is_in_the_reference(package, its_page):
         assert getattr(home, name, None) is not None or __import__(path), path
 
 
-@pytest.mark.parametrize("page_of_ours", PAGES_OF_PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page_of_ours", sorted(PROSE), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_code_block_is_closed_before_the_next_heading(page_of_ours):
     inside = False
     for number, line in enumerate(page_of_ours.read_text(encoding="utf-8").splitlines(), start=1):

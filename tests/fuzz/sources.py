@@ -87,30 +87,14 @@ def parquet_columns(folder: Path) -> None:
     pq.write_table(pa.table(dict(zip(LEADS, X_BCL[0], strict=True))), folder / "a.parquet")
 
 
-def array(write: Callable[[Path, NDArray[np.float32]], None], name: str) -> Callable[[Path], None]:
-    return lambda folder: write(folder / name, X_BCL)
+def written(write: Callable[..., None], name: str, x: NDArray[np.float32]) -> Callable[[Path], None]:
+    return lambda folder: write(folder / name, x)
 
 
-def clinical(write: Callable[[Path, NDArray[np.float32]], None], name: str) -> Callable[[Path], None]:
-    return lambda folder: write(folder / name, X_BCL[0])
-
-
-CLINICAL = {
-    "dicom": "a.dcm",
-    "aecg": "a.xml",
-    "muse": "a.xml",
-    "edf": "a.edf",
-    "scp": "a.scp",
-    "philips": "a.xml",
-}
+CLINICAL = {"dicom": "dcm", "aecg": "xml", "muse": "xml", "edf": "edf", "scp": "scp", "philips": "xml"}
+OWN = (wfdb, wfdb_212, text, ptbxl, mimic, code15, cpsc2018, hdf5_chunked, mat_level_4, mat_compressed)
 KINDS: dict[str, Callable[[Path], None]] = {
-    **{
-        write.__name__: write
-        for write in (
-            *(wfdb, wfdb_212, text, ptbxl, mimic, code15, cpsc2018),
-            *(hdf5_chunked, mat_level_4, mat_compressed, parquet_columns),
-        )
-    },
-    **{name: array(write, name) for name, write in WRITERS.items()},
-    **{name: clinical(getattr(clinical_files, name), ending) for name, ending in CLINICAL.items()},
+    **{write.__name__: write for write in (*OWN, parquet_columns)},
+    **{name: written(write, name, X_BCL) for name, write in WRITERS.items()},
+    **{kind: written(getattr(clinical_files, kind), f"a.{end}", X_BCL[0]) for kind, end in CLINICAL.items()},
 }
