@@ -30,33 +30,29 @@ def unbroken(archive: Path, micro: Config, given: Path, tmp_path_factory: pytest
 
 
 def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken, given):
-    noted = json.loads((unbroken / "config.json").read_text())["began_from"]
-    assert (noted["name"], noted["sha256"]) == ("earlier", weights_sha256(MarEcg.from_pretrained(given)))
-    for said in (unbroken / "config.json", unbroken / "model/config.json", unbroken / "model/README.md"):
-        assert str(given.parent) not in said.read_text()
-        assert noted["sha256"] in said.read_text()
+    began = json.loads((unbroken / "config.json").read_text())["began_from"]
+    assert (began["name"], began["sha256"]) == ("earlier", weights_sha256(MarEcg.from_pretrained(given)))
+    for name in ("config.json", "model/config.json", "model/README.md"):
+        text = (unbroken / name).read_text()
+        assert str(given.parent) not in text
+        assert began["sha256"] in text
 
 
 def test_model_and_card_count_the_records_of_both(unbroken, given):
     its, before = (MarEcg.from_pretrained(folder).provenance for folder in (unbroken, given))
-    assert its.began_from == BeganFrom(
-        name="earlier", sha256=weights_sha256(MarEcg.from_pretrained(given)), provenance=before
-    )
+    sha256 = weights_sha256(MarEcg.from_pretrained(given))
+    assert its.began_from == BeganFrom(name="earlier", sha256=sha256, provenance=before)
     assert (its.steps, its.records, its.others) == (6, before.records + 3, before.others + 2)
     assert its.sources == {**before.sources, "georgia": 1}
     assert its.support == {**before.support, "AF": before.support["AF"] + 2}
-    card = (unbroken / "model" / "README.md").read_text(encoding="utf-8")
-    assert (
-        f"| began from | earlier: recipe micro, 2 optimiser steps, {before.records} records; SHA-256" in card
-    )
+    row = f"| began from | earlier: recipe micro, 2 optimiser steps, {before.records} records; SHA-256"
+    assert row in (unbroken / "model" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_collection_is_without_codes_only_where_neither_read_them():
     def made(sources: dict[str, int], *without: str, **more: object) -> Provenance:
-        records = sum(sources.values())
-        return Provenance(
-            recipe="r", steps=1, records=records, sources=sources, without_codes=without, **more
-        )
+        counts = {"steps": 1, "records": sum(sources.values()), "sources": sources}
+        return Provenance(recipe="r", without_codes=without, **counts, **more)
 
     own = made({"ptb": 1, "ptbxl": 2, "georgia": 4}, "ptb", "ptbxl", support={"AF": 1})
     before = made({"ptb": 8, "ptbxl": 16, "ningbo": 32}, "ptb", "ningbo", support={"AF": 2})
@@ -87,10 +83,9 @@ def test_a_record_that_both_trainings_read_is_listed_once(given, corpus_folder, 
     both, before = (pq.read_table(run / trained_on.FILE) for run in (tmp_path, given))
     assert both.equals(before)
     renamed = before.set_column(0, "identity", pa.array([f"georgia/{row}" for row in range(len(before))]))
+    renamed = renamed.replace_schema_metadata(before.schema.metadata)
     (tmp_path / "renamed").mkdir()
-    pq.write_table(
-        renamed.replace_schema_metadata(before.schema.metadata), tmp_path / "renamed" / trained_on.FILE
-    )
+    pq.write_table(renamed, tmp_path / "renamed" / trained_on.FILE)
     trained_on.write(Corpus.open(corpus_folder), tmp_path, tmp_path / "renamed")
     assert len(pq.read_table(tmp_path / trained_on.FILE)) == 2 * len(before)
 
@@ -103,9 +98,8 @@ def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_o
     assert "sent does not list all records" in caplog.text
     train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "again", start=tmp_path / "run")
     for run in ("run", "again"):
-        kept = trained_on.read(tmp_path / run)
-        assert not kept.complete
-        assert len(kept.hashes) == 3
+        listed = trained_on.read(tmp_path / run)
+        assert (listed.complete, len(listed.hashes)) == (False, 3)
 
 
 def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
@@ -123,14 +117,13 @@ def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     assert its.model_copy(update={"seconds": whole.seconds, "resumed": False}) == whole
 
 
-def test_a_run_without_a_checkpoint_asks_for_the_weights_again(archive, micro, unbroken, tmp_path):
+def test_a_run_without_a_checkpoint_asks_for_the_weights_again_and_no_other_weights_are_taken(
+    archive, corpus_folder, micro, given, unbroken, tmp_path
+):
     shutil.copytree(unbroken, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
     with pytest.raises(UsageError, match="was begun from earlier, and has no checkpoint yet"):
         train(micro, archive, tmp_path / "run")
-
-
-def test_a_run_of_random_weights_is_not_gone_on_with_from_others(corpus_folder, micro, given, unbroken):
     config = override(micro, ["train.seed=1", "train.max_steps=2"])
     with pytest.raises(UsageError, match="was begun from random weights, not from run"):
         train(config, corpus_folder, given, start=unbroken)

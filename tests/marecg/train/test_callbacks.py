@@ -42,8 +42,7 @@ def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_p
         outputs = {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)}
         batch: Any = SimpleNamespace(number=number)
         metrics.on_train_batch_end(trainer, module, outputs, batch, number)
-    row = {"step": "1", "epoch": "1.0", "loss": "1.5", "lr": "0.0", "recon": "1.5"}
-    assert rows(tmp_path) == [row]
+    assert rows(tmp_path) == [{"step": "1", "epoch": "1.0", "loss": "1.5", "lr": "0.0", "recon": "1.5"}]
 
 
 def test_the_monitors_are_written_at_the_steps_that_were_looked_at(corpus_folder, micro, tmp_path):
@@ -59,8 +58,7 @@ def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_t
 ):
     told = Told()
     train(micro, corpus_folder, tmp_path / "run", progress=told)
-    last = told.seen[-1][-1]
-    rate, share = re.search(r"records/s ([\d.]+).*data ([\d.]+)%", last).groups()
+    rate, share = re.search(r"records/s ([\d.]+).*data ([\d.]+)%", told.seen[-1][-1]).groups()
     assert float(rate) > 0
     assert 0 < float(share) < 100
 
@@ -75,9 +73,8 @@ def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
         monkeypatch.undo()
         with suppress(OSError):
             full.close()
-    assert [message for message in caplog.messages if "progress bar" in message] == [
-        "the progress bar ends: stderr can't be written (No space left on device)"
-    ]
+    [warning] = [message for message in caplog.messages if "progress bar" in message]
+    assert warning == "the progress bar ends: stderr can't be written (No space left on device)"
     assert len(rows(tmp_path / "run")) == 6
 
 
@@ -94,13 +91,9 @@ def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
     assert steps == (["5", "6"] if name == "metrics.csv" else list("123456"))
 
 
+@pytest.mark.usefixtures("capsys")  # keeps stderr in memory, where it has room
 def test_a_full_disk_at_the_metrics_is_one_clear_error_and_the_same_command_goes_on(
-    corpus_folder,
-    micro,
-    unbroken,
-    tmp_path,
-    at_step,
-    capsys,  # keeps stderr in memory, where it has room
+    corpus_folder, micro, unbroken, tmp_path, at_step
 ):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     at_step(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1])))

@@ -1,7 +1,6 @@
 """A checkpoint is written whole or not at all, and one that is damaged or foreign is passed over."""
 
 import errno
-import hashlib
 import shutil
 import subprocess
 import time
@@ -59,10 +58,8 @@ def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
 
 def hash_all(run: Path) -> None:
     """Have the hashes fit, as of a writer that was damaged itself."""
-    lines = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
-        for path in (run / "checkpoints").iterdir()
-    ]
+    paths = (run / "checkpoints").iterdir()
+    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n" for path in paths)
     (run / "checkpoints.sha256").write_text("".join(lines))
 
 
@@ -83,8 +80,7 @@ def damage(path: Path, how: str) -> None:
 def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
     corpus_folder, micro, unbroken, tmp_path, caplog, how, hashed
 ):
-    run = tmp_path / "run"
-    shutil.copytree(unbroken, run)
+    run = shutil.copytree(unbroken, tmp_path / "run")
     damage(run / "checkpoints/step-00000006.ckpt", how)
     if hashed:
         hash_all(run)
@@ -113,8 +109,8 @@ def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(lacking, tm
 
 
 def test_the_hashes_are_those_that_sha256sum_checks(unbroken):
-    told = subprocess.check_output(["sha256sum", "--check", "checkpoints.sha256"], cwd=unbroken, text=True)
-    assert told == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
+    printed = subprocess.check_output(["sha256sum", "--check", "checkpoints.sha256"], cwd=unbroken, text=True)
+    assert printed == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
 
 
 class Harmful:

@@ -30,12 +30,7 @@ def a_batch() -> Batch:
     rpeaks_BK = torch.arange(200, 3400, 400).repeat(4, 1)
     rpeaks_BK[3] = -1
     y_BN, target_BN = torch.from_numpy(y.astype(bool)), torch.from_numpy(ONTOLOGY.soft_targets(y)).float()
-    rhythm = (
-        torch.full((4,), 0.8),
-        torch.rand(4, generator=draw),
-        torch.tensor([0, 1, 2, 3]),
-        torch.zeros(4),
-    )
+    rhythm = (torch.full((4,), 0.8), torch.rand(4, generator=draw), torch.arange(4), torch.zeros(4))
     phase_BT = torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8)
     supervision = Supervision(y_BN, target_BN, rpeaks_BK, *rhythm, phase_BT)
     d_BCL = torch.randint(-2000, 2000, (4, 12, 4700), generator=draw, dtype=torch.int16)

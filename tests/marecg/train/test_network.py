@@ -34,9 +34,7 @@ def test_each_configuration_has_exactly_its_losses_and_all_are_finite(batch, nam
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(batch, name):
     nothing = {"y_BN": 0, "target_BN": 0, "rpeaks_BK": -1, "rate_B": 3, "phase_BT": -1}
-    bare = {
-        field: torch.full_like(getattr(batch.supervision, field), none) for field, none in nothing.items()
-    }
+    bare = {name: torch.full_like(getattr(batch.supervision, name), none) for name, none in nothing.items()}
     for some in (batch, batch._replace(supervision=batch.supervision._replace(**bare))):
         net = network(name)
         run(net, some).loss.backward()

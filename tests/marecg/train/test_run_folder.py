@@ -29,12 +29,8 @@ def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
     train(micro, corpus_folder, tmp_path / "run", resume=True)
     assert files(tmp_path / "run") == files(unbroken)
 
-
-def test_resuming_a_finished_run_changes_nothing(corpus_folder, micro, tmp_path):
-    train(micro, corpus_folder, tmp_path)
-    before = files(tmp_path)
-    train(micro, corpus_folder, tmp_path, resume=True)
-    assert files(tmp_path) == before
+    train(micro, corpus_folder, tmp_path / "run", resume=True)
+    assert files(tmp_path / "run") == files(unbroken), "nor does a finished one change"
 
 
 @pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3", *(name for name in COMPARISON if "tiny-" in name)])
@@ -52,32 +48,26 @@ def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     ("settings", "resume", "problem"),
     [([], False, "holds a run already"), (["train.lr=1"], True, r"train\.lr")],
 )
-def test_a_run_is_neither_begun_afresh_nor_gone_on_with_otherwise(
-    corpus_folder, micro, unbroken, settings, resume, problem
+def test_a_run_is_neither_begun_afresh_nor_gone_on_with_otherwise_or_from_nothing(
+    corpus_folder, micro, unbroken, tmp_path, settings, resume, problem
 ):
     with pytest.raises(UsageError, match=problem):
         train(override(micro, settings), corpus_folder, unbroken, resume=resume)
-
-
-def test_nothing_is_resumed_where_there_is_nothing(corpus_folder, micro, tmp_path):
     with pytest.raises(UsageError, match="no run to resume"):
         train(micro, corpus_folder, tmp_path, resume=True)
 
 
-def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(corpus_folder, micro, tmp_path):
-    train(micro, corpus_folder, tmp_path)
-    edited(tmp_path / "ontology.json", '"AFL"', '"AFlut"')
-    described = json.loads((tmp_path / "config.json").read_text())
-    described["ontology"] = ecg_ontology.load(tmp_path / "ontology.json").sha256
-    (tmp_path / "config.json").write_text(json.dumps(described))
-    with pytest.raises(CheckpointError, match="AFlut"):
-        train(micro, corpus_folder, tmp_path, resume=True)
-
-
-def test_a_run_whose_labels_were_changed_is_not_resumed(corpus_folder, micro, unbroken, tmp_path):
+def test_a_run_of_another_enumeration_or_whose_labels_were_changed_is_not_resumed(
+    corpus_folder, micro, unbroken, tmp_path
+):
     run = shutil.copytree(unbroken, tmp_path / "run")
-    edited(run / "ontology.json", "trial fibrillation", "trial flickering")
+    edited(run / "ontology.json", '"AFL"', '"AFlut"')
     with pytest.raises(CheckpointError, match="was changed since the run was begun"):
+        train(micro, corpus_folder, run, resume=True)
+    described = json.loads((run / "config.json").read_text())
+    described["ontology"] = ecg_ontology.load(run / "ontology.json").sha256
+    (run / "config.json").write_text(json.dumps(described))
+    with pytest.raises(CheckpointError, match="AFlut"):
         train(micro, corpus_folder, run, resume=True)
 
 
@@ -94,13 +84,13 @@ def test_a_second_process_in_the_same_folder_is_refused(corpus_folder, micro, un
 
 
 def test_what_a_killed_process_left_half_written_goes(corpus_folder, micro, unbroken, tmp_path):
-    shutil.copytree(unbroken, tmp_path / "run")
-    (tmp_path / "run/checkpoints/.step-00000006-0123456789abcdef.ckpt").write_bytes(b"half")
-    (tmp_path / "run/.model-0123456789abcdef").mkdir()
-    (tmp_path / "run/.metrics-0123456789abcdef.csv").touch()
-    (tmp_path / "run/.mine").touch()
-    train(micro, corpus_folder, tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".mine"]
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    (run / "checkpoints/.step-00000006-0123456789abcdef.ckpt").write_bytes(b"half")
+    (run / ".model-0123456789abcdef").mkdir()
+    for name in (".metrics-0123456789abcdef.csv", ".mine"):
+        (run / name).touch()
+    train(micro, corpus_folder, run)
+    assert [path.name for path in run.rglob(".*")] == [".mine"]
 
 
 def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(

@@ -4,28 +4,32 @@ import shutil
 
 import pytest
 import torch
+from tests.marecg.train.networks import ONTOLOGY, small
 from torch.nn.functional import layer_norm, normalize
 
-import ecg_ontology
 from ecg_ontology import perturb
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import RECIPES, by_name
+from marecg.recipes import RECIPES, Config
 from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
 
-ONTOLOGY = ecg_ontology.load()
 FOLLOWING = [name for name in RECIPES if name.startswith("tiny-")]
 
 
-def same(found: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> bool:
-    return found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def seeded(config: Config, weights: dict[str, torch.Tensor] | None = None) -> Network:
+    torch.manual_seed(0)
+    return Network(config, ONTOLOGY, weights=weights)
 
 
 def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path, monkeypatch):
@@ -44,23 +48,18 @@ def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path, 
 
 @pytest.mark.parametrize("recipe", FOLLOWING)
 def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_seed(recipe):
-    config = override(by_name(recipe), ["model.width=16", "model.depth=1", "model.heads=2"])
+    config = small(recipe)
     torch.manual_seed(1)
     weights = MarEcg(config.model, ONTOLOGY).state_dict()
-
-    def network(given: dict[str, torch.Tensor] | None) -> Network:
-        torch.manual_seed(0)
-        return Network(config, ONTOLOGY, weights=given)
-
-    begun, random = network(weights), network(None)
-    wanted = {name: value for name, value in weights.items() if name.startswith("encoder.")}
+    begun, random = seeded(config, weights), seeded(config)
+    of_encoder = {name: value for name, value in weights.items() if name.startswith("encoder.")}
     average = Pretraining(override(config, ["train.average=0.9"]), begun, 10).average
     assert same(average.module.model.state_dict(), weights)
     assert same(begun.model.state_dict(), weights)
     followers: set[str] = set()
     for name, objective in begun.objectives.items():
         for encoder in objective.encoders():
-            assert same({f"encoder.{key}": value for key, value in encoder.state_dict().items()}, wanted)
+            assert same({f"encoder.{key}": value for key, value in encoder.state_dict().items()}, of_encoder)
             followers.add(name)
     assert followers == {"jepa", "moco", "byol", "dino"} & begun.objectives.keys()
     for name, value in begun.objectives.state_dict().items():
@@ -77,23 +76,14 @@ def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_p
     weights = MarEcg(config.model, ONTOLOGY).state_dict()
     random_NK = torch.randn(40, 64, generator=torch.Generator().manual_seed(2))
     made_NK = normalize(layer_norm(random_NK, (64,)))
-    torch.manual_seed(0)
-    random = Network(config, ONTOLOGY)
-    torch.manual_seed(0)
-    begun = Network(config, ONTOLOGY, weights={**weights, "prototypes": made_NK})
-    found_NK = begun.export().prototypes
-    cosine_N = (found_NK * made_NK).sum(1)
+    networks = (seeded(config), seeded(config, {**weights, "prototypes": made_NK}))
+    cosine_N = (networks[1].export().prototypes * made_NK).sum(1)
     assert cosine_N.mean() > alike
     assert cosine_N.min() > 0
-    changed = {
-        name
-        for name, value in random.objectives.state_dict().items()
-        if not torch.equal(value, begun.objectives.state_dict()[name])
-    }
+    random, begun = (network.objectives.state_dict() for network in networks)
     weight = "gscl.prototypes.conv2.lin.weight"
-    assert changed == {weight}
-    norms = [each.objectives.state_dict()[weight].norm().item() for each in (begun, random)]
-    assert norms[0] == pytest.approx(norms[1], rel=1e-5)
+    assert {name for name, value in random.items() if not torch.equal(value, begun[name])} == {weight}
+    assert begun[weight].norm().item() == pytest.approx(random[weight].norm().item(), rel=1e-5)
 
 
 def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
@@ -130,12 +120,9 @@ def test_damaged_weights_are_named(archive, micro, given, tmp_path, damage, name
     (tmp_path / "damaged" / damage).write_bytes(b"PAR1")
     with pytest.raises((CheckpointError, InputError), match=f"damaged/{named}"):
         train(micro, archive, tmp_path / "run", start=tmp_path / "damaged")
-    assert not (tmp_path / "run" / "config.json").exists()
-
-
-def test_a_folder_that_is_no_model_is_named(archive, micro, tmp_path):
     with pytest.raises(CheckpointError, match=r"has no config\.json\. Name a run"):
         train(micro, archive, tmp_path / "run", start=archive)
+    assert not (tmp_path / "run" / "config.json").exists()
 
 
 def test_the_recipe_of_the_weights_is_taken_and_their_model_where_the_user_says_nothing(
@@ -148,13 +135,12 @@ def test_the_recipe_of_the_weights_is_taken_and_their_model_where_the_user_says_
     assert recipe_for(given, "tiny", ["data.window=4000"]).model.positions == micro.model.positions
     mine = tmp_path / "mine.toml"
     mine.write_text('base = "tiny"\n[model]\nwidth = 8\nheads = 2\n[gscl]\nsigma = 0.5\n')
-    said = recipe_for(given, str(mine))
-    assert (said.model.width, said.model.depth) == (8, micro.model.depth)
+    taken = recipe_for(given, str(mine))
+    assert (taken.model.width, taken.model.depth) == (8, micro.model.depth)
     model = MarEcg.from_pretrained(given)
-    model.provenance = Provenance(recipe="tiny-c2", steps=1, records=1, sources={})
-    model.save_pretrained(tmp_path / "named")
+    for folder, recipe in (("named", "tiny-c2"), ("evil", f"{tmp_path}/evil.py:recipe")):
+        model.provenance = Provenance(recipe=recipe, steps=1, records=1, sources={})
+        model.save_pretrained(tmp_path / folder)
     assert recipe_for(tmp_path / "named").name == "tiny-c2"
-    model.provenance = Provenance(recipe=f"{tmp_path}/evil.py:recipe", steps=1, records=1, sources={})
-    model.save_pretrained(tmp_path / "evil")
     with pytest.raises(UsageError, match="no such name here"):
         recipe_for(tmp_path / "evil")
