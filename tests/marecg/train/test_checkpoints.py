@@ -1,6 +1,7 @@
 """A checkpoint is written whole or not at all, and one that is damaged or foreign is passed over."""
 
 import errno
+import hashlib
 import shutil
 import subprocess
 import time
