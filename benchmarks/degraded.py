@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.ecg.signal import resample
+from marecg.evaluate.methods.baselines import minirocket
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
-from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.probe.linear import Part, choose_logistic, choose_ridge
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.registry import task_named

@@ -8,7 +8,7 @@ from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, costs
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.methods.baselines import minirocket
 from marecg.evaluate.request import Baseline, Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name

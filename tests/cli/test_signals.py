@@ -124,7 +124,7 @@ def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch):
         with suppress(BaseException):
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("marecg_cli._recipes.result", late)
+    monkeypatch.setattr("marecg_cli._training.result", late)
     with as_python_begins(signal.SIGTERM):
         assert run("recipes") == 0
 

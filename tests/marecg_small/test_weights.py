@@ -10,8 +10,8 @@ import marecg
 from marecg.corpus import trained_on
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import installed
 from marecg.synth import write_corpus
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"

@@ -266,8 +266,7 @@ def model_and_record(words: list[str]) -> tuple[str, str]:
 
 def _with_model(words: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
-    from marecg.model.installed import DEFAULT
-    from marecg.model.pretrained import names_model
+    from marecg.model.pretrained import DEFAULT, names_model
     from marecg.storage.places import is_remote
 
     first = Path(words[0])

@@ -12,7 +12,7 @@ from marecg_cli._output import run
 PANELS: Panels = {
     "Start": {"_training": ("demo",), "_corpus": ("synth",), "_data": ("data",)},
     "Corpus": {"_corpus": ("prepare", "stats", "audit"), "_cohort": ("cohort",)},
-    "Train": {"_recipes": ("recipes",), "_training": ("train",), "_ablation": ("ablate", "ablate-graph")},
+    "Train": {"_training": ("recipes", "train"), "_ablation": ("ablate", "ablate-graph")},
     "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
     "Use": {
         "_inference": ("embed", "predict"),

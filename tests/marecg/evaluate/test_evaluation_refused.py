@@ -8,7 +8,7 @@ from tests.marecg.evaluate.reports import WHOLE
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
-from marecg.evaluate.methods.resnet import resnet
+from marecg.evaluate.methods.baselines import resnet
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named

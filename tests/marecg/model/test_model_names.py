@@ -9,7 +9,7 @@ import pytest
 from tests.marecg.hub import fake_hub
 
 from marecg.base.errors import CheckpointError
-from marecg.model import installed, pretrained
+from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, names_model
 
@@ -62,7 +62,7 @@ def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_r
     shutil.copytree(saved, package / "without_ptbxl_codes")
     (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(installed, "find_spec", lambda _: find_spec("weights_of_ours"))
+    monkeypatch.setattr(pretrained, "find_spec", lambda _: find_spec("weights_of_ours"))
     loaded = MarEcg.from_pretrained("marecg-small")
     assert loaded.config == MarEcg.from_pretrained(saved).config
     with pytest.raises(CheckpointError, match=r"an installed model \(marecg-small, marecg-small-codes\)"):
@@ -82,7 +82,7 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
 
 
 def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
-    monkeypatch.setattr(installed, "find_spec", lambda _: None)
+    monkeypatch.setattr(pretrained, "find_spec", lambda _: None)
     with pytest.raises(CheckpointError, match="not installed") as error:
         MarEcg.from_pretrained("marecg-small")
     assert "marecg-model[small]" in str(error.value)
@@ -90,7 +90,7 @@ def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkey
 
 def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(saved, tmp_path, monkeypatch):
     shutil.copytree(saved, tmp_path / "packaged")
-    monkeypatch.setattr(installed, "installed", lambda name: tmp_path / "packaged")
+    monkeypatch.setattr(pretrained, "installed", lambda name: tmp_path / "packaged")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "marecg-small").mkdir()
     (tmp_path / "marecg-small" / "notes.txt").touch()

@@ -4,7 +4,7 @@ import numpy as np
 
 from marecg.base.config import LEADS
 from marecg.synth import Noise, record
-from marecg.synth.challenge import quantised
+from marecg.synth.corpus import quantised
 from marecg.synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram
 from marecg.synth.noise import _ELECTRODES_TO_LEADS
 

@@ -10,9 +10,8 @@ from tests.marecg.evaluate.reports import WHOLE
 
 from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods import resnet
-from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet, slow_signals
+from marecg.evaluate.methods import baselines
+from marecg.evaluate.methods.baselines import ResNet1d, choose_resnet, minirocket, slow_signals
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.request import BASELINES
 from marecg.evaluate.scores.metrics import macro_auc
@@ -46,7 +45,7 @@ def test_a_worse_later_epoch_is_not_kept(monkeypatch):
         judged.append(logits_MK.copy())
         return 1 / len(judged)
 
-    monkeypatch.setattr(resnet, "macro_auc", falling)
+    monkeypatch.setattr(baselines, "macro_auc", falling)
     val = waves(16, 1)
     trained = choose_resnet(waves(32, 0), val, epochs=3)
     assert (trained.chosen, trained.val_auc, len(judged)) == (1, 1.0, 3)
@@ -96,7 +95,7 @@ def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
     """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
     code = f"""
 import numba, numpy as np, pathlib, torch
-from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.methods.baselines import minirocket
 from marecg.evaluate.tasks.registry import task_named
 task = task_named("ptbxl-super").open(pathlib.Path({str(ptbxl_root)!r}))
 method = minirocket(task)

@@ -8,10 +8,9 @@ from typing import Any
 
 from marecg.base.errors import UsageError
 from marecg.base.plugins import named
+from marecg.evaluate.methods.baselines import minirocket, resnet
 from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
-from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES

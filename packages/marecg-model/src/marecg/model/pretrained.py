@@ -6,6 +6,7 @@ and safetensors are read, and only whole: nothing that is missing, extra or in a
 
 import hashlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,12 +19,25 @@ import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
-from marecg.model import installed
 from marecg.model.card import Provenance, model_card
 from marecg.model.card_figures import Score
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
 from marecg.storage.copies import ensure_local
 from marecg.storage.places import Place, is_remote
+
+DEFAULT = "marecg-small-codes"
+"""What reads a user's records where no model is named, since it learnt from the most statements; a probe
+takes `marecg-small`, which has seen no code of PTB-XL. `pip install "marecg-model[small]"`."""
+FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
+
+
+def installed(name: str) -> Path | None:
+    """The folder of a model of the package marecg-small, which is not run; None where it isn't here."""
+    package = find_spec("marecg_small") if name in FOLDERS else None
+    for place in (package and package.submodule_search_locations) or ():
+        return Path(place) / FOLDERS[name]
+    return None
+
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
 """What only a model has: a prepared corpus carries its ontology too."""
@@ -182,7 +196,7 @@ def _local(given: str | Path) -> Path | None:
         path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
         if (path / "model").is_dir():
             return path / "model"
-        packaged = installed.installed(str(given))
+        packaged = installed(str(given))
         if path.is_dir() and (packaged is None or (path / "config.json").is_file()):
             return path  # a folder that is only called as an installed model is none
         if packaged is not None:
@@ -191,11 +205,11 @@ def _local(given: str | Path) -> Path | None:
             return None
     except (OSError, RuntimeError):  # a name too long, or ~ of nobody
         pass
-    if str(given) in installed.FOLDERS:
+    if str(given) in FOLDERS:
         raise CheckpointError(
             "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
         )
-    known = ", ".join(installed.names()) or f"such as {installed.DEFAULT}"
+    known = ", ".join(filter(installed, FOLDERS)) or f"such as {DEFAULT}"
     raise CheckpointError(
         "is not a folder",
         where=given,
@@ -220,7 +234,7 @@ def weights_sha256(model: Pretrained) -> str:
 
 def names_model(given: str | Path) -> bool:
     """Whether a name means a model: a run, a model's folder, an installed model, or one on the hub."""
-    if installed.installed(str(given)) is not None:
+    if installed(str(given)) is not None:
         return True
     if is_remote(given):
         return any(name in ("model", *OWN_FILES) for name in Place(given).names())

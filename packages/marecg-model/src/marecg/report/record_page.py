@@ -21,8 +21,8 @@ from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
 from marecg.evaluate.table import read_report
-from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import installed
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table

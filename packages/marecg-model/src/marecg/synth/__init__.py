@@ -5,8 +5,7 @@ from marecg.synth.diagnoses import DIAGNOSES
 from marecg.synth.heart import Beats
 from marecg.synth.noise import Noise
 from marecg.synth.quirks import QUIRKS
-from marecg.synth.record import SyntheticRecord, drawn_record, record
-from marecg.synth.truth import r_samples, truth
+from marecg.synth.record import SyntheticRecord, drawn_record, r_samples, record, truth
 
 __all__ = [
     "DIAGNOSES",

@@ -1,7 +1,15 @@
-"""A whole synthetic corpus on disk: headers, signals and, beside each record, the truth about it."""
+"""A whole synthetic corpus on disk: headers, signals and, beside each record, the truth about it.
+
+Records are as the CinC Challenges 2020/2021 publish them: a WFDB header with comments, and a MATLAB v4
+matrix, which is what WFDB calls format 16 behind a 24-byte prolog: MATLAB's own 20-byte header, the name
+`val` and the samples, one after the other, as little-endian 16-bit integers.
+
+Shapes: C signals, n samples.
+"""
 
 import json
 import re
+import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -10,17 +18,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, shown
-from marecg.synth import challenge, findings
+from marecg.synth import findings
 from marecg.synth.diagnoses import DIAGNOSES
+from marecg.synth.dipole import INDEPENDENT, Array, twelve
 from marecg.synth.noise import Noise
 from marecg.synth.quirks import FRANK, QUIRKS, Quirk
-from marecg.synth.record import SyntheticRecord, drawn_record
-from marecg.synth.truth import truth
+from marecg.synth.record import SyntheticRecord, drawn_record, truth
 
 _WRITTEN_FILES = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
 _LABELS, _QUIRKS = 1, 2
@@ -140,13 +149,13 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
     """Write a record's files; the names it has, two for a twin."""
     quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
     made = draft.made
-    signals = dict(zip(LEADS, challenge.quantised(made.leads_mv), strict=True))
-    signals |= dict(zip(FRANK, np.rint(made.vcg_mv * challenge.PER_MV).astype(np.int16), strict=True))
+    signals = dict(zip(LEADS, quantised(made.leads_mv), strict=True))
+    signals |= dict(zip(FRANK, np.rint(made.vcg_mv * PER_MV).astype(np.int16), strict=True))
     samples = quirk.samples(np.stack([signals[lead] for lead in quirk.leads]))
-    matrix = quirk.matrix(challenge.matrix(samples))
+    matrix = quirk.matrix(matrix_of(samples))
     names = [draft.name, f"{draft.name}_twin"] if quirk.twin else [draft.name]
     for name in names:
-        header = challenge.header(
+        header = header_of(
             name, quirk.leads, samples, made.fs, made.patient.age, made.patient.sex, draft.codes
         )
         about = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
@@ -167,3 +176,46 @@ def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str,
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+PER_MV = 1000
+"""The Challenges' gain: one step is one microvolt."""
+
+_INDEPENDENT_ROWS = [LEADS.index(lead) for lead in INDEPENDENT]
+_FULL_SCALE = 32767
+_MATLAB_INT16 = 30
+
+
+def quantised(leads_mv: Array) -> NDArray[np.int16]:
+    """The twelve leads in steps of 1 µV, int16[12, n]; I + III = II holds for the integers too."""
+    steps = np.rint(leads_mv[_INDEPENDENT_ROWS] * PER_MV)
+    return np.clip(np.rint(twelve(steps)), -_FULL_SCALE, _FULL_SCALE).astype(np.int16)
+
+
+def matrix_of(samples: NDArray[np.int16]) -> bytes:
+    """The `.mat` file's content for int16[C, n]."""
+    channels, n = samples.shape
+    return (
+        struct.pack("<5i4s", _MATLAB_INT16, channels, n, 0, 4, b"val\0") + samples.T.astype("<i2").tobytes()
+    )
+
+
+def header_of(
+    name: str,
+    leads: Sequence[str],
+    samples: NDArray[np.int16],
+    fs: int,
+    age: int,
+    sex: str,
+    codes: Sequence[str],
+) -> str:
+    """The `.hea` file's text, with each signal's first sample and checksum."""
+    checksums = samples.sum(axis=1, dtype=np.int64).astype(np.int16)
+    lines = [f"{name} {len(leads)} {fs} {samples.shape[1]}"]
+    lines += [
+        f"{name}.mat 16+24 {PER_MV}/mV 16 0 {first} {checksum} 0 {lead}"
+        for lead, first, checksum in zip(leads, samples[:, 0], checksums, strict=True)
+    ]
+    lines += [f"#Age: {age}", f"#Sex: {sex}", f"#Dx: {','.join(codes)}"]
+    lines += [f"#{comment}: Unknown" for comment in ("Rx", "Hx", "Sx")]
+    return "\n".join(lines) + "\n"
