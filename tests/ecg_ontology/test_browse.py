@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 import ecg_ontology
-from ecg_ontology import EcgError, search_concepts
+from ecg_ontology import search_concepts
 from ecg_ontology.browse import page_text, write_page
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'
@@ -75,15 +75,6 @@ def test_texts_are_escaped_wherever_they_stand(onto, tmp_path):
     assert text.count("<!--") == 1  # the page's own mark
     data = re.search(r'<script type="application/json" id="texts">(.*?)</script>', text, re.DOTALL)[1]
     assert HOSTILE in {words for *_, words in json.loads(data)}
-
-
-def test_a_page_replaces_its_own_and_no_other_file(onto, tmp_path):
-    page = write_page(onto, tmp_path / "onto.html")
-    write_page(onto, page)
-    page.write_text("mine", encoding="utf-8")
-    with pytest.raises(EcgError, match="would be lost"):
-        write_page(onto, page)
-    assert page.read_text(encoding="utf-8") == "mine"
 
 
 def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, tmp_path):

@@ -1,7 +1,7 @@
 """Nobody's work is lost: two curators, older sheets, edits, formulas, tables of another hand."""
 
-import csv
 import difflib
+import re
 import subprocess
 import sys
 
@@ -65,7 +65,7 @@ def test_a_sheet_that_is_older_than_the_table_is_refused(folder, rows, tmp_path)
 @pytest.mark.parametrize("decision", ["", "keep", "change"])
 def test_an_edit_that_no_decision_takes_is_refused(folder, rows, tmp_path, column, decision):
     if (column, decision) == ("comment", "change"):
-        return
+        pytest.skip("this one takes it")
     other = {"node": "AFL", "code": "164890007"}.get(column, "edited")
     rows[2] |= {column: other, "decision": decision, **SIGNED}
     with pytest.raises(InputError, match=r"was edited|in no row of the table|changed since"):
@@ -113,38 +113,23 @@ def test_a_comment_that_no_cell_can_hold_is_not_cut(rows, tmp_path):
     assert not (tmp_path / "review.xlsx").exists()
 
 
-def rewritten(folder, change):
-    """The base table with each row changed, columns that are missing then left out."""
-    path = folder / "routing.sssom.tsv"
-    lines = path.read_text(encoding="utf-8").split("\n")
-    head = [line for line in lines if line.startswith("#")]
-    table = [change(row) for row in csv.DictReader(lines[len(head) :], delimiter="\t")]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write("".join(f"{line}\n" for line in head))
-        writer = csv.DictWriter(file, table[0], delimiter="\t", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-
-
-def renamed(column, old, new):
-    return lambda row: row | {column: row[column].replace(old, new)}
-
-
-OPTIONAL = ("author_label", "mapping_date", "other")
 OTHER_HANDS = {
-    "no optional column": lambda row: {name: row[name] for name in row if name not in OPTIONAL},
-    "an empty regime": lambda row: row | {"other": ""},
-    "SNOMEDCT:": renamed("subject_id", "snomedct:", "SNOMEDCT:"),
-    "bare digits": renamed("subject_id", "snomedct:", ""),
-    "IRIs": renamed("subject_id", "snomedct:", "http://snomed.info/id/"),
-    "IRIs of nodes": renamed("object_id", "cardiac:", "https://w3id.org/mar-ecg/cardiac#"),
+    "no regime's column": (r"(?m)^((?:[^\t#]*\t){7})[^\t]*\t", r"\1"),
+    "an empty regime": (r"\tregime: [^\t]*", r"\t"),
+    "SNOMEDCT:": (r"\nsnomedct:", r"\nSNOMEDCT:"),
+    "bare digits": (r"\nsnomedct:", r"\n"),
+    "IRIs": (r"\nsnomedct:", r"\nhttp://snomed.info/id/"),
+    "IRIs of nodes": (r"\tcardiac:", r"\thttps://w3id.org/mar-ecg/cardiac#"),
 }
 
 
 @pytest.mark.parametrize("hand", OTHER_HANDS)
 def test_a_valid_table_of_another_hand_takes_every_decision(folder, hand):
     before = ecg_ontology.load(folder).codes
-    rewritten(folder, OTHER_HANDS[hand])
+    table = folder / "routing.sssom.tsv"
+    rewritten = re.sub(*OTHER_HANDS[hand], table.read_text(encoding="utf-8"))
+    assert ("\tother\t" in rewritten) == (hand != "no regime's column")
+    table.write_text(rewritten, encoding="utf-8")
     row = next(row for row in review_rows(read_source(folder)) if row["code"] == "426177001")
     change = decision_of({**row, "decision": "change", "comment": "seen", **SIGNED}, "")
     apply_decisions(folder, [change, added()])

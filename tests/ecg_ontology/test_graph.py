@@ -77,9 +77,7 @@ def test_two_leaves_lie_as_far_apart_as_the_closed_form_says(onto):
 
 def test_a_hat_has_the_eigenvalues_trace_and_non_zeros_of_the_paper_s_graph(onto):
     eigenvalues = np.linalg.eigvalsh(onto.a_hat)
-    assert eigenvalues[-1] == pytest.approx(1.0)
-    assert eigenvalues[-2] == pytest.approx(0.96512, abs=1e-5)
-    assert eigenvalues[0] == pytest.approx(-0.38159, abs=1e-5)
+    assert eigenvalues[[0, -2, -1]] == pytest.approx([-0.38159, 0.96512, 1.0], abs=1e-5)
     assert np.count_nonzero(onto.a_hat) == 154
     assert np.trace(onto.a_hat) == pytest.approx(13.6417, abs=1e-4)
     degrees = onto.adjacency.sum(axis=1) + 1.0
@@ -88,9 +86,7 @@ def test_a_hat_has_the_eigenvalues_trace_and_non_zeros_of_the_paper_s_graph(onto
 
 
 def test_nobody_can_write_into_the_matrices(onto):
-    for matrix in (onto.distances, onto.adjacency, onto.a_hat):
-        with pytest.raises(ValueError, match="read-only"):
-            matrix[0, 0] = 1
+    assert not any(matrix.flags.writeable for matrix in (onto.distances, onto.adjacency, onto.a_hat))
 
 
 def test_a_path_is_shortest_and_names_both_ends(onto):

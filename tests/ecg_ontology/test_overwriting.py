@@ -10,17 +10,19 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Ontology, UsageError, perturb
+from ecg_ontology.browse import write_page
 from ecg_ontology.draw import draw_graph
 from ecg_ontology.exports import turtle_comments
 
-FILES = tuple(f"ccg.{form}" for form in ("npz", "safetensors", "json", "ttl", "owl", "nt", "dot", "obo"))
+FORMS = ("npz", "safetensors", "json", "ttl", "owl", "nt", "dot", "obo")
+FILES, VIEWS = tuple(f"ccg.{form}" for form in FORMS), ("ccg.skos.ttl", "ccg.sssom.tsv")
 
 
 def everything_in(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", [*FILES, "ccg.csv", "fhir"])
+@pytest.mark.parametrize("name", [*FILES, *VIEWS, "ccg.csv", "fhir"])
 def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
     ecg_ontology.export(onto, tmp_path / name)
     first = everything_in(tmp_path)
@@ -28,14 +30,18 @@ def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
     assert everything_in(tmp_path).keys() == first.keys()
 
 
-def own_table(path):
-    path.mkdir()
-    (path / "patients.csv").write_text("name", encoding="utf-8")
+def folder_with(name, text):
+    """A maker of a folder with a file of somebody else's."""
+
+    def make(path):
+        path.mkdir()
+        (path / name).write_text(text, encoding="utf-8")
+
+    return make
 
 
-def table_of_the_same_name(path):
-    path.mkdir()
-    (path / "nodes.csv").write_text("city,people", encoding="utf-8")
+own_table = folder_with("patients.csv", "name")
+supplement = {"url": "https://x.org/y", "supplements": ecg_ontology.load().header.iri}
 
 
 def link_to_a_folder(path):
@@ -43,14 +49,13 @@ def link_to_a_folder(path):
     path.symlink_to("mine")
 
 
-def arrays(path):
-    np.savez(path, features=np.zeros(3))
+def exported(onto):
+    """A maker of an export of another ontology."""
+    return lambda path: ecg_ontology.export(onto, path)
 
 
-def other_ontology(path):
-    draft = ecg_ontology.load().draft
-    header = draft.header.model_copy(update={"iri": "https://x.org/y"})
-    ecg_ontology.export(Ontology(draft.model_copy(update={"header": header})), path)
+LUNG = Ontology.from_networkx(networkx.DiGraph([("COPD", "Airway")]), "https://example.org/lung")
+CONTROL = perturb.flat(ecg_ontology.load())
 
 
 def commented(path):
@@ -73,45 +78,24 @@ def about_ours(path):
     path.write_text(OWN_WORK[path.suffix].replace("IRI", iri), encoding="utf-8")
 
 
-def supplement(path):
-    path.mkdir()
-    fields = {"url": "https://x.org/y", "supplements": ecg_ontology.load().header.iri}
-    (path / "CodeSystem-mine.json").write_text(json.dumps(fields), encoding="utf-8")
-
-
-def lung_tables(path):
-    lung = networkx.DiGraph([("COPD", "Airway")])
-    ecg_ontology.export(Ontology.from_networkx(lung, "https://example.org/lung"), path)
-
-
-def control(path):
-    ecg_ontology.export(perturb.flat(ecg_ontology.load()), path)
-
-
 def text(path):
-    path.write_text("a year of work", encoding="utf-8")
+    path.write_text("#mapping_set_id: a year of work", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("name", "make", "says"),
     [
         ("mydata.csv", own_table, "holds patients.csv, which would be lost"),
-        ("mydata.csv", table_of_the_same_name, "isn't an export of"),
+        ("mydata.csv", folder_with("nodes.csv", "city,people"), "isn't an export of"),
         ("mydata.csv", link_to_a_folder, "holds patients.csv"),
         ("mydata.csv", text, "is a file"),
-        *((name, text, "lost") for name in FILES),
-        ("mydata.csv", lung_tables, "isn't an export of"),
-        ("ccg.npz", arrays, "isn't an export of"),
-        *(
-            (f"ccg{ending}", other_ontology, "isn't an export of https://w3id")
-            for ending in (".json", ".ttl", ".owl", ".npz", ".safetensors", ".dot", ".obo")
-        ),
-        *(
-            (f"ccg{ending}", control, "isn't an export of https://w3id")
-            for ending in (".json", ".nt", ".npz", ".dot")
-        ),
+        *((name, text, "lost") for name in (*FILES, *VIEWS)),
+        ("ccg.npz", lambda path: np.savez(path, features=np.zeros(3)), "isn't an export of"),
+        *((f"ccg.{form}", exported(LUNG), "isn't an export of https://w3id") for form in (*FORMS, "csv")),
+        *((f"ccg.{form}", exported(CONTROL), "isn't an export of https://w3id") for form in FORMS),
         *((f"ccg{ending}", about_ours, "isn't an export of") for ending in OWN_WORK),
-        ("fhir", supplement, "would be lost"),
+        ("fhir", folder_with("CodeSystem-mine.json", json.dumps(supplement)), "would be lost"),
+        ("fhir", folder_with("thesis.json", "{}"), "thesis"),
         ("ccg.json", own_table, "isn't a file"),
         ("ccg.json", os.mkfifo, "isn't a file"),
         ("ccg.ttl", commented, "1 comments, .* line .*: # ask the cardiologist"),
@@ -153,16 +137,15 @@ def test_a_name_of_any_letters_is_a_label_for_graphviz(onto, tmp_path):
 
 
 PICTURES = [(draw_graph, f"thesis.{ending}") for ending in ("svg", "png", "pdf")]
+SAVED = [(Ontology.save, "thesis.docx"), (Ontology.save, "ontology.json"), (write_page, "onto.html")]
 
 
-@pytest.mark.parametrize(
-    ("write", "name"), [(Ontology.save, "thesis.docx"), (Ontology.save, "ontology.json"), *PICTURES]
-)
-def test_a_picture_or_bundle_replaces_its_like_alone(onto, tmp_path, write, name):
+@pytest.mark.parametrize(("write", "name"), [*SAVED, *PICTURES])
+def test_a_picture_a_page_or_a_bundle_replaces_its_like_alone(onto, tmp_path, write, name):
     path = tmp_path / name
     write(onto, path)
     write(onto, path)
     path.write_text("a year of work", encoding="utf-8")
-    with pytest.raises(UsageError, match="was not written by this program, and would be lost"):
+    with pytest.raises(UsageError, match="would be lost"):
         write(onto, path)
     assert path.read_text(encoding="utf-8") == "a year of work"

@@ -28,8 +28,6 @@ MENDED = {
     "164931005": {"STE", "Ischemic"},
     "413444003": {"MyIsch", "Ischemic"},
 }
-
-
 DECIDED = {
     "55827005": {"Structural"},  # left ventricular high voltage
     "67751000119106": {"Structural"},  # right atrial high voltage
@@ -96,15 +94,9 @@ def test_codes_of_one_sort_are_routed_alike_in_the_profile_curated(curated, same
 
 
 def test_an_answer_that_a_deviating_row_touches_says_so_and_no_other_does(onto, curated):
-    def printed(ontology):
-        return {
-            code
-            for code in ontology.codes
-            if "as the paper prints it" in " ".join(ontology.route(code).notes)
-        }
-
-    assert printed(onto) == set(MENDED)
-    assert printed(curated) == set()
+    notes = {code: " ".join(onto.route(code).notes) for code in onto.codes}
+    assert {code for code, text in notes.items() if "as the paper prints it" in text} == set(MENDED)
+    assert not any("as the paper prints it" in n for code in curated.codes for n in curated.route(code).notes)
 
 
 def test_an_answer_lists_leaves_before_their_root(onto):
@@ -116,11 +108,8 @@ def test_all_133_official_codes_are_decided_and_labelled_officially(onto, realda
     with (realdata / "meta" / "dx_map.csv").open(encoding="utf-8", newline="") as file:
         official = {row["code"]: row["label"] for row in csv.DictReader(file)}
     assert len(official) == 133
-    assert onto.official == official
-    for code, label in official.items():
-        route = onto.route(code)
-        assert route.status in (Status.routed, Status.unrouted)
-        assert route.label == label
+    assert {route.code: route.label for route in onto.routes(official)} == onto.official == official
+    assert {route.status for route in onto.routes(official)} == {Status.routed, Status.unrouted}
 
 
 def test_an_unrouted_code_gives_its_reason(onto):
@@ -130,13 +119,11 @@ def test_an_unrouted_code_gives_its_reason(onto):
 
 
 def test_a_routed_leaf_brings_exactly_its_own_root(onto, curated):
-    for ontology in (onto, curated):
-        family = {e.source: e.target for e in ontology.relations if e.kind == "family"}
-        for code in ontology.codes:
-            route = ontology.route(code)
-            roots = {index for index in route.nodes if ontology.nodes[index].root}
-            if route.leaves:
-                assert roots == {family[leaf] for leaf in route.leaves}, code
+    family = {edge.source: edge.target for edge in onto.relations if edge.kind == "family"}
+    for route in (*onto.routes(onto.codes), *curated.routes(curated.codes)):
+        if route.leaves:
+            roots = set(route.nodes) - set(route.leaves)
+            assert roots == {family[leaf] for leaf in route.leaves}, route.code
 
 
 def test_no_challenge_code_reaches_inferior_mi_because_none_names_it(onto):

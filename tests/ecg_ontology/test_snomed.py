@@ -57,6 +57,17 @@ def release(tmp_path):
     return write
 
 
+@pytest.fixture
+def review(curated, labels, release):
+    """What is said of the curated routing beside a release that agrees with it but for these parts."""
+
+    def run(concepts=None, descriptions=None, **others):
+        files = (concepts or concept_rows(labels), descriptions or description_rows(labels))
+        return review_release(curated, release(*files, **others))
+
+    return run
+
+
 def without_af(labels):
     return {code: term for code, term in labels.items() if code != "164889003"}
 
@@ -65,60 +76,56 @@ def ids(findings):
     return {(finding.id, finding.subject) for finding in findings}
 
 
-def test_a_release_that_says_the_same_gives_no_finding(curated, labels, release):
-    assert review_release(curated, release(concept_rows(labels), description_rows(labels))) == ()
+def test_a_release_that_says_the_same_gives_no_finding(review):
+    assert review() == ()
 
 
-def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels, release):
+def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(labels, review):
     there = without_af(labels)
     concepts = concept_rows(there, inactive={"164890007"})
-    path = release(concepts, description_rows({**there, "270492004": "Fracture of femur (disorder)"}))
-    assert ids(review_release(curated, path)) == {
+    descriptions = description_rows({**there, "270492004": "Fracture of femur (disorder)"})
+    assert ids(review(concepts, descriptions)) == {
         ("CCG-E401", "164889003"),
         ("CCG-W402", "164890007"),
         ("CCG-W403", "270492004"),
     }
 
 
-def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(curated, labels, release):
+def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(review):
     pairs = [("164896001", "99999999"), ("99999999", "164895002"), ("54329005", "57054005")]
-    path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs))
-    [finding] = review_release(curated, path)
+    [finding] = review(relationships=relationship_rows(pairs))
     # Fibrillation under tachycardia; anterior under acute MI is fine.
     assert (finding.id, finding.subject, "VT" in finding.message) == ("CCG-W404", "164896001", True)
 
 
-def test_relations_of_other_types_do_not_count(curated, labels, release):
+def test_relations_of_other_types_do_not_count(review):
     pairs = [("164896001", "164895002")]
-    path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs, kind="363698007"))
-    assert review_release(curated, path) == ()
+    assert review(relationships=relationship_rows(pairs, kind="363698007")) == ()
 
 
-def test_of_a_full_release_the_latest_state_counts(curated, labels, release):
+def test_of_a_full_release_the_latest_state_counts(labels, review):
     late = "164889003\t20250101\t0\t0\t0\n"
     again = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
     relations = relationship_rows([("164896001", "164895002")]) + again
-    path = release(concept_rows(labels) + late, description_rows(labels), relations, state="Full")
-    assert ids(review_release(curated, path)) == {("CCG-W402", "164889003")}
+    findings = review(concept_rows(labels) + late, relationships=relations, state="Full")
+    assert ids(findings) == {("CCG-W402", "164889003")}
 
 
-def test_the_latest_state_counts_wherever_it_stands(curated, labels, release):
+def test_the_latest_state_counts_wherever_it_stands(labels, review):
     """Newer rows first: fibrillation was under tachycardia once, and a code was inactive once."""
     newer = "164889003\t20250101\t1\t0\t0\n"
     concepts = CONCEPT + newer + concept_rows(labels, inactive={"164889003"}).removeprefix(CONCEPT)
     gone = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
     once = relationship_rows([("164896001", "164895002")]).removeprefix(RELATIONSHIP)
-    path = release(concepts, description_rows(labels), RELATIONSHIP + gone + once, state="Full")
-    assert review_release(curated, path) == ()
+    assert review(concepts, relationships=RELATIONSHIP + gone + once, state="Full") == ()
 
 
-def test_a_term_that_is_no_longer_used_is_none(curated, labels, release):
+def test_a_term_that_is_no_longer_used_is_none(labels, review):
     """Atrial fibrillation's own term was retired for one of another finding."""
     number = list(labels).index("164889003")
     rows = description_rows(labels).replace(f"\n{number}\t20240101\t1\t", f"\n{number}\t20240101\t0\t")
     other = "999\t20240101\t1\t0\t164889003\ten\t0\tFracture of femur (disorder)\t0\n"
-    path = release(concept_rows(labels), rows + other)
-    assert ids(review_release(curated, path)) == {("CCG-W403", "164889003")}
+    assert ids(review(descriptions=rows + other)) == {("CCG-W403", "164889003")}
 
 
 def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
@@ -174,17 +181,15 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
         ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' isn't a number"),
     ],
 )
-def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(curated, labels, release, row, says):
-    path = release(concept_rows(labels), description_rows(labels), RELATIONSHIP + row)
+def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(review, row, says):
     with pytest.raises(InputError, match=says) as caught:
-        review_release(curated, path)
+        review(relationships=RELATIONSHIP + row)
     assert "\n" not in str(caught.value)
 
 
-def test_a_release_without_a_column_is_refused(curated, labels, release):
-    path = release(concept_rows(labels), description_rows(labels).replace("conceptId", "concept"))
+def test_a_release_without_a_column_is_refused(labels, review):
     with pytest.raises(InputError, match="has no column conceptId"):
-        review_release(curated, path)
+        review(descriptions=description_rows(labels).replace("conceptId", "concept"))
 
 
 def test_a_subtype_reaches_what_its_leaf_is_a_subtype_of(curated, labels, release):

@@ -30,7 +30,7 @@ def test_the_packaged_bundle_and_the_lock_are_built_from_the_sources(sources):
 def test_the_folder_of_sources_loads_as_the_packaged_ontology(onto, sources):
     loaded = ecg_ontology.load(sources)
     assert (loaded.sha256, loaded.nodes, loaded.relations) == (onto.sha256, onto.nodes, onto.relations)
-    assert [loaded.route(code) for code in onto.codes] == [onto.route(code) for code in onto.codes]
+    assert loaded.routes(onto.codes) == onto.routes(onto.codes)
 
 
 def test_turtle_read_and_written_is_the_same_bytes(sources):
@@ -50,14 +50,6 @@ def test_a_routing_table_read_and_written_is_the_same_bytes(onto, sources, table
         labels={node.iri: node.label for node in onto.nodes},
     )
     assert again == text
-
-
-@pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt", ".json"])
-def test_every_form_gives_the_same_graph_with_definitions_and_names_of_all_languages(onto, tmp_path, ending):
-    again = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"graph{ending}"))
-    assert again.sha256 == onto.sha256
-    assert (again.nodes, again.header) == (onto.nodes, onto.header)
-    assert bool(again.codes) == (ending == ".json")
 
 
 def test_a_saved_ontology_loads_again_with_both_profiles(onto, curated, tmp_path):

@@ -5,7 +5,7 @@ import rdflib
 from rdflib.namespace import RDF, SKOS
 
 import ecg_ontology
-from ecg_ontology import EcgError, export
+from ecg_ontology import export
 from ecg_ontology.concepts import Regime
 from ecg_ontology.sssom import read_sssom
 from ecg_ontology.vocabulary_exports import ecl
@@ -59,16 +59,6 @@ def test_the_routing_of_a_profile_reads_back_row_by_row(profile, tmp_path):
     rows = [[row.model_copy(update=elsewhere) for row in each] for each in (back, onto.rows)]
     assert rows[0] == rows[1]
     assert Regime.unrouted in {row.regime for row in back}
-
-
-@pytest.mark.parametrize("name", ["routing.sssom.tsv", "o.skos.ttl"])
-def test_an_export_replaces_its_own_and_no_curator_s_file(onto, tmp_path, name):
-    export(onto, tmp_path / name)
-    export(onto, tmp_path / name)
-    (tmp_path / name).write_text("#mapping_set_id: mine\n", encoding="utf-8")
-    with pytest.raises(EcgError, match="would be lost"):
-        export(onto, tmp_path / name)
-    assert (tmp_path / name).read_text(encoding="utf-8") == "#mapping_set_id: mine\n"
 
 
 def test_ecl_names_the_codes_of_a_concept_those_that_mean_the_same_with_their_descendants(onto):
