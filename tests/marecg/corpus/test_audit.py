@@ -1,10 +1,9 @@
 """Evaluation records inside a pretraining corpus are found under any name."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 from tests.marecg.made_records import make_record
+from tests.marecg.told import Told
 
 from marecg.base.errors import CorpusError
 from marecg.corpus import audit as module
@@ -29,9 +28,8 @@ def found(tmp_path) -> Audit:
     make_record(release / "records500", "00008_hr", heart(8))
     rows = [f"{n},1.0,50.0,1,{{'NORM': 80.0}},3,records500/{n:05d}_hr" for n in (7, 8, 9)]
     head = "ecg_id,patient_id,age,sex,scp_codes,strat_fold,filename_hr"
-    (release / "ptbxl_database.csv").write_text(
-        "\n".join([head, *rows, "10,2.0,50.0,1,{},3,records500/10", ""])
-    )
+    table = [head, *rows, "10,2.0,50.0,1,{},3,records500/10", ""]
+    (release / "ptbxl_database.csv").write_text("\n".join(table))
     make_record(pretraining, "HR00007", heart(7), gain=2000, scale="2000/mV")
     make_record(pretraining, "HR00009", heart(9))
     make_record(pretraining, "HR00010", heart(10))
@@ -87,11 +85,7 @@ def test_a_folder_without_evaluation_records_is_refused(tmp_path, source):
 def test_the_records_that_are_compared_are_seen_going_by(tmp_path):
     make_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
-    totals: dict[str, int | None] = {}
-
-    @contextmanager
-    def progress(what):
-        yield lambda done, total, note="": totals.update({what: total})
-
+    progress = Told()
     audit(tmp_path / "corpus", [tmp_path / "wfdb"], progress)
-    assert totals == {"evaluation records": 1, "blocks of 1,024 corpus records": 1}
+    totals = {(what, total) for what, _, total, _ in progress.seen}
+    assert totals == {("evaluation records", 1), ("blocks of 1,024 corpus records", 1)}

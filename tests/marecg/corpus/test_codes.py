@@ -6,6 +6,7 @@ from typing import Literal
 from unicodedata import normalize
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -71,23 +72,21 @@ def test_another_table_is_another_corpus(clinic, tmp_path):
         prepare([clinic], tmp_path / "out", jobs=1)
 
 
-def test_a_row_alone_names_the_record_of_a_single_file(clinic, tmp_path):
-    codes = table(tmp_path, f"2,{AF},")
-    prepare([clinic / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
-    assert rows_of(tmp_path / "out")["a/2"]["codes"] == [AF]
+@pytest.mark.parametrize(
+    ("source", "name", "record"),
+    [("a.npy", "2", "a/2"), *(("", name, "w") for name in ("clinic/w.hea", "w.hea", "w"))],
+)
+def test_a_record_goes_by_its_path_its_name_or_its_row_in_a_file(clinic, tmp_path, source, name, record):
+    codes = table(tmp_path, f"{name},{AF},")
+    prepare([clinic / source], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
+    assert rows_of(tmp_path / "out")[record]["codes"] == [AF]
 
 
-@pytest.mark.parametrize("name", ["clinic/w.hea", "w.hea", "w"])
-def test_a_record_goes_by_its_path_or_its_name(clinic, tmp_path, name):
-    prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"{name},{AF},"))
-    assert rows_of(tmp_path / "out")["w"]["codes"] == [AF]
-
-
-@pytest.mark.parametrize(("on_disk", "said"), [("NFD", "NFC"), ("NFC", "NFD")])
-def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path, on_disk, said):
+@pytest.mark.parametrize(("on_disk", "in_table"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path, on_disk, in_table):
     (tmp_path / "clinic").mkdir()
     np.save(tmp_path / "clinic" / f"{normalize(on_disk, 'Größe')}.npy", make_ecg(seed=0).astype(np.float32))
-    codes = table(tmp_path, f"{normalize(said, 'Größe')},{AF},p1")
+    codes = table(tmp_path, f"{normalize(in_table, 'Größe')},{AF},p1")
     report = prepare([tmp_path / "clinic"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     assert report.as_json()["codes"]["records_with_codes"] == 1
 
@@ -121,8 +120,7 @@ def test_arrays_with_a_table_train_with_gscl(clinic, tmp_path, micro):
     codes = table(tmp_path, *(f"a/{row},{code},p{row}" for row, code in enumerate((AF, SINUS, AF))))
     prepare([clinic / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     train(micro, tmp_path / "out", tmp_path / "run")
-    head, *steps = (tmp_path / "run" / "metrics.csv").read_text().splitlines()
-    gscl = [float(line.split(",")[head.split(",").index("gscl")]) for line in steps]
+    gscl = pd.read_csv(tmp_path / "run" / "metrics.csv")["gscl"]
     assert len(gscl) == micro.train.max_steps
-    assert all(np.isfinite(gscl))
-    assert min(gscl) > 0, "records of arrays are supervised"
+    assert np.isfinite(gscl).all()
+    assert gscl.min() > 0, "records of arrays are supervised"

@@ -1,6 +1,7 @@
 """Cohorts: the records that an expression is true of, as a table and as a corpus."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
+from marecg.corpus import expression
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.derived import write_subset
 from marecg.corpus.expression import matching
@@ -36,7 +38,7 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("where", "found"),
+    ("where", "records"),
     [
         ("AF", "bc"),
         ('"atrial fibrillation"', "bc"),
@@ -64,8 +66,8 @@ def corpus(tmp_path_factory) -> Corpus:
         ("date > 2019", ""),
     ],
 )
-def test_an_expression_finds_what_it_says(corpus, where, found):
-    assert [corpus.ids[row] for row in matching(corpus, where)] == list(found)
+def test_an_expression_finds_what_it_says(corpus, where, records):
+    assert [corpus.ids[row] for row in matching(corpus, where)] == list(records)
 
 
 LEAVES = {"AF": {"b", "c"}, "AMI": {"a", "b"}, "NSR": {"d"}, "age > 60": {"a", "c"}}
@@ -78,8 +80,8 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, set[str]]:
         name = draw(st.sampled_from(["AF", "AMI", "NSR"]))
         return name, LEAVES[name]
     if draw(st.booleans()):
-        text, found = draw(expressions(depth=depth - 1))
-        return f"not ({text})", set(RECORDS) - found
+        text, records = draw(expressions(depth=depth - 1))
+        return f"not ({text})", set(RECORDS) - records
     (one, left), (other, right) = draw(expressions(depth=depth - 1)), draw(expressions(depth=depth - 1))
     if draw(st.booleans()):
         return f"({one}) and ({other})", left & right
@@ -88,16 +90,12 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, set[str]]:
 
 @given(expressions())
 def test_expressions_mean_what_sets_mean(corpus, pair):
-    text, found = pair
-    assert {corpus.ids[row] for row in matching(corpus, text)} == found
+    text, records = pair
+    assert {corpus.ids[row] for row in matching(corpus, text)} == records
 
 
 @pytest.mark.parametrize("date", ["2019", "2019-07", "2019-07-31", "2019-07-31T08"])
 def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
-    import pyarrow as pa
-
-    from marecg.corpus import expression
-
     column = pa.array(["2018-12-31T23:00:00", "2019-07-31T08:15:00", None, "2020-01-01T00:00:00"])
     monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
     assert matching(corpus, f"date = {date}").tolist() == [1]
@@ -170,16 +168,10 @@ def test_real_records_are_found_by_date_device_and_sex(realdata, tmp_path):
     corpus = Corpus.open(tmp_path / "corpus")
     database = {int(row.ecg_id): row for row in ptbxl.database(realdata / "ptbxl")}
     table = cohort(corpus, 'sex = F and date >= 1990 and date < 1992 and device = "CS-12 E"')
-    expected = [
-        record
-        for record in corpus.ids
-        if (row := database[int(record)]).sex == "F"
-        and "1990" <= str(row.acquired)[:4] < "1992"
-        and row.device == "CS-12 E"
-    ]
-    assert table["id"].to_pylist() == expected
-    assert expected
-    assert set(cohort(corpus, "statement = norm")["id"].to_pylist()) == {
-        record for record in corpus.ids if "NORM" in database[int(record)].scp
-    }
+    rows = [(record, database[int(record)]) for record in corpus.ids]
+    women = [(record, row) for record, row in rows if (row.sex, row.device) == ("F", "CS-12 E")]
+    expected = [record for record, row in women if "1990" <= str(row.acquired)[:4] < "1992"]
+    assert table["id"].to_pylist() == expected != []
+    normal = {record for record, row in rows if "NORM" in row.scp}
+    assert set(cohort(corpus, "statement = norm")["id"].to_pylist()) == normal
     assert table["identity"].to_pylist() == [f"ptbxl/{record}" for record in expected]

@@ -21,12 +21,17 @@ def corpus(corpus_folder) -> Corpus:
     return Corpus.open(corpus_folder)
 
 
-def test_a_loader_gives_signals_with_their_leaves(corpus):
-    loader = DataLoader(corpus.torch(), batch_size=4)
-    x_BCL, y_BN = (torch.cat(parts) for parts in zip(*loader, strict=True))
-    assert (x_BCL.dtype, y_BN.dtype) == (torch.float32, torch.float32)
+WORKER = {"num_workers": 1, "multiprocessing_context": "fork"}
+
+
+@pytest.mark.parametrize("workers", [{}, WORKER], ids=["one process", "a worker"])
+@pytest.mark.parametrize(("labels", "kind"), [("leaves", torch.float32), ("primary", torch.int64)])
+def test_a_loader_gives_signals_with_their_leaves(corpus, labels, kind, workers):
+    loader = DataLoader(corpus.torch(labels), batch_size=4, **workers)
+    x_BCL, labels_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    assert (x_BCL.dtype, labels_B.dtype) == (torch.float32, kind)
     np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
-    np.testing.assert_array_equal(y_BN.numpy(), corpus.y)
+    np.testing.assert_array_equal(labels_B.numpy(), corpus.y if labels == "leaves" else corpus.primary)
 
 
 def test_a_worker_is_sent_no_signals_and_no_index(corpus):
@@ -53,29 +58,21 @@ def test_without_the_library_there_is_one_clear_error(corpus, monkeypatch):
         corpus.hf()
 
 
-def test_a_worker_of_a_loader_gives_what_one_process_gives(corpus):
-    loader = DataLoader(corpus.torch("primary"), batch_size=3, num_workers=1, multiprocessing_context="fork")
-    x_BCL, primary_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
-    np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
-    np.testing.assert_array_equal(primary_B.numpy(), corpus.primary)
-
-
 def test_its_rows_fetch_their_signals(corpus, monkeypatch):
     """By the library itself: rows, slices, columns, a loader, and a copy for another process."""
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     pytest.importorskip("datasets")
-    found = corpus.hf()
-    assert len(found) == len(corpus)
-    assert found[2:5]["id"] == corpus.ids[2:5]
-    assert found[3]["leaves"] == np.flatnonzero(corpus.y[3]).tolist()
-    np.testing.assert_array_equal(found[2:5]["signal"], corpus.signals([2, 3, 4]))
-    np.testing.assert_array_equal(found.select([7, 1])[0]["signal"], corpus.signals([7])[0])
-    assert [row["primary"] for row in found] == corpus.primary.tolist()
-    batch = next(iter(DataLoader(found, batch_size=2, collate_fn=list)))
-    np.testing.assert_array_equal(batch[1]["signal"], corpus.signals([1])[0])
-    theirs = pickle.loads(pickle.dumps(found))  # noqa: S301 — our own
-    np.testing.assert_array_equal(theirs[4]["signal"], corpus.signals([4])[0])
-    leads = found.map(lambda row: {"peak": float(np.abs(row["signal"]).max())}, keep_in_memory=True)
+    rows = corpus.hf()
+    assert len(rows) == len(corpus)
+    assert rows[2:5]["id"] == corpus.ids[2:5]
+    assert rows[3]["leaves"] == np.flatnonzero(corpus.y[3]).tolist()
+    assert [row["primary"] for row in rows] == corpus.primary.tolist()
+    np.testing.assert_array_equal(rows[2:5]["signal"], corpus.signals([2, 3, 4]))
+    batch = next(iter(DataLoader(rows, batch_size=2, collate_fn=list)))
+    theirs = pickle.loads(pickle.dumps(rows))  # noqa: S301 — our own
+    for row, number in ((rows.select([7, 1])[0], 7), (batch[1], 1), (theirs[4], 4)):
+        np.testing.assert_array_equal(row["signal"], corpus.signals([number])[0])
+    leads = rows.map(lambda row: {"peak": float(np.abs(row["signal"]).max())}, keep_in_memory=True)
     assert leads.with_format(None)["peak"][0] == pytest.approx(np.abs(corpus.signals([0])).max())
 
 

@@ -33,9 +33,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     for name in ("a", "bad", "c"):
         make_record(tmp_path / "ward", name, make_ecg())
 
-    def find_deadly(*given):
+    def find_deadly(*args):
         return [
-            replace(each, reader=OutOfMemory()) if each.file.stem == "bad" else each for each in find(*given)
+            replace(each, reader=OutOfMemory()) if each.path == "bad.hea" else each for each in find(*args)
         ]
 
     monkeypatch.setattr(module, "find", find_deadly)

@@ -34,10 +34,9 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(sou
 
 def test_the_histograms_open_class_takes_seven_to_twelve_codes(tmp_path):
     for name, codes in (("E1", 7), ("E2", 12), ("E3", 13), ("E4", 0)):
-        make_record(
-            tmp_path / "georgia", name, comments=[f"Dx: {','.join(str(10**6 + n) for n in range(codes))}"]
-        )
+        dx = ",".join(str(10**6 + n) for n in range(codes))
+        make_record(tmp_path / "georgia", name, comments=[f"Dx: {dx}"])
     prepare([tmp_path / "georgia"], tmp_path / "corpus", jobs=1)
     rows = {row.what: row.found for row in reconcile(statistics(tmp_path / "corpus"))}
-    found = {what: n for what, n in rows.items() if re.fullmatch(r"records with .* codes", what) and n}
-    assert found == {"records with 7–12 codes": 2, "records with 0 codes": 1, "records with 13 codes": 1}
+    counts = {what: n for what, n in rows.items() if re.fullmatch(r"records with .* codes", what) and n}
+    assert counts == {"records with 7–12 codes": 2, "records with 0 codes": 1, "records with 13 codes": 1}

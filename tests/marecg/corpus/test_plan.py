@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
@@ -23,11 +24,7 @@ def test_two_runs_on_one_output_refuse_politely(source, tmp_path):
 
 def test_a_file_system_without_locks_is_said_and_used(source, tmp_path, monkeypatch, caplog):
     """Lustre is often mounted so."""
-
-    def unknown(handle, operation):
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", unknown)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOSYS, "Function not implemented")))
     assert prepare([source], tmp_path / "corpus", SMALL, jobs=1).kept == 5
     assert "can't be locked (Function not implemented)" in caplog.text
 
@@ -54,16 +51,13 @@ def test_the_hash_of_the_routing_covers_which_leaves_a_code_has():
 
 
 def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source, tmp_path):
-    (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
-        prepare([source], tmp_path, jobs=1)
-    assert (tmp_path / "thesis.tex").exists()
-    mine = tmp_path / "mine" / "building"
-    mine.mkdir(parents=True)
-    (mine / "plan.dwg").write_text("x")
-    with pytest.raises(CorpusError, match=r"not empty \(plan.dwg"):
-        prepare([source], mine.parent, jobs=1)
-    assert (mine / "plan.dwg").exists()
+    for name in ("mine/thesis.tex", "yours/building/plan.dwg"):
+        path, out = tmp_path / name, tmp_path / name.partition("/")[0]
+        path.parent.mkdir(parents=True)
+        path.write_text("x")
+        with pytest.raises(CorpusError, match=rf"not empty \({path.name}"):
+            prepare([source], out, jobs=1)
+        assert [each for each in out.rglob("*") if each.is_file()] == [path]
 
 
 def test_a_corpus_from_before_a_setting_is_one_with_its_default(source, tmp_path):
@@ -77,15 +71,11 @@ def test_a_corpus_from_before_a_setting_is_one_with_its_default(source, tmp_path
         prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="best"), jobs=1)
 
 
-def test_a_corpus_that_is_complete_is_said_to_be(source, tmp_path, caplog):
+def test_a_complete_corpus_is_said_to_be_so_and_no_answer_to_corrected_sources(source, tmp_path, caplog):
     prepare([source], tmp_path / "out", jobs=1)
     assert not caplog.text
     prepare([source], tmp_path / "out", jobs=1)
     assert "is complete already: nothing was done" in caplog.text
-
-
-def test_corrected_sources_are_not_answered_with_the_old_corpus(source, tmp_path):
-    prepare([source], tmp_path / "out", jobs=1)
     header = source / "georgia" / "E00000.hea"
     header.write_text(header.read_text().replace("426783006", "164889003"))
     with pytest.raises(CorpusError, match="holds a corpus of other records"):

@@ -19,10 +19,10 @@ from marecg.corpus.statistics import damaged_records
 from marecg.read.array_layout import Layout
 
 
-def killed_at_rename(number: int, run):
-    """Run, but end the process by SIGKILL just before its n-th file takes its final name."""
+def killed_at_rename(number: int, *args, **options) -> int:
+    """Prepare in a process that SIGKILL ends just before its n-th file takes its final name; how it ended."""
 
-    def action():
+    def run():
         rename, left = Path.replace, iter(range(number))
 
         def replace(self, target):
@@ -31,16 +31,16 @@ def killed_at_rename(number: int, run):
             return rename(self, target)
 
         Path.replace = replace
-        run()
+        prepare(*args, jobs=1, **options)
 
-    return action
+    return forked.run(run)
 
 
 def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbroken_run(source, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     prepare([source], whole, SMALL, jobs=1)
     deaths = 0
-    while forked.run(killed_at_rename(deaths % 4 + 1, lambda: prepare([source], broken, SMALL, jobs=1))) != 0:
+    while killed_at_rename(deaths % 4 + 1, [source], broken, SMALL) != 0:
         deaths += 1
         assert deaths < 40, "every run gets a little further"
     assert deaths > 4
@@ -49,14 +49,13 @@ def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbro
 
 def test_what_a_killed_run_has_finished_is_not_done_again(source, tmp_path):
     out = tmp_path / "out"
-    assert forked.run(killed_at_rename(8, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
-    finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
-    assert len(finished) == 2
-    told = Told()
+    assert killed_at_rename(8, [source], out, SMALL) == -signal.SIGKILL
+    assert len(list((out / "building").glob("0*.json"))) == 2
+    progress = Told()
     first_shard = (out / "shards" / "00000.npy").stat().st_mtime_ns
-    prepare([source], out, SMALL, jobs=1, progress=told)
-    assert told.counts[0] == (6, 8), "four were done before, the first step does two more"
-    assert told.seen[-1] == ("records", 8, 8, "5 kept, 3 quarantined")
+    prepare([source], out, SMALL, jobs=1, progress=progress)
+    assert progress.counts[0] == (6, 8), "four were done before, the first step does two more"
+    assert progress.seen[-1] == ("records", 8, 8, "5 kept, 3 quarantined")
     assert (out / "shards" / "00000.npy").stat().st_mtime_ns == first_shard
 
 
@@ -84,7 +83,7 @@ def test_an_output_that_cannot_be_made_is_an_output_error(source, tmp_path):
 
 def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(source, tmp_path):
     out = tmp_path / "out"
-    assert forked.run(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    assert killed_at_rename(3, [source], out, SMALL) == -signal.SIGKILL
     for name in (".gitignore", ".00001-0123456789abcdef.npy"):
         (out / "shards" / name).write_text("x")
     prepare([source], out, SMALL, jobs=1)
@@ -93,23 +92,17 @@ def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(so
 
 def test_a_corpus_within_its_own_source_is_no_source(tmp_path):
     np.save(tmp_path / "clinic.npy", np.stack([make_ecg(seed=seed) for seed in range(5)]))
-
-    def again():
-        prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
-
-    assert forked.run(killed_at_rename(3, again)) == -signal.SIGKILL
+    assert killed_at_rename(3, [tmp_path], tmp_path / "out", SMALL, layout=Layout(500)) == -signal.SIGKILL
     assert list((tmp_path / "out" / "shards").glob("*.npy"))
-    again()
-    again()
+    for _ in range(2):
+        prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
     assert len(pq.read_table(tmp_path / "out" / "index.parquet")) == 5
 
 
 def test_a_shard_that_a_power_cut_emptied_is_written_anew(source, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     prepare([source], whole, SMALL, jobs=1)
-    assert (
-        forked.run(killed_at_rename(8, lambda: prepare([source], broken, SMALL, jobs=1))) == -signal.SIGKILL
-    )
+    assert killed_at_rename(8, [source], broken, SMALL) == -signal.SIGKILL
     (broken / "shards" / "00000.npy").write_bytes(b"")
     prepare([source], broken, SMALL, jobs=1)
     assert digest(broken) == digest(whole)

@@ -53,21 +53,18 @@ def test_a_record_without_usable_peaks_is_kept(tmp_path):
 def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_path):
     x_CL, beats = make_bigeminy(0.5)
     make_record(tmp_path / "in", x_CL=x_CL)
-    found = {}
-    for lead in ("I", "best"):
-        config = CorpusConfig.model_validate({"rpeaks_lead": lead})
-        prepare([tmp_path / "in"], tmp_path / lead, config, jobs=1)
-        found[lead] = pq.read_table(tmp_path / lead / "index.parquet").to_pylist()[0]["rpeaks"]
     before_the_end = beats[beats < 4700]
-    np.testing.assert_allclose(found["best"], before_the_end, atol=4)
-    np.testing.assert_allclose(found["I"], before_the_end[::2], atol=4)
+    for lead, expected in (("best", before_the_end), ("I", before_the_end[::2])):
+        prepare([tmp_path / "in"], tmp_path / lead, CorpusConfig(rpeaks_lead=lead), jobs=1)
+        (row,) = pq.read_table(tmp_path / lead / "index.parquet").to_pylist()
+        np.testing.assert_allclose(row["rpeaks"], expected, atol=4)
 
 
 @pytest.mark.parametrize("lead", ["I", "best"])
 def test_records_of_a_block_have_the_beats_of_their_own_stored_samples_whatever_their_length(lead, tmp_path):
     for number, seconds in enumerate((10, 6, 12, 6.5)):
         make_record(tmp_path, f"E0000{number}", make_ecg(seconds, seed=number))
-    block = prepare_block(find([tmp_path]), CorpusConfig.model_validate({"rpeaks_lead": lead}))
+    block = prepare_block(find([tmp_path]), CorpusConfig(rpeaks_lead=lead))
     assert [row["n_valid"] for row in block.rows] == [4700, 3000, 4700, 3250]
     for row, d_CL in zip(block.rows, block.signals_nCL, strict=True):
         x_CL = d_CL[:, : row["n_valid"]] / 1000

@@ -6,8 +6,10 @@ import os
 import shutil
 import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
@@ -16,6 +18,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
 from marecg.base.lock import locked
 from marecg.corpus import supervision
+from marecg.corpus.columns import BeatColumn
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import CorpusSupervision
@@ -55,19 +58,17 @@ def counted(monkeypatch) -> list[int]:
 
 
 def test_each_record_has_what_its_beats_and_leaves_say(corpus):
-    found = made(corpus, soft=SoftTargets(sigma=0.5)).whole()
+    whole = made(corpus, soft=SoftTargets(sigma=0.5)).whole()
     rhythm = physiology(list(corpus.rpeaks), MODEL, RhythmThresholds())
-    np.testing.assert_array_equal(found.y_BN, corpus.y.astype(bool))
+    np.testing.assert_array_equal(whole.y_BN, corpus.y.astype(bool))
     targets = ONTOLOGY.soft_targets(corpus.y, sigma=0.5)
-    np.testing.assert_array_equal(found.target_BN, targets.astype(np.float32))
-    np.testing.assert_array_equal(found.mean_rr_B, rhythm.mean_rr_M)
-    np.testing.assert_array_equal(found.rr_cv_B, rhythm.rr_cv_M)
-    np.testing.assert_array_equal(found.rate_B, rhythm.rate_M)
-    np.testing.assert_array_equal(found.alternates_B, rhythm.alternates_M)
-    np.testing.assert_array_equal(found.phase_BT, rhythm.phase_MT)
+    np.testing.assert_array_equal(whole.target_BN, targets.astype(np.float32))
+    for name in ("mean_rr", "rr_cv", "rate", "alternates"):
+        np.testing.assert_array_equal(getattr(whole, f"{name}_B"), getattr(rhythm, f"{name}_M"))
+    np.testing.assert_array_equal(whole.phase_BT, rhythm.phase_MT)
     for row, peaks in enumerate(corpus.rpeaks):
-        assert found.rpeaks_BK[row, : len(peaks)].tolist() == peaks.tolist()
-        assert (found.rpeaks_BK[row, len(peaks) :] == -1).all()
+        assert whole.rpeaks_BK[row, : len(peaks)].tolist() == peaks.tolist()
+        assert (whole.rpeaks_BK[row, len(peaks) :] == -1).all()
 
 
 @pytest.mark.parametrize("standardised", [False, True])
@@ -156,16 +157,14 @@ def test_what_is_damaged_or_of_another_corpus_is_computed_again(corpus, which, d
 
 
 def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(corpus, monkeypatch, caplog):
-    def refuse(target):
-        raise OutputError("cannot be written (Read-only file system)", where=target)
-
-    monkeypatch.setattr(supervision, "replacing", refuse)
+    refused = Mock(side_effect=OutputError("cannot be written (Read-only file system)"))
+    monkeypatch.setattr(supervision, "replacing", refused)
     with caplog.at_level(logging.INFO, logger="marecg"):
-        found = made(corpus)
+        in_memory = made(corpus)
     assert "the beats are read in memory" in caplog.text
     assert not (corpus.folder / "supervision").exists()
     monkeypatch.undo()
-    assert same(found, made(corpus))
+    assert same(in_memory, made(corpus))
 
 
 def test_on_a_full_disk_it_is_computed_in_memory(corpus, monkeypatch, caplog):
@@ -184,11 +183,7 @@ def test_on_a_full_disk_it_is_computed_in_memory(corpus, monkeypatch, caplog):
 
 
 def test_a_corpus_without_any_beat_is_supervised_too(corpus):
-    import pyarrow as pa
-
-    from marecg.corpus.columns import BeatColumn
-
     mute = replace(corpus, rpeaks=BeatColumn(pa.array([[]] * len(corpus), pa.list_(pa.int32()))))
-    found = made(mute, standardised=True).whole()
-    assert found.rpeaks_BK.shape == (8, 0)
-    assert not found.known_B.any()
+    whole = made(mute, standardised=True).whole()
+    assert whole.rpeaks_BK.shape == (8, 0)
+    assert not whole.known_B.any()

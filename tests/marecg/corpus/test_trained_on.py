@@ -27,11 +27,10 @@ def corpus(tmp_path_factory) -> Corpus:
 
 def test_what_is_kept_is_what_the_corpus_holds(corpus, tmp_path):
     trained_on.write(corpus, tmp_path)
-    kept = trained_on.read(tmp_path)
-    assert kept is not None
-    assert kept.identities == {"ptbxl/00007", "ptbxl/00008", "cpsc2018/A0001", "georgia/E00001"}
-    assert kept.hashes == set(index.of(corpus.folder)["signal_hash"].to_pylist())
-    assert (kept.patients, kept.windows, kept.fs) == (frozenset(), {4700}, 500)
+    trained = trained_on.read(tmp_path)
+    assert trained.identities == {"ptbxl/00007", "ptbxl/00008", "cpsc2018/A0001", "georgia/E00001"}
+    assert trained.hashes == set(index.of(corpus.folder)["signal_hash"].to_pylist())
+    assert (trained.patients, trained.windows, trained.fs) == (frozenset(), {4700}, 500)
 
 
 def test_a_folder_that_says_nothing_and_one_that_is_damaged_are_told_apart(tmp_path):
@@ -48,12 +47,8 @@ def test_the_records_of_evaluation_datasets_are_counted(corpus):
 @pytest.mark.parametrize(("folds", "count"), [((), 5), ((1, 2, 8), 2), ((8, 9), 5)])
 def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(corpus, folds, count):
     """Three records of the release itself, and two copies that don't say their fold."""
-    mixed = replace(
-        corpus,
-        config=CorpusConfig(ptbxl_folds=folds),
-        ids=["00001", "00002", "00003", "HR00007", "HR00008"],
-        sources=["ptbxl"] * 3 + ["ptb-xl"] * 2,
-    )
+    ids, sources = ["00001", "00002", "00003", "HR00007", "HR00008"], ["ptbxl"] * 3 + ["ptb-xl"] * 2
+    mixed = replace(corpus, config=CorpusConfig(ptbxl_folds=folds), ids=ids, sources=sources)
     assert evaluation_records(mixed) == {"PTB-XL": count}
 
 

@@ -31,9 +31,8 @@ def sources(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("windows", STARTS)
 def test_windows_keep_their_time_their_patient_and_the_name_of_their_record(sources, tmp_path, windows):
-    report = prepare(
-        [sources], tmp_path / "corpus", with_settings(CorpusConfig, [f"windows={windows}"]), jobs=1
-    )
+    config = with_settings(CorpusConfig, [f"windows={windows}"])
+    report = prepare([sources], tmp_path / "corpus", config, jobs=1)
     rows = pq.read_table(tmp_path / "corpus" / "index.parquet").to_pylist()
     assert report.kept == len(rows) == len(STARTS[windows]) + 1
     assert [row["start"] for row in rows] == [*STARTS[windows], 0]
@@ -57,9 +56,8 @@ def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources, tmp_path):
     task, _ = read_labels(table, tmp_path / "corpus")
     assert task.row_M.tolist() == [0, 3]
     assert len(split_by_patient(recordings)) == 4
-    assert [name for part in Inputs([tmp_path / "corpus"]).part(0, 4) for name, *_ in part] == [
-        *("ward/long", "ward/long@9.4", "ward/long@18.8", "ward/short")
-    ]
+    names = [name for part in Inputs([tmp_path / "corpus"]).part(0, 4) for name, *_ in part]
+    assert names == ["ward/long", "ward/long@9.4", "ward/long@18.8", "ward/short"]
 
 
 @pytest.mark.parametrize("windows", ["0", "-1", "some", "every", "every 5", "every 0s"])

@@ -39,13 +39,8 @@ def alive(process: int) -> bool:
 
 
 def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(tmp_path):
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-    ) as parent:
-        assert parent.stdout
+    options = {"stdout": subprocess.PIPE, "text": True, "env": os.environ | {"TMPDIR": str(tmp_path)}}
+    with subprocess.Popen([sys.executable, "-c", PARENT], **options) as parent:
         children = {int(parent.stdout.readline()) for _ in range(2)}
         assert len(children) == 2
         assert len(list(tmp_path.glob("marecg-*/marecg-record-*"))) == 2
