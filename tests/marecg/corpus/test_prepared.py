@@ -13,7 +13,7 @@ from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
-from marecg.use.inputs import CorpusRows
+from marecg.use.inputs import CorpusRows, Inputs
 
 
 @pytest.fixture
@@ -115,12 +115,9 @@ INDEX = ("corpus.json", "index.parquet", "ontology.json")
 @pytest.mark.parametrize(
     ("file", "ask"),
     [
-        *(
-            (file, Corpus.open)
-            for file in ("corpus.json", "index.parquet", "ontology.json", "shards/00000.npy")
-        ),
-        *((file, statistics) for file in ("corpus.json", "index.parquet", "ontology.json", "report.json")),
-        INPUTS,
+        *((file, Corpus.open) for file in (*INDEX, "shards/00000.npy")),
+        *((file, statistics) for file in (*INDEX, "report.json")),
+        ("corpus.json", lambda folder: Inputs([folder])),  # which isn't taken for a folder of records
     ],
 )
 def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder, file, ask):
