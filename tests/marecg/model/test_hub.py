@@ -17,12 +17,10 @@ COMMIT = "a" * 40
 def hub(folder: Path, asked: list[str]) -> type[BaseHTTPRequestHandler]:
     """The part of the hub's protocol that a download speaks, for one repository that also holds a pickle."""
     (folder / "weights.pkl").write_bytes(b"never to be fetched")
-    listing = {"id": "someone/mar-ecg", "sha": COMMIT}
-    listing["siblings"] = [{"rfilename": path.name} for path in folder.iterdir()]
-    tree = [
-        {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "b" * 40}
-        for path in folder.iterdir()
-    ]
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    listing = {"id": "someone/mar-ecg", "sha": COMMIT, "siblings": [{"rfilename": name} for name in sizes]}
+    of_all = {"type": "file", "oid": "b" * 40}
+    tree = [of_all | {"path": name, "size": size} for name, size in sizes.items()]
 
     class Hub(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -54,14 +52,13 @@ def test_only_the_three_files_of_a_revision_are_fetched_and_later_read_without_n
     model.save_pretrained(tmp_path / "model")
     address = serve(hub(tmp_path / "model", asked))
     monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
-    )
+    template = address + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     again = MarEcg.from_pretrained("someone/mar-ecg", revision="v1", cache_dir=tmp_path / "cache")
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
     assert any(path.endswith("/revision/v1") for path in asked)
     assert {path.rpartition("/")[2] for path in asked if f"/resolve/{COMMIT}/" in path} == set(FILES)
     asked.clear()
-    kept = {"cache_dir": tmp_path / "cache", "local_files_only": True}
-    assert MarEcg.from_pretrained("someone/mar-ecg", revision=COMMIT, **kept).config == model.config
+    cached = {"cache_dir": tmp_path / "cache", "local_files_only": True}
+    assert MarEcg.from_pretrained("someone/mar-ecg", revision=COMMIT, **cached).config == model.config
     assert not asked

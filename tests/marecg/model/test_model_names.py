@@ -26,9 +26,8 @@ def test_a_run_folder_stands_for_the_model_in_it(saved, monkeypatch):
 
 def test_without_network_a_hub_id_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(CheckpointError, match=r"isn't a folder here, and .* hub can't") as error:
+    with pytest.raises(CheckpointError, match=r"\A.*isn't a folder here, and .* hub can't.*\Z"):
         MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +82,8 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
 
 def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
     monkeypatch.setattr(pretrained, "find_spec", lambda _: None)
-    with pytest.raises(CheckpointError, match="not installed") as error:
+    with pytest.raises(CheckpointError, match=r"not installed.*marecg-model\[small\]"):
         MarEcg.from_pretrained("marecg-small")
-    assert "marecg-model[small]" in str(error.value)
 
 
 def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(saved, tmp_path, monkeypatch):

@@ -63,17 +63,15 @@ def test_whoever_may_read_the_folder_may_read_the_weights(saved):
     assert {path.stat().st_mode for path in saved.iterdir()} == {(saved / "config.json").stat().st_mode}
 
 
-@pytest.mark.parametrize("fault", ["missing", "extra", "reshaped"])
-def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved, fault):
-    tensors = load_file(saved / "model.safetensors")
-    if fault == "missing":
-        del tensors["pool.query"]
-    elif fault == "extra":
-        tensors["pool.answer"] = torch.zeros(1)
-    else:
-        tensors["pool.query"] = torch.zeros(7, 7)
-    save_file(tensors, saved / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"pool\.answer" if fault == "extra" else r"pool\.query"):
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [("pool.query", None), ("pool.answer", torch.zeros(1)), ("pool.query", torch.zeros(7, 7))],
+    ids=["missing", "extra", "reshaped"],
+)
+def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved, name, tensor):
+    tensors = load_file(saved / "model.safetensors") | {name: tensor}
+    save_file({key: each for key, each in tensors.items() if each is not None}, saved / "model.safetensors")
+    with pytest.raises(CheckpointError, match=name):
         MarEcg.from_pretrained(saved)
 
 
@@ -89,11 +87,9 @@ def test_a_shape_that_the_file_does_not_fill_costs_no_memory_and_no_time(saved, 
     description["model"][field] = value
     (saved / "config.json").write_text(json.dumps(description))
     before = resource.getrusage(resource.RUSAGE_SELF)
-    with pytest.raises(CheckpointError) as error:
+    with pytest.raises(CheckpointError, match=r"\A.{,1000}\Z"):
         MarEcg.from_pretrained(saved)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    assert len(str(error.value).splitlines()) == 1
-    assert len(str(error.value)) < 1000
     assert after.ru_maxrss - before.ru_maxrss < 200_000  # kB
     assert after.ru_utime - before.ru_utime < 10
 
@@ -111,10 +107,11 @@ def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved, tmp_pat
     tensors = load_file(saved / "model.safetensors")
     tensors["pool.query"][0] = torch.nan
     save_file(tensors, saved / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"pool\.query has values that are not finite"):
+    problem = r"pool\.query has values that are not finite"
+    with pytest.raises(CheckpointError, match=problem):
         MarEcg.from_pretrained(saved)
     model.state_dict()["pool.query"][0] = torch.inf
-    with pytest.raises(CheckpointError, match=r"pool\.query has values that are not finite"):
+    with pytest.raises(CheckpointError, match=problem):
         model.save_pretrained(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -147,13 +144,11 @@ def test_an_own_graph_travels_with_its_model(micro, tmp_path, other_ontology):
 @pytest.mark.parametrize("file", pretrained.FILES)
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"\x00" * 100])
 def test_a_missing_or_damaged_file_is_one_clear_error(saved, file, content):
-    if content is None:
-        (saved / file).unlink()
-    else:
+    (saved / file).unlink()
+    if content is not None:
         (saved / file).write_bytes(content)
-    with pytest.raises(CheckpointError, match=str(saved)) as error:
+    with pytest.raises(CheckpointError, match=rf"\A.*{saved}.*\Z"):
         MarEcg.from_pretrained(saved)
-    assert "\n" not in str(error.value)
 
 
 def test_saving_never_removes_what_is_no_model(micro, tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 
-import pytest
+import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +21,10 @@ def of_width(width: int, **changes: bool) -> ModelConfig:
     return ModelConfig(width=width, heads=1, **changes)
 
 
+def noise(records: int) -> torch.Tensor:
+    return torch.randn(records, 12, 3500, generator=torch.Generator().manual_seed(records))
+
+
 def test_by_hand():
     """One record of three patches, the last padding; D = 1; lead c says c at first and then 3c."""
     lead_C = torch.arange(12.0)
@@ -28,13 +32,10 @@ def test_by_hand():
     real_BT = torch.tensor([[True, True, False]])
     absent_BC = torch.arange(12)[None] >= 2
     log_std_BC = torch.tensor([[1.0, 2.0] + [-9.0] * 10])
-    found = parts(wide_readout(torch.tensor([[7.0]]), h_BTCD, log_std_BC, real_BT, absent_BC), 1)
-    assert found["rhythm"].tolist() == [[7]]
-    assert found["mean"].tolist() == [[11]]
-    assert found["max"].tolist() == [[16.5]]
-    assert found["std"].tolist() == [[5.5]]
-    assert found["leads"].tolist() == [[2.0 * lead for lead in range(12)]]
-    assert found["log_std"].tolist() == [[1, 2] + [1.5] * 10]
+    wide = parts(wide_readout(torch.tensor([[7.0]]), h_BTCD, log_std_BC, real_BT, absent_BC), 1)
+    leads, log_std = [2.0 * lead for lead in range(12)], [1, 2, *[1.5] * 10]
+    expected = {"rhythm": [7], "mean": [11], "max": [16.5], "std": [5.5], "leads": leads, "log_std": log_std}
+    assert {name: part_BW[0].tolist() for name, part_BW in wide.items()} == expected
 
 
 @settings(max_examples=25, deadline=None)
@@ -43,47 +44,39 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed, real):
     generator = torch.Generator().manual_seed(seed)
     h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
     real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
-    found = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
-    assert found.shape == (2, readout_width(of_width(3)))
-    seen = parts(found, 3)
-    for record in range(2):
-        patches = [t for t in range(5) if real_BT[record, t]] or list(range(5))
-        for d in range(3):
-            h_bar = [sum(h_BTCD[record, t, c, d].item() for c in range(12)) / 12 for t in patches]
-            mean = sum(h_bar) / len(h_bar)
-            spread = math.sqrt(sum((value - mean) ** 2 for value in h_bar) / len(h_bar))
-            assert seen["mean"][record, d].item() == pytest.approx(mean, abs=1e-5)
-            assert seen["max"][record, d].item() == pytest.approx(max(h_bar), abs=1e-5)
-            assert seen["std"][record, d].item() == pytest.approx(spread, abs=1e-4)
-            for lead in range(12):
-                over = sum(h_BTCD[record, t, lead, d].item() for t in patches) / len(patches)
-                assert seen["leads"][record, 3 * lead + d].item() == pytest.approx(over, abs=1e-5)
+    wide_BW = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
+    assert wide_BW.shape == (2, readout_width(of_width(3)))
+    wide = parts(wide_BW, 3)
+    for record, patches in enumerate((real or 5, 5)):
+        h_TCD = h_BTCD[record, :patches].numpy()
+        h_TD = h_TCD.mean(1)
+        expected = {"mean": h_TD.mean(0), "max": h_TD.max(0), "std": h_TD.std(0)}
+        expected["leads"] = h_TCD.mean(0).ravel()
+        for name, values in expected.items():
+            np.testing.assert_allclose(wide[name][record], values, atol=1e-4, err_msg=name)
 
 
 def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro):
     with_it = micro.model.model_copy(update={"modulation": True})
     plain, model = MarEcg(micro.model).eval(), MarEcg(with_it).eval()
     model.load_state_dict(plain.state_dict())
-    generator = torch.Generator().manual_seed(0)
-    x_BCL, n_valid_B = torch.randn(2, 12, 3500, generator=generator), torch.tensor([3500, 2600])
+    x_BCL, n_valid_B = noise(2), torch.tensor([3500, 2600])
     absent_BC = torch.zeros(2, 12, dtype=torch.bool)
     absent_BC[0, 1:] = True
     with torch.no_grad():
-        without, found = (each(x_BCL, n_valid_B, absent_BC).wide_BW for each in (plain, model))
-    assert found.shape == (2, readout_width(with_it))
-    assert wide_columns(with_it)["modulation"] == slice(readout_width(micro.model), readout_width(with_it))
-    assert torch.equal(found[:, : readout_width(micro.model)], without)
+        without_BW, wide_BW = (each(x_BCL, n_valid_B, absent_BC).wide_BW for each in (plain, model))
+    end = readout_width(micro.model)
+    assert wide_BW.shape == (2, readout_width(with_it))
+    assert wide_columns(with_it)["modulation"] == slice(end, readout_width(with_it))
+    assert torch.equal(wide_BW[:, :end], without_BW)
     x_BCL[0, 1:] = 0
-    expected_BM = modulation_spectrum(x_BCL, n_valid_B, 500)
-    torch.testing.assert_close(found[:, readout_width(micro.model) :], expected_BM)
+    torch.testing.assert_close(wide_BW[:, end:], modulation_spectrum(x_BCL, n_valid_B, 500))
 
 
 def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro):
     model = MarEcg(micro.model).eval()
-    generator = torch.Generator().manual_seed(0)
-    x_BCL, n_valid_B = torch.randn(1, 12, 3500, generator=generator), torch.tensor([3500])
     with torch.no_grad():
-        once, twice = (model(scale * x_BCL, n_valid_B).wide_BW for scale in (1, 2))
+        once, twice = (model(scale * noise(1), torch.tensor([3500])).wide_BW for scale in (1, 2))
     step = (twice - once)[0]
     torch.testing.assert_close(step[-12:], torch.full((12,), math.log(2)), atol=1e-3, rtol=0)
     torch.testing.assert_close(step[:-12], torch.zeros(len(step) - 12), atol=1e-2, rtol=0)
@@ -91,8 +84,7 @@ def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro):
 
 def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro):
     model = MarEcg(micro.model).eval()
-    generator = torch.Generator().manual_seed(0)
-    x_BCL, n_valid_B = torch.randn(2, 12, 3500, generator=generator), torch.tensor([2000, 3500])
+    x_BCL, n_valid_B = noise(2), torch.tensor([2000, 3500])
     absent_BC = torch.zeros(2, 12, dtype=torch.bool)
     absent_BC[:, 3] = True
     other_BCL = x_BCL.clone()
@@ -123,10 +115,9 @@ def test_it_is_traced_for_any_number_of_records(micro):
             return self.model(x, n_valid, absent).wide_BW
 
     def inputs(batch: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        generator = torch.Generator().manual_seed(batch)
         absent = torch.zeros(batch, 12, dtype=torch.bool)
         absent[0, 5] = True
-        return torch.randn(batch, 12, 3500, generator=generator), torch.full((batch,), 2000), absent
+        return noise(batch), torch.full((batch,), 2000), absent
 
     program = torch.export.export(Wide(), inputs(2), dynamic_shapes=({0: records},) * 3)
     with torch.no_grad():

@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 
 from marecg.evaluate.scores.predictions import Predictions, save
-from marecg.evaluate.scores.results import (
-    AucDifference,
-    Cell,
-    ClassScore,
-    Counts,
-    Leak,
-    Range,
-    Report,
-    Spread,
-)
+from marecg.evaluate.scores.results import Report
 from marecg.recipes import Config
 from marecg.report.run_page import write_report
 from marecg.train.run import train
@@ -43,53 +34,28 @@ def probed(run: Path, report: Report, tmp_path: Path) -> Path:
     (folder / "probe" / "task-strict.json").write_text(report.model_dump_json())
     y_MK = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.uint8)
     logits = np.array([[[2.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 2.0]]])
-    kept = {(name, 0.1): logits for name in ("encoder", "random encoder")}
-    save(
-        folder / "probe" / "task-strict.npz",
-        Predictions(tuple("abcd"), report.classes, y_MK, kept, "encoder"),
-    )
+    logits_of = {(name, 0.1): logits for name in ("encoder", "random encoder")}
+    predictions = Predictions(tuple("abcd"), report.classes, y_MK, logits_of, "encoder")
+    save(folder / "probe" / "task-strict.npz", predictions)
     return folder
 
 
 @pytest.fixture
 def report() -> Report:
     """Two methods of one task; the encoder saw three of its records."""
-    scores = [
-        ClassScore(name="NORM", support=48, auc=Spread(mean=0.81, sd=None), ap=Spread(mean=0.7, sd=None))
-    ]
-    cell = Cell(
-        method="encoder",
-        dimension=16,
-        fraction=0.1,
-        records=71,
-        seeds=2,
-        macro_auc=Spread(mean=0.775, sd=0.012),
-        interval=Range(low=0.7, high=0.83),
-        versus_encoder=None,
-        val_macro_auc=None,
-        chosen=(),
-        classes=tuple(scores),
-        left_out=("HYP",),
-        untrained=((), ("NORM",)),
-        seconds=1.0,
-    )
-    versus = AucDifference(mean=-0.03, low=-0.09, high=0.03, p=0.2)
-    return Report(
-        task="ptbxl-super",
-        protocol="strict",
-        reference="encoder",
-        normalisation="signals in mV",
-        policy="those with positives and negatives in test",
-        notes=(),
-        folds="official",
-        window="10 s",
-        classes=("NORM", "HYP"),
-        records=Counts(train=709, val=92, test=94, unlabelled=0, missing=(), unreadable={"7": "NaN"}),
-        model="model",
-        model_sha256="a",
-        ontology_sha256="b",
-        data_sha256="c",
-        task_sha256="d",
-        leak=Leak(records=3, same_record=("1", "2"), same_patient=("3",), same_signal=()),
-        cells=(cell, cell.model_copy(update={"method": "random encoder", "versus_encoder": versus})),
+    norm = {"name": "NORM", "support": 48, "auc": {"mean": 0.81, "sd": None}, "ap": {"mean": 0.7, "sd": None}}
+    asked = {"method": "encoder", "dimension": 16, "fraction": 0.1, "records": 71, "seeds": 2, "seconds": 1.0}
+    auc = {"macro_auc": {"mean": 0.775, "sd": 0.012}, "interval": {"low": 0.7, "high": 0.83}}
+    judged = {"classes": (norm,), "left_out": ("HYP",), "untrained": ((), ("NORM",))}
+    cell = asked | auc | judged | {"versus_encoder": None, "val_macro_auc": None, "chosen": ()}
+    versus = {"mean": -0.03, "low": -0.09, "high": 0.03, "p": 0.2}
+    texts = ("normalisation", "policy", "folds", "window", "model")
+    hashes = (f"{of}_sha256" for of in ("model", "ontology", "data", "task"))
+    counts = {"train": 709, "val": 92, "test": 94, "unlabelled": 0, "missing": (), "unreadable": {"7": "NaN"}}
+    return Report.model_validate(
+        dict.fromkeys((*texts, *hashes), "as it was")
+        | {"task": "ptbxl-super", "protocol": "strict", "reference": "encoder", "notes": ()}
+        | {"classes": ("NORM", "HYP"), "records": counts}
+        | {"leak": {"records": 3, "same_record": ("1", "2"), "same_patient": ("3",), "same_signal": ()}}
+        | {"cells": (cell, cell | {"method": "random encoder", "versus_encoder": versus})}
     )

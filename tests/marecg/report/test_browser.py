@@ -50,12 +50,9 @@ def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browse, page, tmp_pa
 def test_every_section_arrives_and_none_is_wider_than_the_window(browse, page, tmp_path, width):
     text = page.read_text(encoding="utf-8")
     measure = "document.body.dataset.over = document.documentElement.scrollWidth - innerWidth"
-    measured = text.replace(f'content="{POLICY}"', 'content=""').replace(
-        "</body>", f"<script>{measure}</script></body>"
-    )
+    measured = text.replace(POLICY, "").replace("</body>", f"<script>{measure}</script></body>")
     (tmp_path / "measured.html").write_text(measured, encoding="utf-8")
-    size = f"--window-size={width},900"
-    dom = browse(tmp_path / "measured.html", "--dump-dom", size)
+    dom = browse(tmp_path / "measured.html", "--dump-dom", f"--window-size={width},900")
     assert 'data-over="0"' in dom
     assert dom.count("<section") == text.count("<section") > 5
     assert dom.count("</svg>") == text.count("</svg>")

@@ -28,18 +28,12 @@ def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_
     share_TC = np.zeros((50, 12), np.float32)
     share_TC[10, LEADS.index("V2")] = 1
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, share_TC, 0.1, 0.2)
-    [cell] = re.findall(r'd="(M[^"]*)" fill="#2f6fb3" fill-opacity="1"', svg)[:1]
-    x, y = map(float, re.match(r"M([\d.]+) ([\d.]+)", cell).groups())
-    assert (x, y) == (
-        pytest.approx(10 + 25 * (0.1 + 10 * 0.2)),
-        pytest.approx(PITCH * (LEADS.index("V2") + 1) - BAND + 0.2),
-    )
+    [cell, *_] = re.findall(r'd="M([\d.]+) ([\d.]+)[^"]*" fill="#2f6fb3" fill-opacity="1"', svg)
+    x, y = 10 + 25 * (0.1 + 10 * 0.2), PITCH * (LEADS.index("V2") + 1) - BAND + 0.2
+    assert [float(value) for value in cell] == pytest.approx([x, y])
     assert "100 %" in svg
     assert "600.0 times an even share" in svg
     ElementTree.fromstring(standalone(svg))
-
-
-def test_an_even_pool_is_pale_everywhere():
     even_TC = np.full((50, 12), 1 / 600, np.float32)
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, even_TC, 0, 0.2)
     shades = re.findall(r'h5v2.2h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg)
@@ -73,8 +67,8 @@ def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_co
     classes = ("LBBB", "AF", "SBrad", "never")
     y_MK = np.array([[0, 1, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], np.uint8)
     likeliest = np.eye(4)[[1, 2, 0, 2, 2]][None]
-    found = Predictions(tuple("abcde"), classes, y_MK, {("encoder", 1.0): likeliest}, "encoder")
-    families, leaves = map(words_of, confusions(found, 1.0, "corpus", ONTOLOGY))
+    predictions = Predictions(tuple("abcde"), classes, y_MK, {("encoder", 1.0): likeliest}, "encoder")
+    families, leaves = map(words_of, confusions(predictions, 1.0, "corpus", ONTOLOGY))
     assert families[:2] == ["Rhythm", "Conduction"]
     assert sorted(text for text in families if text.isdigit()) == ["100", "50", "50"]
     assert leaves[:3] == ["AF", "SBrad", "LBBB"]
@@ -84,9 +78,10 @@ def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_co
 def test_the_curve_of_a_method_is_the_mean_over_classes_of_sensitivity_at_the_same_specificity():
     y_MK = np.array([[1, 1], [0, 0], [1, 0], [0, 1]], np.uint8)
     perfect = 2.0 * y_MK[None] - 1
-    found = Predictions(tuple("abcd"), ("A", "B"), y_MK, {("encoder", 1.0): perfect * [1, -1]}, "encoder")
-    right, wrong = _rocs(found, ("encoder", 1.0))[0].values()
+    logits = {("encoder", 1.0): perfect * [1, -1]}
+    predictions = Predictions(tuple("abcd"), ("A", "B"), y_MK, logits, "encoder")
+    right, wrong = _rocs(predictions, ("encoder", 1.0))[0].values()
     np.testing.assert_allclose(right, 1)
     np.testing.assert_allclose(wrong[:-1], 0)
-    assert {"A", "B"} <= {*words_of(class_rocs(found, 1.0))}
-    assert "encoder" not in words_of(method_rocs(found, 1.0)), "one line needs no name"
+    assert {"A", "B"} <= {*words_of(class_rocs(predictions, 1.0))}
+    assert "encoder" not in words_of(method_rocs(predictions, 1.0)), "one line needs no name"

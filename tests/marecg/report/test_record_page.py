@@ -1,6 +1,5 @@
 """The page of one record: the ECG first, whether to believe it, what was measured, in two languages."""
 
-import os
 import re
 import string
 import tomllib
@@ -8,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.calls import invoke
 from tests.marecg.own_graphs import cardiac_with_an_axis
-from tests.marecg.report.test_page import Checked
+from tests.marecg.report.test_page import Checked, read
 
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.ecg.intervals import Measurements, measure
+from marecg.ecg.intervals import measure
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.read.array_layout import Layout
@@ -27,32 +27,29 @@ from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.synth import write_corpus
 from marecg.use.classifier import EcgClassifier
-from marecg_cli.marecg import main
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A clean record of each of some findings."""
-    found = {}
+    headers = {}
     for name in ("AF", "STach", "SBrad", "LBBB", "NSR"):
         folder = tmp_path_factory.mktemp(name)
         write_corpus(folder, 1, 3, diagnoses=(name,), noise=0.2)
-        [found[name]] = folder.rglob("*.hea")
-    return found
+        [headers[name]] = folder.rglob("*.hea")
+    return headers
 
 
 @pytest.fixture(scope="module")
 def german(run: Path, corpus_folder: Path, records: dict[str, Path]) -> Checked:
     out = run.parent / "af.html"
     assert write_record(run, records["AF"], out, data=corpus_folder, language="de") == out
-    return Checked(out.read_text(encoding="utf-8"))
+    return read(out)
 
 
 def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german, run):
     assert german.targets == [f"#{each}" for each in german.ids]
-    assert german.headings == [
-        "Das EKG", "Die ähnlichsten EKGs mit Befund", "Technische Einzelheiten"
-    ]  # fmt: skip
+    assert german.headings == ["Das EKG", "Die ähnlichsten EKGs mit Befund", "Technische Einzelheiten"]
     text = (run.parent / "af.html").read_text(encoding="utf-8")
     assert '<html lang="de">' in text
     assert text.index("<h1>") < text.index("nicht gezeigt, dass man diesem Encoder glauben kann")
@@ -68,14 +65,11 @@ def test_codes_findings_and_families_have_their_german_names(german):
     assert "Erregungsleitung (Conduction)" not in findings, "a family is no finding"
 
 
-def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, corpus_folder, records, capsys):
+def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, corpus_folder, records):
     page = write_report(run, corpus_folder)
     before = {path: path.read_bytes() for path in [page, *(run / "pictures").iterdir()]}
     out = run.parent / "nsr.html"
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(run), str(records["NSR"]), "--out", str(out)])
-    assert not ended.value.code
-    assert capsys.readouterr().out == f"{out}\n"
+    assert invoke("report", run, records["NSR"], "--out", out)[:2] == (0, f"{out}\n")
     assert {path: path.read_bytes() for path in before} == before
     assert "nearest neighbours" not in out.read_text(encoding="utf-8").lower(), "no corpus, no neighbours"
 
@@ -92,29 +86,14 @@ def test_every_text_is_written_in_every_language_with_the_same_blanks():
     assert (Texts("de").number(-12.34, 1), Texts("en").number(None)) == ("−12,3", "–")
 
 
-def measured(header: Path) -> Measurements:
-    record = read_one(header)
-    return measure(record.x_KL, record.fs, record.leads)
-
-
-def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records):
-    assert (measured(records["STach"]).rate or 0) > 100
-    assert (measured(records["SBrad"]).rate or 99) < 60
-    assert (measured(records["LBBB"]).qrs or 0) > 20 + (measured(records["NSR"]).qrs or 999)
-
-
-def test_the_page_has_the_intervals_that_are_near_enough_to_peoples(german):
-    assert re.search("Frequenz.*QRS.*QT.*QTc.*Achse", german.text, re.DOTALL)
+def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records, german):
+    read = {name: read_one(header) for name, header in records.items()}
+    measured = {name: measure(each.x_KL, each.fs, each.leads) for name, each in read.items()}
+    assert (measured["STach"].rate or 0) > 100
+    assert (measured["SBrad"].rate or 99) < 60
+    assert (measured["LBBB"].qrs or 0) > 20 + (measured["NSR"].qrs or 999)
+    assert re.search("Frequenz.*QRS.*QT.*QTc.*Achse", german.text, re.DOTALL), "near enough to people's"
     assert "PQ" not in german.text
-
-
-VERDICTS = [
-    ((-0.09, -0.01), 0, Verdict.better),
-    ((-0.09, 0.03), 0, Verdict.even),
-    ((0.01, 0.05), 0, Verdict.worse),
-    ((-0.09, -0.01), 3, Verdict.leaking),
-]
-"""The rival minus the encoder, records that leaked, and what follows."""
 
 
 def probe(report: Report, versus: tuple[float, float], leaks: int | None, share: float = 0.1) -> Report:
@@ -126,7 +105,15 @@ def probe(report: Report, versus: tuple[float, float], leaks: int | None, share:
     return report.model_copy(update={"cells": cells, "leak": leak})
 
 
-@pytest.mark.parametrize(("versus", "leaks", "verdict"), VERDICTS)
+@pytest.mark.parametrize(
+    ("versus", "leaks", "verdict"),
+    [
+        ((-0.09, -0.01), 0, Verdict.better),
+        ((-0.09, 0.03), 0, Verdict.even),
+        ((0.01, 0.05), 0, Verdict.worse),
+        ((-0.09, -0.01), 3, Verdict.leaking),
+    ],
+)
 def test_whether_to_believe_follows_from_the_paired_interval(report, versus, leaks, verdict):
     judged = trust([probe(report, versus, leaks)])
     assert (judged.verdict, judged.records) == (verdict, 94)
@@ -181,12 +168,11 @@ def test_the_name_of_a_lead_gives_way_to_its_waves():
         assert max(after, above) < baseline
 
 
-def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(records, tmp_path, capsys):
+def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(records, tmp_path):
     pytest.importorskip("marecg_small")
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
-    assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small-codes\n")
-    page = Checked((tmp_path / "af.html").read_text(encoding="utf-8"))
+    code, _, error = invoke("report", records["AF"], "--out", tmp_path / "af.html", "--lang", "de")
+    assert (code, error) == (0, "model: marecg-small-codes\n")
+    page = read(tmp_path / "af.html")
     assert "Was der Encoder „marecg-small-codes“ in diesem EKG sieht" in page.text
 
 
@@ -203,13 +189,12 @@ def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(run
     assert not (tmp_path / "p.html").exists()
 
 
-def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run, tmp_path):
-    root = Path(os.environ.get("MARECG_REALDATA", "")) / "ptbxl"
-    if not root.is_dir():
-        pytest.skip("PTB-XL is not at hand (MARECG_REALDATA)")
+@pytest.mark.realdata
+def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run, realdata, tmp_path):
+    root = realdata / "ptbxl"
     header = sorted((root / "records500").rglob("*.hea"))[0]
     (entry,) = [each for each in ptbxl.entries(root) if root / f"{each.file}.hea" == header]
-    page = Checked(write_record(run, header, tmp_path / "p.html").read_text(encoding="utf-8"))
+    page = read(write_record(run, header, tmp_path / "p.html"))
     assert f"age{entry.age:g}" in page.text
     assert "sexfemale" in page.text or "sexmale" in page.text
     assert (entry.acquired or "-").replace("T", " ") in page.text
@@ -223,9 +208,7 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     classifier.thresholds_ = np.array([0.0, 1.1])
     classifier.classes_ = np.array(["always", "never"])
     classifier.save(tmp_path / "clf")
-    page = Checked(
-        write_record(tmp_path / "clf", records["AF"], tmp_path / "p.html").read_text(encoding="utf-8")
-    )
+    page = read(write_record(tmp_path / "clf", records["AF"], tmp_path / "p.html"))
     assert "What the classifier finds" in page.headings
     assert "always" in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
