@@ -140,19 +140,17 @@ def one_by_one(rpeaks: list[NDArray[np.int64]], model: ModelConfig, limits: Msps
 def test_many_records_at_once_give_the_very_numbers_of_one_by_one(together, monkeypatch):
     monkeypatch.setattr("marecg.ecg.physiology.TOGETHER", together)
     draw = np.random.default_rng(0)
-    rpeaks = []
+    rpeaks, intervals = [], np.array([[400, 400, 400], [300, 520, 300], [400, 250, 550]])
     for record in range(150):
         beats = np.arange(draw.integers(0, 22))
-        regular = np.array([[400, 400, 400], [300, 520, 300], [400, 250, 550]])[record % 3][
-            beats % (2 + record % 2)
-        ]
+        regular = intervals[record % 3][beats % (2 + record % 2)]
         peaks = np.cumsum(regular + draw.integers(-40, 40, len(beats))) - 200
         rpeaks.append(peaks[(peaks >= 0) & (peaks < 4700)].astype(np.int64))
     model, limits = ModelConfig(), MspsConfig()
-    found, wanted = physiology(rpeaks, model, limits), list(one_by_one(rpeaks, model, limits))
-    assert {each[2] for each in wanted} >= {Rate.NORMAL, Rate.TACHY, Rate.NONE}
-    assert 0 < sum(each[3] for each in wanted) < len(wanted)
-    for column, exact in zip(found, zip(*wanted, strict=True), strict=True):
+    together, alone = physiology(rpeaks, model, limits), list(one_by_one(rpeaks, model, limits))
+    assert {each[2] for each in alone} >= {Rate.NORMAL, Rate.TACHY, Rate.NONE}
+    assert 0 < sum(each[3] for each in alone) < len(alone)
+    for column, exact in zip(together, zip(*alone, strict=True), strict=True):
         assert column.tobytes() == np.array(exact, column.dtype).tobytes()
 
 

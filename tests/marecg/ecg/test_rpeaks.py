@@ -23,31 +23,29 @@ def test_every_beat_is_found_where_it_is(fs):
     np.testing.assert_allclose(found, truth(fs=fs), atol=0.004 * fs)
 
 
-def test_a_t_wave_is_no_beat_however_high_it_is():
-    """0.3 s behind its beat it is past the refractory period; only its slope tells it from a beat."""
-    time = np.arange(4800) / 500 % 0.8 - 0.4
-    t_wave = 1.2 * np.exp(-(((time - 0.3) / 0.06) ** 2))
-    lead = np.exp(-((time / 0.012) ** 2)) + t_wave + np.random.default_rng(0).normal(0, 0.01, 4800)
-    np.testing.assert_allclose(detect(lead, 500), truth(), atol=2)
+LEAD = make_ecg(9.6)[0]
+SINCE = np.arange(4800) / 500 % 0.8 - 0.4
+"""Seconds since the nearest beat."""
 
 
-def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point():
-    np.testing.assert_allclose(detect(-make_ecg(9.6)[0], 500), truth(), atol=2)
-
-
-def test_a_wandering_baseline_does_not_move_the_peaks():
-    wander = 1.5 * np.sin(2 * np.pi * 0.3 * np.arange(4800) / 500)
-    np.testing.assert_allclose(detect(make_ecg(9.6)[0] + wander, 500), truth(), atol=3)
+@pytest.mark.parametrize(
+    ("lead", "method"),
+    [
+        # 0.3 s behind its beat a wave is past the refractory period; only its slope tells it from a beat
+        pytest.param(LEAD + 1.2 * np.exp(-(((SINCE - 0.3) / 0.06) ** 2)), (), id="T waves as high as beats"),
+        pytest.param(-LEAD, (), id="pointing downwards"),
+        pytest.param(LEAD + 1.5 * np.sin(2 * np.pi * 0.3 * np.arange(4800) / 500), (), id="wandering"),
+        pytest.param(LEAD, ("neurokit",), id="the other detector"),
+    ],
+)
+def test_beats_are_told_from_what_is_none(lead, method):
+    np.testing.assert_allclose(detect(lead, 500, *method), truth(), atol=3)
 
 
 def test_the_first_beats_are_found_although_the_detector_itself_misses_them():
     lead = make_ecg(9.6)[0][110:]
     assert find_raw(lead, 500)[0] > 400
     assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
-
-
-def test_the_other_detector_finds_the_same_beats():
-    np.testing.assert_allclose(detect(make_ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
 
 
 NO_BEATS = {

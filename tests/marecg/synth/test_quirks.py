@@ -65,12 +65,9 @@ def test_the_headers_comment_is_the_one_found_in_the_wild(quirk, line, folder):
     assert line in header(folder, quirk).read_text().split("\n")
 
 
-def test_lines_end_in_cr_lf_where_that_was_asked(folder):
+def test_lines_end_in_cr_lf_and_lead_names_change_their_case_where_that_was_asked(folder):
     text = header(folder, "crlf").read_bytes()
     assert text.count(b"\r\n") == text.count(b"\n") > 12
-
-
-def test_lead_names_change_their_case(folder):
     assert header(folder, "lower-leads").read_text().count(" avr\n") == 1
     assert header(folder, "upper-leads").read_text().count(" AVR\n") == 1
 
