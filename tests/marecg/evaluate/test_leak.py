@@ -1,10 +1,14 @@
-"""Records that an encoder was pretrained on are found among those that judge it."""
+"""What a report says of an encoder: which judged records it was pretrained on, and its effective rank."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from marecg.base.config import CorpusConfig
 from marecg.corpus import trained_on
@@ -13,9 +17,13 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
+from marecg.evaluate import reporting
+from marecg.evaluate.methods.frozen_encoder import ENCODER, MEAN_H
+from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN, Task
+from marecg.nn.collapse import effective_rank
 
 
 def trained(
@@ -112,3 +120,19 @@ def test_every_real_record_that_a_corpus_shares_is_found_by_name_and_by_signal(
     nameless = table.set_column(0, "identity", nothing).set_column(1, "patient", nothing)
     pq.write_table(nameless, tmp_path / trained_on.FILE)
     assert set(leak(tmp_path, asked).same_signal) == judged & here
+
+
+@pytest.mark.parametrize(("records", "chosen"), [(3, [1, 2, 3]), (10, [1, 4, 7, 10])])
+def test_of_many_records_a_few_from_first_to_last_are_ranked(records, chosen, monkeypatch):
+    monkeypatch.setattr(reporting, "RANKED", 4)
+    h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
+    task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
+    found = reporting.rank_of({ENCODER: FeatureTable(h_RD, {})}, task)
+    assert found == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
+
+
+def test_where_no_loss_trained_the_pool_the_mean_of_h_is_ranked():
+    task = SimpleNamespace(row_M=np.arange(30))
+    h_RD, mean_RD = np.random.default_rng(0).normal(size=(2, 30, 6)).astype(np.float32)
+    found = reporting.rank_of({ENCODER: FeatureTable(h_RD, {}), MEAN_H: FeatureTable(mean_RD, {})}, task)  # type: ignore[arg-type]
+    assert found == pytest.approx(effective_rank(torch.from_numpy(mean_RD)))

@@ -1,11 +1,12 @@
-"""The factorised encoder, and its attention held against loops that spell it out."""
+"""The factorised encoder, its attention held against loops that spell it out, and its slow copy."""
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from marecg.base.config import ModelConfig
 from marecg.nn.attention import Attention, Axis
+from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Block, Encoder
 
 
@@ -94,3 +95,22 @@ def test_temporal_attention_is_attention_over_the_timesteps_of_each_lead(causal)
     leads = (each.transpose(1, 2).flatten(0, 1) for each in (h_BTCD, attention(h_BTCD)))
     for tokens, out in zip(*leads, strict=True):
         torch.testing.assert_close(out, attend_slowly(attention, tokens))
+
+
+def test_the_copy_moves_by_one_minus_the_momentum():
+    online = nn.Linear(2, 2)
+    ema = Ema(online)
+    before = ema.module.weight.clone()
+    with torch.no_grad():
+        online.weight.add_(1.0)
+    ema.update(online, 0.9)
+    torch.testing.assert_close(ema.module.weight, before + 0.1)
+    assert not any(parameter.requires_grad for parameter in ema.parameters()), "no gradient"
+    assert all(parameter.requires_grad for parameter in online.parameters())
+
+
+def test_the_momentum_rises_along_half_a_cosine():
+    """A quarter of the way (1 + cos 45°)/2 = 0.8536 of the distance to 1 is left, half way one half."""
+    assert (momentum_at(0, 100, 0.996), momentum_at(100, 100, 0.996)) == (0.996, 1)
+    assert momentum_at(25, 100, 0.9) == pytest.approx(1 - 0.1 * 0.8535534)
+    assert momentum_at(50, 100, 0.9) == pytest.approx(0.95)

@@ -16,6 +16,7 @@ from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
 from marecg.report.attention import attention
+from marecg.report.demo import demo
 from marecg.report.run_page import write_report
 from marecg.report.tracing import WIDTH
 from marecg.synth import write_corpus
@@ -170,3 +171,15 @@ def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run):
     share = attention(model, x[:2, :1000], 500, ["V1", "II"])
     assert share[:20].sum() == pytest.approx(1, rel=1e-5)
     assert not share[20:].any(), "padding gets none"
+
+
+@pytest.mark.slow
+def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path):
+    done = demo(tmp_path / "demo", records=160, steps=2)
+    assert {"encoder", "random encoder", "hand-crafted"} <= {cell.method for cell in done.probe.cells}
+    page = done.page.read_text()
+    assert "http://" not in page
+    assert "https://" not in page
+    for name in ("record-1-ecg.svg", "neighbours-01.svg", "map.svg", "training-01.svg"):
+        assert (done.run / "pictures" / name).is_file()
+    assert "<h3>corpus, protocol strict</h3>" in page

@@ -1,19 +1,28 @@
-"""What the sections of a report say is so."""
+"""What the sections of a report say is so, of a corpus, of what was quarantined and of a day."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
+import torch
 from markupsafe import escape
 from numpy.typing import NDArray
+from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
+from marecg.base.errors import CorpusError, OutputError
 from marecg.corpus import trained_on
+from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.report import run_page
+from marecg.report.day import day_sections
 from marecg.report.neighbours import NEAREST, _sharing, neighbours
 from marecg.report.page import Section, facts, folded, heading, page, paragraph, table
-from marecg.report.records import from_corpus
+from marecg.report.records import from_corpus, gallery
+from marecg.report.texts import Texts
 
 
 def test_a_record_is_no_neighbour_of_itself(run, corpus_folder):
@@ -75,3 +84,52 @@ def test_text_that_looks_like_html_stays_text():
     parts = [paragraph(script), table((script,), [(script,)]), facts({script: script})]
     parts.append(folded(script, heading(script)))
     assert "<script>" not in page(script, script, [Section(script, parts), Section("t", [script])])  # type: ignore[list-item]
+
+
+def test_every_reason_is_shown_and_a_record_that_can_be_read_has_a_picture(source, tmp_path):
+    header = source / "georgia" / "E00004.hea"
+    header.write_text(header.read_text().replace("E00004.mat", "<script>"))
+    prepare([source], tmp_path / "corpus", jobs=1)
+    one, two = tmp_path / "one.html", tmp_path / "two.html"
+    assert gallery(tmp_path / "corpus", [source], one) == gallery(tmp_path / "corpus", [source], two) == 1
+    page = one.read_text()
+    assert page == two.read_text()
+    assert re.findall(r"<h2>(.*)</h2>", page) == ["flat-lead: 1", "gain: 1", "no-signal-file: 1"]
+    assert "8 records found, 5 kept, 3 quarantined" in page
+    assert "records/georgia/E00003.hea" in page
+    assert "://" not in page, "no network"
+    assert "<script>" not in page, "a message can't smuggle markup in"
+
+
+def test_a_folder_that_is_no_corpus_and_a_page_that_cannot_be_written_are_refused(source, tmp_path):
+    with pytest.raises(CorpusError, match="not a prepared corpus"):
+        gallery(tmp_path, [source], tmp_path / "page.html")
+    prepare([source], tmp_path / "corpus", jobs=1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError):
+        gallery(tmp_path / "corpus", [source], tmp_path / "file" / "page.html")
+
+
+@pytest.fixture(scope="module")
+def model(micro: Config) -> MarEcg:
+    torch.manual_seed(0)
+    model = MarEcg(micro.model).eval()
+    torch.nn.init.normal_(model.prototypes)
+    return model
+
+
+def test_a_recording_of_an_hour_and_a_bit(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("marecg.report.day.HOUR", 5)  # minutes
+    x_CL = np.tile(make_ecg(60, fs=100), 12)
+    make_record(tmp_path, "day", x_CL[:2], fs=100, leads=("I", "II"))
+    day, changes = day_sections(model, tmp_path / "day", model.ontology, Texts("en"))
+    rates, hours = day.figures
+    assert [len(rates.pictures), len(hours.pictures), *hours.notes] == [1, 3, "0:00", "1:00", "2:00"]
+    ticks = re.findall(r">(\d+(?:\.\d+)?)<", str(rates.pictures[0]))
+    assert any(abs(float(tick) - 75) < 10 for tick in ticks)  # a beat every 0.8 s
+    assert re.findall(r"\d:\d\d–\d:\d\d", str(changes.parts[1]))[0].startswith("0:00")
+
+
+def test_a_short_record_has_none_of_it(model, tmp_path):
+    make_record(tmp_path, "short", make_ecg())
+    assert not list(day_sections(model, tmp_path / "short", model.ontology, Texts("en")))
