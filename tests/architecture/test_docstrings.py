@@ -50,10 +50,9 @@ def functions(tree: ast.AST) -> Iterator[tuple[str, set[str], str]]:
     for node in ast.walk(tree):
         for inner in ast.iter_child_nodes(node):
             if isinstance(inner, ast.FunctionDef):
-                told = node if isinstance(node, ast.ClassDef) and inner.name == "__init__" else inner
-                spec = inner.args
-                given = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-                yield inner.name, {each.arg for each in given if each}, ast.get_docstring(told) or ""
+                about = node if isinstance(node, ast.ClassDef) and inner.name == "__init__" else inner
+                names = {each.arg for each in ast.walk(inner.args) if isinstance(each, ast.arg)}
+                yield inner.name, names, ast.get_docstring(about) or ""
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -33,31 +33,31 @@ def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_
 
 
 def test_the_workflows_are_sound_and_run_what_there_is():
-    for path in (ROOT / ".github").rglob("*.yml"):
+    hooks = ROOT / ".pre-commit-hooks.yaml"
+    for path in (hooks, *(ROOT / ".github").rglob("*.yml")):
         assert yaml.safe_load(path.read_text(encoding="utf-8")), path
-    workflows = {
-        path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()
-    }
+    paths = (ROOT / ".github/workflows").iterdir()
+    workflows = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     assert all("- run: .ci/run" in workflows[name] for name in ("ci", "release"))
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
+    assert all("ecgonto validate" in text for text in (workflows["ontology"], hooks.read_text("utf-8")))
     assert "id-token: write" in workflows["release"]
     assert "password" not in workflows["release"].partition("jobs:")[2]
     for action in re.findall(r"^ +-? ?uses: (\S+)", "".join(workflows.values()), re.MULTILINE):
         assert re.fullmatch(r"[\w-]+/[\w-]+@\S+", action), f"{action} is no pinned action"
 
 
-def reported(**archive: object) -> dict[str, object]:
-    told = {"name": "torch", "version": "2.13.0"}
-    return {"metadata": told, "download_info": {"url": "https://x", "archive_info": archive}}
-
-
 def test_the_lock_file_of_a_release_has_a_hash_for_every_package():
     locked = runpy.run_path(str(ROOT / ".ci" / "lock"))["locked"]
     machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
-    whole = {"environment": machine, "install": [reported(hashes={"sha256": "ab12"})]}
-    assert list(locked(whole)) == ["# Python 3.11, linux, x86_64", "torch==2.13.0 --hash=sha256:ab12"]
+    archive: dict[str, object] = {"hashes": {"sha256": "ab12"}}
+    download = {"url": "https://x", "archive_info": archive}
+    installed = {"metadata": {"name": "torch", "version": "2.13.0"}, "download_info": download}
+    report = {"environment": machine, "install": [installed]}
+    assert list(locked(report)) == ["# Python 3.11, linux, x86_64", "torch==2.13.0 --hash=sha256:ab12"]
+    archive.clear()
     with pytest.raises(SystemExit, match=r"torch 2\.13\.0: pip tells no SHA-256"):
-        list(locked({**whole, "install": [reported()]}))
+        list(locked(report))
     release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
     assert ".ci/lock report.json" in release
     assert "cyclonedx-py environment" in release

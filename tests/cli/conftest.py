@@ -26,9 +26,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("place")
     torch.manual_seed(0)
-    model = MarEcg(
-        ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=2, concept_width=8)
-    )
+    sizes = {"stride": 50, "positions": 94, "width": 16, "depth": 1, "heads": 2}
+    model = MarEcg(ModelConfig(**sizes, mlp_ratio=2, concept_width=8))
     model.save_pretrained(folder / "mute" / "model")
     model.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
     model.save_pretrained(folder / "run" / "model")

@@ -13,12 +13,8 @@ from tests.cli.calls import invoke as run
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
 
-
-class Quiet(SimpleHTTPRequestHandler):
-    """A file server that says nothing."""
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
+Quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+"""A file server that says nothing."""
 
 
 @pytest.fixture
@@ -47,6 +43,5 @@ def test_every_dataset_is_listed_with_its_licence_and_address():
     assert "code-15: CODE-15 %, 400 Hz, HDF5" in out
     assert "345,779 records; six diagnoses; CC BY 4.0" in out
     assert "800,035 records, 90.4 GB; no codes: for pretraining only; ODbL 1.0" in out
-    _, out, _ = run("data", "list", "--format", "json")
-    rows = json.loads(out)
+    rows = json.loads(run("data", "list", "--format", "json")[1])
     assert all(row["home"].startswith("http") and row["records"] for row in rows)

@@ -22,9 +22,10 @@ ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "target", "expected"), ECGONTO, ids=[line.partition(" ")[0] for line, *_ in ECGONTO]
-)
+NAMES = [line.partition(" ")[0] for line, *_ in ECGONTO]
+
+
+@pytest.mark.parametrize(("line", "target", "expected"), ECGONTO, ids=NAMES)
 def test_what_is_asked_of_ecgonto_is_what_is_done(line, target, expected, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     asked = reached(monkeypatch, ecgonto, line, target)

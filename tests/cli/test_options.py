@@ -128,9 +128,10 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "target", "expected"), MARECG, ids=[line.partition(" -")[0] for line, *_ in MARECG]
-)
+NAMES = [line.partition(" -")[0] for line, *_ in MARECG]
+
+
+@pytest.mark.parametrize(("line", "target", "expected"), MARECG, ids=NAMES)
 def test_what_is_asked_of_marecg_is_what_is_done(line, target, expected, monkeypatch):
     asked = reached(monkeypatch, marecg, line, target)
     assert {name: asked[name] for name in expected} == expected

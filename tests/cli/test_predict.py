@@ -14,9 +14,8 @@ from marecg.model.mar_ecg import MarEcg
 
 
 def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, header):
-    once, again = (
-        invoke("predict", place / each, header, "--format", "json") for each in ("run", "run/model")
-    )
+    command = ("predict", header, "--format", "json")
+    once, again = (invoke(command[0], place / each, *command[1:]) for each in ("run", "run/model"))
     assert once == again
     assert once[0] == 0
 

@@ -19,9 +19,7 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 @pytest.fixture
-def ended(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Writer], tuple[int, str]]:
+def ended(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Writer], object]:
     """Exit code and line of a cohort that is written so."""
 
     def cohort(write: Writer) -> tuple[int, str]:

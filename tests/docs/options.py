@@ -64,14 +64,8 @@ def kinds() -> dict[str, dict[str, list[str]]]:
 def page() -> str:
     """The table."""
     about = "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well."
-    lines = [
-        "# Every option of every command",
-        "",
-        about,
-        "",
-        "| option | takes | commands |",
-        "|---|---|---|",
-    ]
+    lines = ["# Every option of every command", "", about, ""]
+    lines += ["| option | takes | commands |", "|---|---|---|"]
     for option, taken in sorted(kinds().items()):
         for what, names in taken.items():
             shown = what if what == "flag" else f"`{what}`".replace("|", r"\|")

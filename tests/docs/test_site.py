@@ -14,11 +14,8 @@ import marecg
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PROSE = [
-    path
-    for pattern in ("docs/**/*.md", "*.md", "packages/*/README.md", "ontology/*.md")
-    for path in ROOT.glob(pattern)
-]
+PLACES = ("docs/**/*.md", "*.md", "packages/*/README.md", "ontology/*.md")
+PROSE = [path for place in PLACES for path in ROOT.glob(place)]
 
 
 def listed(nav: Any) -> list[str]:

@@ -4,10 +4,7 @@ from pathlib import Path
 
 from ecg_ontology.drafts import Draft
 
-WITHOUT_17_18 = (
-    (" ;\n    ccg:sibling :3AVB .", " ."),
-    (" ;\n    ccg:sibling :2AVB .\n\n:LongQT", " .\n\n:LongQT"),
-)
+WITHOUT_17_18 = ((" ;\n    ccg:sibling :3AVB .", " ."), (" ;\n    ccg:sibling :2AVB .\n\n:L", " .\n\n:L"))
 """In cardiac.ttl: no edge between second-degree and complete AV block."""
 NEW_LEAF = (
     ":LowV a ccg:Leaf",

@@ -41,9 +41,8 @@ def lung(families: int, leaves: int, extra: list[tuple[Kind, int, int]] | None =
     edges += [(Kind.ring, *sorted(pair)) for pair in ring if len(pair) == 2]
     edges += extra or []
     stated = [(kind, a, b) for kind, a, b in edges] + [(k, b, a) for k, a, b in edges if k.symmetric]
-    relations = tuple(
-        DraftRelation(kind=k, subject=f"{NS}#c{a}", object=f"{NS}#c{b}") for k, a, b in dict.fromkeys(stated)
-    )
+    ends = ((kind, f"{NS}#c{a}", f"{NS}#c{b}") for kind, a, b in dict.fromkeys(stated))
+    relations = tuple(DraftRelation(kind=kind, subject=a, object=b) for kind, a, b in ends)
     about = {"version": "0.1.0", "title": "Lung", "licence": f"{NS}/licence"}
     header = OntologyHeader(iri=NS, creators=(), provenance=(), **about)
     return Draft(header=header, concepts=concepts, relations=relations)

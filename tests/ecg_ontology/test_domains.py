@@ -1,4 +1,4 @@
-"""Other domains: graphs of networkx and OBO files become ontologies like any other."""
+"""Other domains: graphs of networkx become ontologies like any other."""
 
 import networkx as nx
 import numpy as np
@@ -12,38 +12,6 @@ from ecg_ontology.domains import draft_from_networkx
 from ecg_ontology.hierarchy import branches
 
 IRI = "https://example.org/lung"
-OBO = """format-version: 1.2
-data-version: releases/2026-02-03
-ontology: lung
-
-[Term]
-id: LU:1
-name: airway disease
-
-[Term]
-id: LU:2
-name: asthma
-synonym: "bronchial asthma" EXACT []
-is_a: LU:1 ! airway disease
-
-[Term]
-id: LU:3
-name: allergic asthma
-is_a: LU:2 ! asthma
-relationship: sibling LU:4 ! exercise asthma
-relationship: part_of LU:1 ! airway disease
-
-[Term]
-id: LU:4
-name: exercise asthma
-is_a: LU:2 ! asthma
-relationship: sibling LU:3 ! allergic asthma
-
-[Term]
-id: LU:5
-name: old asthma
-is_obsolete: true
-"""
 
 
 @pytest.fixture
@@ -56,9 +24,8 @@ def lung():
 
 
 def edges(onto):
-    return {
-        (edge.kind, onto.nodes[edge.source].abbr, onto.nodes[edge.target].abbr) for edge in onto.relations
-    }
+    nodes = onto.nodes
+    return {(edge.kind, nodes[edge.source].abbr, nodes[edge.target].abbr) for edge in onto.relations}
 
 
 def test_a_hierarchy_of_networkx_becomes_families_and_subtypes(lung):
@@ -75,14 +42,6 @@ def test_a_finding_of_several_parents_has_all_of_them_above_it(lung):
     onto = Ontology.from_networkx(lung, IRI)
     assert {concept.abbr for concept in onto.ancestors("ACO")} == {"Asthma", "COPD", "Airway"}
     assert [line.concept.abbr for line in branches(onto.nodes, onto.relations, onto.roots)].count("ACO") == 2
-
-
-def test_distances_are_those_that_networkx_finds(lung):
-    onto = Ontology.from_networkx(lung, IRI)
-    lung.add_edge("ACO", "Airway")  # its family, which its parents brought
-    lengths = dict(nx.all_pairs_shortest_path_length(nx.Graph(lung)))
-    names = [node.abbr for node in onto.nodes]
-    assert onto.distances.tolist() == [[lengths[a][b] for b in names] for a in names]
 
 
 def test_a_forest_without_a_ring_loads_and_its_families_stand_apart(tmp_path):
@@ -141,36 +100,6 @@ def test_any_forest_of_one_parent_each_becomes_an_ontology(pairs):
     onto = Ontology.from_networkx(forest, IRI)
     assert len(onto) == 13
     assert len(onto.roots) == sum(degree == 0 for _, degree in forest.out_degree())
-
-
-def test_an_obo_file_loads_as_an_ontology_and_survives_as_canonical_turtle(tmp_path):
-    (tmp_path / "lung.obo").write_text(OBO, encoding="utf-8")
-    onto = ecg_ontology.load(tmp_path / "lung.obo")
-    assert onto.header.version == "2026.2.3"
-    assert [node.abbr for node in onto.nodes] == ["LU:1", "LU:2", "LU:3", "LU:4"]
-    assert onto.nodes[1].iri == "http://purl.obolibrary.org/obo/LU_2"
-    assert ecg_ontology.find_concept(onto, "bronchial asthma").label == "asthma"
-    assert (Kind.sibling, "LU:3", "LU:4") in edges(onto)
-    assert [concept.label for concept in onto.ancestors("LU:3")] == ["airway disease", "asthma"]
-    back = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / "lung.ttl"))
-    assert back.sha256 == onto.sha256
-    assert [node.synonyms for node in back.nodes] == [node.synonyms for node in onto.nodes]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "describes no concept"),
-        ("[Term]\nid: A:1\nname: a\nis_a: A:2\n", "names A:2, which isn't a term"),
-        ("[Term]\nname: without an id\n", "isn't an OBO file"),
-        ("no stanza\n", "isn't an OBO file|describes no concept"),
-    ],
-)
-def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(tmp_path, text, says):
-    (tmp_path / "bad.obo").write_text(text, encoding="utf-8")
-    with pytest.raises(EcgError, match=says) as caught:
-        ecg_ontology.load(tmp_path / "bad.obo")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

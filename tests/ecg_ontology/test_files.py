@@ -74,9 +74,7 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path):
 
 @pytest.mark.parametrize("stopped", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()])
 @pytest.mark.parametrize(("renames", "holds"), [(0, "old"), (1, "old"), (2, "new")])
-def test_a_folder_is_the_old_one_or_the_new_one_wherever_it_is_stopped(
-    tmp_path, monkeypatch, stopped, renames, holds
-):
+def test_a_folder_is_the_old_one_or_the_new_wherever_it_stops(tmp_path, monkeypatch, stopped, renames, holds):
     """A signal is heard right after a rename as well as before it."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()

@@ -1,7 +1,5 @@
 """Labels in other languages, and English where there is none."""
 
-import rdflib
-from rdflib.namespace import SKOS
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
@@ -31,10 +29,3 @@ def test_a_label_in_another_language_is_never_the_concept_s_label(onto, folder):
     assert changed.node("AF").label == "Atrial fibrillation"
     assert label_in(changed.node("AF"), "de").text == "AAA"
     assert changed.sha256 == onto.sha256
-
-
-def test_the_source_states_the_german_labels_as_skos_does(sources):
-    graph = rdflib.Graph().parse(sources / "cardiac.ttl")
-    german = [label for label in graph.objects(None, SKOS.prefLabel) if label.language == "de"]
-    assert rdflib.Literal("Vorhofflimmern", lang="de") in german
-    assert len(german) == 40

@@ -5,12 +5,13 @@ import rdflib
 from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
-from ecg_ontology import SourceError, UnknownConceptError, export, find_concept
+from ecg_ontology import Kind, Relation, SourceError, UnknownConceptError, export, find_concept
 from ecg_ontology.drafts import ForeignStatement
 from ecg_ontology.sources import read_source
 from ecg_ontology.turtle import turtle_text
 
 TERMS = r"""format-version: 1.2
+data-version: releases/2026-02-03
 ontology: lung
 
 [Term]
@@ -29,6 +30,24 @@ synonym: "broad thing" BROAD []
 synonym: "narrow thing" NARROW [L:1]
 synonym: "some thing" RELATED []
 is_a: L:1
+
+[Term]
+id: L:3
+name: emphysema
+is_a: L:2 ! chronic obstruction
+relationship: sibling L:4 ! bronchitis
+relationship: part_of L:1 ! airway
+
+[Term]
+id: L:4
+name: bronchitis
+is_a: L:2 ! chronic obstruction
+relationship: sibling L:3 ! emphysema
+
+[Term]
+id: L:5
+name: old obstruction
+is_obsolete: true
 """
 
 
@@ -44,6 +63,15 @@ def test_the_packaged_graph_comes_back_to_the_byte(onto, tmp_path):
     assert turtle_text(again) == turtle_text(onto.draft)
 
 
+def test_an_obo_file_loads_as_an_ontology_without_its_obsolete_terms(lung):
+    onto = ecg_ontology.load(lung)
+    assert onto.header.version == "2026.2.3"
+    assert [node.abbr for node in onto.nodes] == ["L:1", "L:2", "L:3", "L:4"]
+    assert onto.nodes[1].iri == "http://purl.obolibrary.org/obo/L_2"
+    assert Relation(kind=Kind.sibling, source=2, target=3) in onto.relations
+    assert [concept.label for concept in onto.ancestors("L:3")] == ["airway", "chronic obstruction"]
+
+
 def test_definition_comment_reference_and_old_identifier_are_kept_in_every_form(lung, tmp_path):
     onto = ecg_ontology.load(lung)
     node = onto.node("L:2")
@@ -52,7 +80,7 @@ def test_definition_comment_reference_and_old_identifier_are_kept_in_every_form(
     for ending in (".ttl", ".obo"):
         again = ecg_ontology.load(export(onto, tmp_path / f"again{ending}"))
         assert set(again.draft.statements) == set(onto.draft.statements)
-        assert again.nodes == onto.nodes
+        assert (again.nodes, again.sha256) == (onto.nodes, onto.sha256)
         words = {s.predicate.rpartition("#")[2].rstrip(">"): s.object for s in again.draft.statements}
         assert (words["comment"], words["hasDbXref"]) == ('"ask ! twice"', '"ICD10:J44"')
         assert words["hasAlternativeId"] == '"L:9"'
@@ -69,10 +97,21 @@ def test_a_synonym_keeps_its_scope_and_a_broader_one_means_no_concept(lung):
     assert scopes['"narrow thing"@en'].endswith("#hasNarrowSynonym>")
 
 
-def test_a_term_that_is_described_twice_is_refused(lung):
-    lung.write_text(f"{TERMS}\n[Term]\nid: L:2\nname: another\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="describes L:2 twice"):
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "describes no concept"),
+        ("[Term]\nid: A:1\nname: a\nis_a: A:2\n", "names A:2, which isn't a term"),
+        ("[Term]\nname: without an id\n", "isn't an OBO file"),
+        ("no stanza\n", "isn't an OBO file|describes no concept"),
+        (f"{TERMS}\n[Term]\nid: L:2\nname: another\n", "describes L:2 twice"),
+    ],
+)
+def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(lung, text, problem):
+    lung.write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError, match=problem) as caught:
         ecg_ontology.load(lung)
+    assert "\n" not in str(caught.value)
 
 
 def test_strange_texts_and_statements_come_back(onto, tmp_path):

@@ -90,7 +90,7 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
 
 
 @pytest.mark.parametrize(
-    ("cells", "problem"),
+    ("cells", "says"),
     [
         ({"decision": "keep", "reviewer": ""}, "without a reviewer"),
         ({"decision": "keep", "date": ""}, "without a date"),
@@ -109,10 +109,8 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
         ({"decision": "add", "table": "../x", "node": "AFL"}, "no table can be called"),
     ],
 )
-def test_a_bad_decision_is_refused_with_its_row_and_nothing_is_written(
-    apply, folder, sources, cells, problem
-):
-    with pytest.raises(EcgError, match=problem) as caught:
+def test_a_bad_decision_is_refused_with_its_row_and_nothing_is_written(apply, folder, sources, cells, says):
+    with pytest.raises(EcgError, match=says) as caught:
         apply({AF: cells})
     assert str(caught.value).startswith(str(folder.parent)) or "routing" in str(caught.value)
     assert texts(folder) == texts(sources)

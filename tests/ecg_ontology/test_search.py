@@ -53,9 +53,10 @@ def test_nothing_is_found_by_no_words_and_by_strange_ones(onto):
     assert search_concepts(onto, " - ") == search_concepts(onto, "qwxyz") == ()
 
 
-@pytest.mark.parametrize(
-    "name", [5, "5", "AF", "af", "Atrial Fibrillation", "a fib", "VORHOFFLIMMERN", "164889003"]
-)
+NAMES = [5, "5", "AF", "af", "Atrial Fibrillation", "a fib", "VORHOFFLIMMERN", "164889003"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_concept_answers_to_every_one_of_its_names(onto, name):
     assert find_concept(onto, name).abbr == "AF"
 

@@ -25,9 +25,8 @@ def concept_rows(labels, inactive=()):
 
 def description_rows(labels):
     terms = enumerate(labels.items())
-    return DESCRIPTION + "".join(
-        f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in terms
-    )
+    rows = (f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in terms)
+    return DESCRIPTION + "".join(rows)
 
 
 def relationship_rows(pairs, kind=IS_A):

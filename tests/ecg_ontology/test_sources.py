@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -134,16 +135,15 @@ def test_arrays_and_tables_are_exported_as_they_are(onto, tmp_path):
     assert ecg_ontology.export(onto, tmp_path / "ccg.dot").read_text(encoding="utf-8").count(" -- ") == 57
 
 
-def test_an_export_of_unknown_ending_is_refused_and_writes_nothing(onto, tmp_path):
-    with pytest.raises(UsageError, match=r"\.npz"):
-        ecg_ontology.export(onto, tmp_path / "ccg.xlsx")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_export_to_a_place_that_cannot_be_written_is_refused(onto, tmp_path):
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(OutputError, match="cannot be written"):
-        ecg_ontology.export(onto, tmp_path / "file" / "ccg.npz")
+@pytest.mark.parametrize(
+    ("name", "error", "problem"),
+    [("ccg.xlsx", UsageError, r"\.npz"), ("file/ccg.npz", OutputError, "cannot be written")],
+)
+def test_an_export_of_unknown_ending_or_to_no_folder_is_refused(onto, tmp_path, name, error, problem):
+    (tmp_path / "file").touch()
+    with pytest.raises(error, match=problem):
+        ecg_ontology.export(onto, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_building_faulty_sources_is_refused_and_names_the_fault(folder, tmp_path):
@@ -155,8 +155,8 @@ def test_building_faulty_sources_is_refused_and_names_the_fault(folder, tmp_path
 
 def test_a_bundle_without_concepts_cannot_be_loaded(onto, tmp_path):
     path = tmp_path / "empty.json"
-    draft = onto.draft.model_copy(update={"concepts": (), "relations": (), "mappings": ()})
-    path.write_text(bundle_text(draft), encoding="utf-8")
+    nothing = dict.fromkeys(("concepts", "relations", "mappings"), ())
+    path.write_text(bundle_text(onto.draft.model_copy(update=nothing)), encoding="utf-8")
     assert read_bundle(path).concepts == ()
     with pytest.raises(SourceError, match="no concept at all"):
         ecg_ontology.load(path)
@@ -195,9 +195,7 @@ def test_a_pipe_in_a_folder_of_sources_is_not_waited_for(folder, name):
 
 
 def test_a_folder_that_cannot_be_listed_is_one_clear_error(tmp_path, monkeypatch):
-    def refused(self):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
+    refused = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
     monkeypatch.setattr(Path, "iterdir", refused)
     with pytest.raises(SourceError, match=r"cannot be listed \(Permission denied\)"):
         ecg_ontology.load(tmp_path)

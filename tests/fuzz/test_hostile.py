@@ -235,9 +235,8 @@ def _sparse(path: Path, size: int, begin: bytes) -> None:
 
 SIZE = float(os.environ.get("MARECG_HOSTILE", "0.005"))
 BOUNDS = {
-    stretch: ("MOST_BYTES", "MOST_CODES"),
+    **{stretch: ("MOST_BYTES", "MOST_CODES"), dicom: ("MOST_ELEMENTS",)},
     array_files: ("LARGEST_CHUNK", "MOST_MEMBERS"),
-    dicom: ("MOST_ELEMENTS",),
 }
 
 
