@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.send_header("Retry-After", self.publisher.retry_after)
             self.end_headers()
             return
-        first = int(ranged.removeprefix("bytes=").rstrip("-")) if ranged and self.publisher.ranges else 0
+        first = int(ranged[len("bytes=") : -1]) if ranged and self.publisher.ranges else 0
         if first >= len(content) > 0:
             self.send_error(416)
             return

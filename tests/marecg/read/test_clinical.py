@@ -19,7 +19,7 @@ from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.read.clinical import scp
+from marecg.read.clinical import scp, waveform
 from marecg.read.clinical.waveform import pseudonym
 from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
@@ -41,8 +41,8 @@ def archive(tmp_path, x_CL) -> Path:
     return folder
 
 
-def said(name: str) -> MachineReport:
-    """What a file tells of the machine: EDF nothing, SCP-ECG no QTc and the rate by a whole number of ms."""
+def machine_report(name: str) -> MachineReport:
+    """What a file holds of the machine: EDF nothing, SCP-ECG no QTc and the rate by a whole number of ms."""
     if name == "e.edf":
         return MachineReport()
     values = files.MEASURED | ({"qtc": None, "rate": 60_000 / 909} if name == "s.scp" else {})
@@ -56,7 +56,7 @@ def test_one_recording_gives_the_same_millivolts_in_every_format(archive, x_CL):
         assert (record.fs, record.length, record.leads) == (500, 5000, LEADS), name
         assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
         assert record.patient == pseudonym(files.NUMBER), name
-        assert record.machine == said(name), name
+        assert record.machine == machine_report(name), name
         assert f"filtered {'' if name == 'm.xml' else 'from 0.05 '}to 150 Hz" in record.notes, name
     assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
     assert read_one(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
@@ -108,15 +108,11 @@ def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it():
     assert np.abs(record.x_CL - bare.waveform_array(0).T / 1000).max() < 1e-5
     assert (record.fs, record.length, record.age, record.sex) == (1000, 10_000, 42, "F")
     assert record.acquired == "2013-01-25T10:59:19"
-    assert (record.machine.pr, record.machine.qrs, record.machine.qt, record.machine.axis) == (
-        161,
-        75,
-        368,
-        52,
-    )
-    assert record.machine.statements == ("RITMO SINUSALE", "ECG NORMALE")
-    limb = record.x_CL
-    assert np.abs(limb[0] + limb[2] - limb[1]).max() < 0.01, "I + III = II"
+    machine = record.machine
+    assert (machine.pr, machine.qrs, machine.qt, machine.axis) == (161, 75, 368, 52)
+    assert machine.statements == ("RITMO SINUSALE", "ECG NORMALE")
+    i, ii, iii = record.x_CL[:3]
+    assert np.abs(i + iii - ii).max() < 0.01
 
 
 def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_path, x_CL):
@@ -127,9 +123,9 @@ def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_p
         element("channel.ChannelBaseline", 300)(data)
 
     files.dicom(tmp_path / "d.dcm", x_CL, spoil=channel)
-    found = read_one(tmp_path / "d.dcm").x_CL
-    np.testing.assert_allclose(found[0], files.steps(x_CL)[0] * 0.010 + 0.3, atol=1e-6)
-    np.testing.assert_allclose(found[1:], files.steps(x_CL)[1:] * 0.005, atol=1e-6)
+    expected = files.steps(x_CL) * 0.005
+    expected[0] = 2 * expected[0] + 0.3
+    np.testing.assert_allclose(read_one(tmp_path / "d.dcm").x_CL, expected, atol=1e-6)
 
 
 def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
@@ -141,8 +137,8 @@ def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
         group.WaveformData = samples.tobytes()
 
     files.dicom(tmp_path / "d.dcm", x_CL, spoil=gap)
-    found = read_one(tmp_path / "d.dcm").x_CL
-    assert np.argwhere(np.isnan(found)).tolist() == [[3, place] for place in range(100, 110)]
+    missing = np.isnan(read_one(tmp_path / "d.dcm").x_CL)
+    assert np.argwhere(missing).tolist() == [[3, place] for place in range(100, 110)]
 
 
 def altered(path: Path, *changes: tuple[str, str], encoding: str = "latin-1") -> Record:
@@ -156,8 +152,9 @@ def altered(path: Path, *changes: tuple[str, str], encoding: str = "latin-1") ->
 
 def test_an_aecg_s_digits_count_from_its_origin(tmp_path, x_CL):
     files.aecg(tmp_path / "a.xml", x_CL)
-    found = altered(tmp_path / "a.xml", ('<origin value="0" unit="uV"/>', '<origin value="0.25" unit="mV"/>'))
-    np.testing.assert_allclose(found.x_CL, files.steps(x_CL) * STEP + 0.25, atol=1e-6)
+    origin = ('<origin value="0" unit="uV"/>', '<origin value="0.25" unit="mV"/>')
+    shifted_CL = altered(tmp_path / "a.xml", origin).x_CL
+    np.testing.assert_allclose(shifted_CL, files.steps(x_CL) * STEP + 0.25, atol=1e-6)
 
 
 def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path, x_CL):
@@ -190,10 +187,7 @@ def test_a_philips_file_without_a_mark_is_read_whole(tmp_path, x_CL):
 
 
 def test_without_the_extra_the_error_says_what_to_install(archive, tmp_path, monkeypatch):
-    def none_of_pydicom(name):
-        return None if name == "pydicom" else find_spec(name)
-
-    monkeypatch.setattr("marecg.read.clinical.waveform.find_spec", none_of_pydicom)
-    with pytest.raises(UsageError) as refused:
+    without = {"pydicom": None}
+    monkeypatch.setattr(waveform, "find_spec", lambda name: without.get(name, find_spec(name)))
+    with pytest.raises(UsageError, match=r"marecg-model\[clinical\]"):
         prepare([archive], tmp_path / "out", jobs=1)
-    assert "marecg-model[clinical]" in str(refused.value)

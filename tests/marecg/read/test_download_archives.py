@@ -14,22 +14,15 @@ from marecg.read.download import get
 
 
 @pytest.fixture
-def zenodo(publisher, base):
-    """Let the publisher describe a record of an archive and a table, as Zenodo does."""
+def describe(publisher, base):
+    """Let the publisher offer files as a record of Zenodo, and return the data set that is one."""
 
-    def describe(*members):
-        archive = BytesIO()
-        with zipfile.ZipFile(archive, "w") as file:
-            for member in members:
-                file.writestr(member, b"tracings")
-        publisher.files |= {"exams.csv": b"exam_id,trace_file\n", "part0.zip": archive.getvalue()}
+    def describe(**contents: bytes):
+        publisher.files |= contents
+        md5 = {name: hashlib.md5(content, usedforsecurity=False) for name, content in contents.items()}
         described = [
-            {
-                "key": name,
-                "checksum": f"md5:{hashlib.md5(publisher.files[name], usedforsecurity=False).hexdigest()}",
-                "links": {"self": f"{base}{name}"},
-            }
-            for name in ("exams.csv", "part0.zip")
+            {"key": name, "checksum": f"md5:{each.hexdigest()}", "links": {"self": f"{base}{name}"}}
+            for name, each in md5.items()
         ]
         publisher.files["record"] = json.dumps({"files": described}).encode()
         return dataset("code-15")
@@ -37,15 +30,24 @@ def zenodo(publisher, base):
     return describe
 
 
-def test_an_archive_of_zenodo_is_verified_and_unpacked(tmp_path, base, zenodo):
-    folder = get(zenodo("exams_part0.hdf5"), tmp_path, base=f"{base}record")
+def zipped(name: str, content: bytes = bytes(range(256)) * 40) -> bytes:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def test_an_archive_of_zenodo_is_verified_and_unpacked(tmp_path, base, describe):
+    offered = {"exams.csv": b"exam_id,trace_file\n", "part0.zip": zipped("exams_part0.hdf5", b"tracings")}
+    folder = get(describe(**offered), tmp_path, base=f"{base}record")
     assert sorted(content(folder)) == ["exams.csv", "exams_part0.hdf5", "part0.zip"]
     assert (folder / "exams_part0.hdf5").read_bytes() == b"tracings"
 
 
-def test_an_archive_that_leads_out_of_the_folder_is_refused(tmp_path, base, zenodo):
+def test_an_archive_that_leads_out_of_the_folder_is_refused(tmp_path, base, describe):
+    offered = describe(**{"part0.zip": zipped("../escape.hdf5")})
     with pytest.raises(InputError, match="lies outside the folder"):
-        get(zenodo("../escape.hdf5"), tmp_path / "out", base=f"{base}record")
+        get(offered, tmp_path / "out", base=f"{base}record")
     assert not list(tmp_path.glob("**/escape*"))
 
 
@@ -71,16 +73,9 @@ def test_a_record_that_describes_no_files_is_one_clear_error(tmp_path, base, pub
         get(dataset("code-15"), tmp_path, base=f"{base}record")
 
 
-def zipped(name: str = "a.txt") -> bytes:
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, bytes(range(256)) * 40)
-    return packed.getvalue()
-
-
 def encrypted() -> bytes:
     """The flag of encryption, in the file's header and in the directory."""
-    content = bytearray(zipped())
+    content = bytearray(zipped("a.txt"))
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
     return bytes(content)
@@ -90,15 +85,12 @@ def encrypted() -> bytes:
     ("archive", "problem"),
     [
         (encrypted(), "encrypted"),
-        (zipped()[:45] + b"\xff\xff\xff" + zipped()[48:], "damaged"),
+        (zipped("a.txt")[:45] + b"\xff\xff\xff" + zipped("a.txt")[48:], "damaged"),
         (zipped("archive.zip"), "its own name"),
     ],
 )
-def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(tmp_path, base, publisher, archive, problem):
-    publisher.files["archive.zip"] = archive
-    digest = hashlib.md5(archive, usedforsecurity=False).hexdigest()
-    file = {"key": "archive.zip", "links": {"self": f"{base}archive.zip"}, "checksum": f"md5:{digest}"}
-    publisher.files["record"] = json.dumps({"files": [file]}).encode()
+def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(tmp_path, base, describe, archive, problem):
+    offered = describe(**{"archive.zip": archive})
     with pytest.raises(InputError, match=problem):
-        get(dataset("code-15"), tmp_path, base=f"{base}record")
+        get(offered, tmp_path, base=f"{base}record")
     assert (tmp_path / "code-15" / "archive.zip").read_bytes() == archive

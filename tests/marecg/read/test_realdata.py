@@ -17,6 +17,8 @@ def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(r
     assert report.quarantined == {"extreme-amplitude": 4, "flat-lead": 4}
     assert report.sources["georgia"] == Account(found=47, kept=47, quarantined={}), "the originals are read"
     assert report.sources["ptb"].kept == 7
+    notes = statistics(tmp_path / "corpus").notes
+    assert set(notes) == {"code … given twice", "label … read as …"}, "all limb leads agree"
 
 
 def test_every_challenge_header_has_codes_of_the_official_kind(realdata):
@@ -32,9 +34,3 @@ def test_every_ptbxl_record_is_read(realdata):
     assert all(record.x_CL.shape == (12, 5000) and not record.notes for record in records)
     statements = ptbxl.statements(realdata / "ptbxl")
     assert {code.removeprefix("scp:") for record in records for code in record.codes} <= statements.keys()
-
-
-def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata, tmp_path):
-    prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
-    notes = statistics(tmp_path / "corpus").notes
-    assert set(notes) == {"code … given twice", "label … read as …"}
