@@ -42,8 +42,8 @@ def answer(*argv: object) -> str:
 def test_embed_takes_every_kind_of_ecg(kinds, kind, model, tmp_path):
     code, _, error = invoke("embed", *given(kinds, model, kind), "--out", tmp_path / "e.npz")
     assert code == 0, error
-    with np.load(tmp_path / "e.npz") as kept:
-        assert len(kept["id"]) == (1 if kind == "record" else RECORDS)
+    with np.load(tmp_path / "e.npz") as embedded:
+        assert len(embedded["id"]) == (1 if kind == "record" else RECORDS)
     assert ("marecg-small" in error) == (not model)
 
 

@@ -19,15 +19,16 @@ def text(onto):
     return page_text(onto)
 
 
+@pytest.fixture(scope="module")
 def articles(text):
+    """What stands of each concept, by its place."""
     return dict(re.findall(r'<article id="(c-\d+)".*?>(.*?)</article>', text, re.DOTALL))
 
 
-def test_every_concept_stands_on_the_page_with_all_that_is_known_of_it(onto, text):
-    found = articles(text)
-    assert set(found) == {f"c-{node.index}" for node in onto.nodes}
+def test_every_concept_stands_on_the_page_with_all_that_is_known_of_it(onto, articles):
+    assert set(articles) == {f"c-{node.index}" for node in onto.nodes}
     for node in onto.nodes:
-        article = unescape(found[f"c-{node.index}"])
+        article = unescape(articles[f"c-{node.index}"])
         assert node.label in article
         assert node.iri in article
         for words in (*node.variants, *(n.text for n in (*node.translations, *node.synonyms))):
@@ -36,19 +37,19 @@ def test_every_concept_stands_on_the_page_with_all_that_is_known_of_it(onto, tex
             assert f'href="#c-{other.index}"' in article
 
 
-def test_every_code_stands_at_its_leaves_or_its_root_or_among_the_unrouted(onto, text):
-    found = articles(text)
+def test_every_code_stands_at_its_leaves_or_its_root_or_among_the_unrouted(onto, text, articles):
     unrouted = re.search(r'<article id="unrouted".*?</article>', text, re.DOTALL)[0]
     for code in onto.codes:
         route = onto.route(code)
-        places = [found[f"c-{index}"] for index in route.leaves or route.nodes] or [unrouted]
+        places = [articles[f"c-{index}"] for index in route.leaves or route.nodes] or [unrouted]
         assert all(f"<code>{code}</code>" in place for place in places)
         assert all(unescape(note) in unescape(place) for note in route.notes for place in places)
 
 
-def test_an_erratum_stands_at_the_concepts_that_it_names(onto, text):
-    found = articles(text)
-    ste, af = (re.findall(r'href="#e-(E\d+)"', found[f"c-{onto.node(name).index}"]) for name in ("STE", "AF"))
+def test_an_erratum_stands_at_the_concepts_that_it_names(onto, text, articles):
+    ste, af = (
+        re.findall(r'href="#e-(E\d+)"', articles[f"c-{onto.node(name).index}"]) for name in ("STE", "AF")
+    )
     assert {"E02", "E05"} <= set(ste)
     assert af == []
     assert len(re.findall(r'<li id="e-E\d+">', text)) == len(onto.draft.errata)
@@ -91,19 +92,17 @@ def test_the_picture_of_the_graph_leads_to_every_concept_or_says_what_it_needs(o
     assert "The picture needs matplotlib" in page_text(onto)
 
 
-def test_a_code_says_who_decided_it_and_a_code_of_another_system_that_nobody_reviewed_it(onto, text):
-    found = articles(text)["c-5"]
-    item = re.search(r"<li[^>]*><code>164889003</code>.*?</li>", found)[0]
+def test_a_code_says_who_decided_it_and_a_code_of_another_system_that_nobody_reviewed_it(articles):
+    item = re.search(r"<li[^>]*><code>164889003</code>.*?</li>", articles["c-5"])[0]
     assert '<span class="tag">marecg:paper</span>' in item
-    crosswalk = re.search(r"<li><code>icd10cm:I48.91</code>.*?</li>", found)[0]
+    crosswalk = re.search(r"<li><code>icd10cm:I48.91</code>.*?</li>", articles["c-5"])[0]
     assert "not reviewed clinically" in crosswalk
 
 
-def test_what_holds_under_one_profile_alone_is_marked_with_it(onto, text):
-    rhythm = articles(text)[f"c-{onto.node('Rhythm').index}"]
-    conduction = articles(text)[f"c-{onto.node('Conduction').index}"]
-    assert '<li data-profile="paper"><code>698252002</code>' in rhythm
-    assert '<li data-profile="curated"><code>698252002</code>' in conduction
+def test_what_holds_under_one_profile_alone_is_marked_with_it(onto, articles):
+    for profile, abbr in (("paper", "Rhythm"), ("curated", "Conduction")):
+        article = articles[f"c-{onto.node(abbr).index}"]
+        assert f'<li data-profile="{profile}"><code>698252002</code>' in article
 
 
 # --- in a browser

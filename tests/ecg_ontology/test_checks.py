@@ -98,8 +98,8 @@ def test_no_rule_is_without_a_fault_that_it_catches():
 
 @pytest.mark.parametrize("kind", ["subtypeOf", "manifestationOf", "sibling"])
 def test_an_edge_of_any_kind_between_leaves_stays_within_a_family(sound, kind):
-    found = [f for f in findings(with_relation(sound, kind, "LowV", "AF")) if f.id == "CCG-E012"]
-    assert [f.message for f in found] == [f"LowV {kind} AF crosses the families Structural and Rhythm"]
+    [finding] = [f for f in findings(with_relation(sound, kind, "LowV", "AF")) if f.id == "CCG-E012"]
+    assert finding.message == f"LowV {kind} AF crosses the families Structural and Rhythm"
 
 
 def test_an_unknown_profile_is_no_clean_ontology():
@@ -117,8 +117,8 @@ def test_an_unknown_profile_is_no_clean_ontology():
     ],
 )
 def test_rows_that_contradict_each_other_are_told_apart(sound, rows, problem):
-    found = [f for f in findings(with_rows(sound, *rows)) if f.id == "CCG-E304"]
-    assert [problem in finding.message for finding in found] == [True]
+    [finding] = [f for f in findings(with_rows(sound, *rows)) if f.id == "CCG-E304"]
+    assert problem in finding.message
 
 
 def renumbered(draft: Draft) -> Draft:
@@ -149,15 +149,15 @@ def test_an_index_moves_with_a_major_version_and_a_leaf_is_appended_with_any(sou
 
 
 def test_findings_become_sarif_and_junit():
-    found = ecg_ontology.validate()
-    run = json.loads(reports.sarif(found))["runs"][0]
+    warnings = ecg_ontology.validate()
+    run = json.loads(reports.sarif(warnings))["runs"][0]
     assert [result["ruleId"] for result in run["results"]] == ["CCG-W310"] * 4
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["CCG-W310"]
-    suite = ElementTree.fromstring(reports.junit(found))
+    suite = ElementTree.fromstring(reports.junit(warnings))
     assert (suite.get("tests"), suite.get("failures")) == (str(len(reports.RULES)), "0")
     assert suite.findall("testcase/failure") == []
     assert suite.find("testcase/system-out").text.count("\n") == 3
-    strict = ElementTree.fromstring(reports.junit(found, Severity.warn))
+    strict = ElementTree.fromstring(reports.junit(warnings, Severity.warn))
     assert (strict.get("failures"), len(strict.findall("testcase/failure"))) == ("1", 4)
 
 

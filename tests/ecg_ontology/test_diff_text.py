@@ -7,13 +7,13 @@ from ecg_ontology.diff_text import difference_markdown, difference_text
 
 
 def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, revise):
-    found = compare(onto, revise("cardiac.ttl", NEW_LEAF))
-    short = difference_text(found).splitlines()
+    difference = compare(onto, revise("cardiac.ttl", NEW_LEAF))
+    short = difference_text(difference).splitlines()
     assert short[0].startswith("1 node is new; 1 edge is new; 0 codes are routed otherwise; 0 with other")
     assert len(short) < 12
-    assert f"and {len(found.codes)} codes are moved by at most" in short[-1]
-    complete = difference_text(found, 0).splitlines()
-    assert sum(line.startswith("code ") for line in complete) == len(found.codes) > 100
+    assert f"and {len(difference.codes)} codes are moved by at most" in short[-1]
+    complete = difference_text(difference, 0).splitlines()
+    assert sum(line.startswith("code ") for line in complete) == len(difference.codes) > 100
 
 
 def test_a_code_with_other_leaves_is_listed_however_high_the_threshold(onto, curated):

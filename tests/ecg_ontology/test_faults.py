@@ -55,9 +55,9 @@ def seeded(request, folder) -> tuple[str, str]:
 def test_a_seeded_fault_is_caught_by_its_rule_in_under_a_tenth_of_a_second(seeded, folder):
     draft = read_source(folder)
     start = time.process_time()
-    found = findings(draft)
+    caught = findings(draft)
     assert time.process_time() - start < 0.1
-    caught = [finding for finding in found if finding.id == seeded[1]]
+    caught = [finding for finding in caught if finding.id == seeded[1]]
     assert caught
     assert all(f.severity is Severity.error and f.message and f.fix and f.subject for f in caught)
 

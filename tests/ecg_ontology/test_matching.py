@@ -76,9 +76,9 @@ def test_nine_of_ten_findings_are_right_at_the_first_rank(onto):
 
 @pytest.mark.parametrize("label", DENIED)
 def test_what_a_label_denies_is_flagged_and_has_no_predicate(onto, label):
-    found = ecg_ontology.match_label(onto, label)
-    assert found
-    assert {(each.note.partition(":")[0], each.predicate) for each in found} == {("denied", "")}
+    matches = ecg_ontology.match_label(onto, label)
+    assert matches
+    assert {(each.note.partition(":")[0], each.predicate) for each in matches} == {("denied", "")}
 
 
 @pytest.mark.parametrize("label", ["No atrioventricular conduction", "sinus rhythm without abnormality"])
@@ -88,9 +88,9 @@ def test_a_name_that_holds_a_no_denies_nothing(onto, label):
 
 @pytest.mark.parametrize("label", SEVERAL)
 def test_two_findings_of_one_label_are_both_first_and_flagged(onto, label):
-    found = ecg_ontology.match_label(onto, label)[:2]
-    assert {each.concept.abbr for each in found} == SEVERAL[label]
-    assert all(each.note.startswith("names several findings") for each in found)
+    matches = ecg_ontology.match_label(onto, label)[:2]
+    assert {each.concept.abbr for each in matches} == SEVERAL[label]
+    assert all(each.note.startswith("names several findings") for each in matches)
 
 
 def test_what_no_concept_carries_says_so(onto):

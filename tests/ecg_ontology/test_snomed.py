@@ -164,10 +164,10 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
     chain = relationship_rows([(1_000_000 + i, 1_000_001 + i) for i in range(n)])
     path = release(concept_rows({"164889003": ""}), description_rows({"164889003": "x"}), chain)
     tracemalloc.start()
-    found = read_release(path, ["164889003"])
+    release = read_release(path, ["164889003"])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert found.parents == {}
+    assert release.parents == {}
     assert peak < 200 * n  # bytes: five integers a row, and what sorting them needs; no row's text
 
 

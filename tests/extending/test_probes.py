@@ -51,9 +51,9 @@ def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place
     lines = [f"{row['path']},{int('426177001' in row['codes'])}" for row in rows]
     (place / "labels.csv").write_text("\n".join(["path,label", *lines, "gone.hea,1", ""]), encoding="utf-8")
     task = f"{place / 'own_labels.py'}:OWN_LABELS"
-    report, said = probed(place, "--task", task, "--root", str(place / "prepared"))
+    report, err = probed(place, "--task", task, "--root", str(place / "prepared"))
     assert (report["task"], report["classes"]) == ("own-labels", ["label"])
-    assert "listed but not on disk (1): gone.hea" in said
+    assert "listed but not on disk (1): gone.hea" in err
 
 
 def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place):
