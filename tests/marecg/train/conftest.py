@@ -16,22 +16,28 @@ from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
 from marecg.train.data import supervise
-from marecg.train.run import train
+from marecg.train.run import Run, train
 
 
 @pytest.fixture(scope="session")
-def unbroken(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The least recipe's run on ten records, which nothing stopped."""
+def pretrain(corpus_folder: Path, micro: Config) -> Callable[..., Run]:
+    """Train the least recipe, with settings of one's own, on ten records: into a folder, as `train` does."""
+    return lambda out, *settings, **how: train(override(micro, settings), corpus_folder, out, **how)
+
+
+@pytest.fixture(scope="session")
+def unbroken(pretrain: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The least recipe's run, which nothing stopped."""
     folder = tmp_path_factory.mktemp("unbroken")
-    train(micro, corpus_folder, folder)
+    pretrain(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def given(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def given(pretrain: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of another seed."""
     folder = tmp_path_factory.mktemp("given") / "earlier"
-    train(override(micro, ["train.seed=1", "train.max_steps=2"]), corpus_folder, folder)
+    pretrain(folder, "train.seed=1", "train.max_steps=2")
     return folder
 
 

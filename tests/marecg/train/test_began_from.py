@@ -106,7 +106,7 @@ def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     archive, micro, given, unbroken, tmp_path
 ):
     run = tmp_path / "run"
-    assert killed(micro, archive, run, 3, given) == -signal.SIGKILL
+    assert killed(run, 3, lambda out: train(micro, archive, out, start=given)) == -signal.SIGKILL
     with pytest.raises(UsageError, match=r"was begun from earlier \(SHA-256 \w{8}\), not from run"):
         train(micro, archive, run, start=unbroken)
     train(micro, archive, run, resume=True)

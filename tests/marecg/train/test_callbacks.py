@@ -14,9 +14,7 @@ from tests.marecg.told import Told
 from tests.marecg.train.runs import files, rows
 
 from marecg.base.errors import OutputError
-from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
-from marecg.train.run import train
 
 
 def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken, micro):
@@ -45,31 +43,27 @@ def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_p
     assert rows(tmp_path) == [{"step": "1", "epoch": "1.0", "loss": "1.5", "lr": "0.0", "recon": "1.5"}]
 
 
-def test_the_monitors_are_written_at_the_steps_that_were_looked_at(corpus_folder, micro, tmp_path):
-    train(override(micro, ["train.monitor_every=3"]), corpus_folder, tmp_path)
+def test_the_monitors_are_written_at_the_steps_that_were_looked_at(pretrain, tmp_path):
+    pretrain(tmp_path, "train.monitor_every=3")
     looks = rows(tmp_path, "monitors.csv")
     assert [look["step"] for look in looks] == ["3", "6"]
     assert list(looks[0]) == ["step", "std", "rank", "entropy", "grad_recon", "grad_mask", "grad_gscl"]
     assert all(float(look[name]) > 0 for look in looks for name in look)
 
 
-def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
-    corpus_folder, micro, tmp_path
-):
+def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(pretrain, tmp_path):
     told = Told()
-    train(micro, corpus_folder, tmp_path / "run", progress=told)
+    pretrain(tmp_path / "run", progress=told)
     rate, share = re.search(r"records/s ([\d.]+).*data ([\d.]+)%", told.seen[-1][-1]).groups()
     assert float(rate) > 0
     assert 0 < float(share) < 100
 
 
-def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
-    corpus_folder, micro, tmp_path, monkeypatch, caplog
-):
+def test_where_stderr_cannot_be_written_the_bar_ends_alone(pretrain, tmp_path, monkeypatch, caplog):
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
         monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
         monkeypatch.setattr("marecg.base.progress.sys.stderr", full)
-        train(micro, corpus_folder, tmp_path / "run")
+        pretrain(tmp_path / "run")
         monkeypatch.undo()
         with suppress(OSError):
             full.close()
@@ -80,27 +74,23 @@ def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
 
 @pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
 @pytest.mark.parametrize("content", [b"", b"step,epo", b"\0" * 50], ids=["empty", "cut", "zeros"])
-def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
-    corpus_folder, micro, unbroken, tmp_path, name, content
-):
+def test_a_table_that_a_full_disk_has_emptied_is_begun_anew(pretrain, unbroken, tmp_path, name, content):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
     (tmp_path / "run" / name).write_bytes(content)
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     steps = [row["step"] for row in rows(tmp_path / "run")]
     assert steps == (["5", "6"] if name == "metrics.csv" else list("123456"))
 
 
 @pytest.mark.usefixtures("capsys")  # keeps stderr in memory, where it has room
-def test_a_full_disk_at_the_metrics_is_one_clear_error_and_the_same_command_goes_on(
-    corpus_folder, micro, unbroken, tmp_path, at_step
-):
+def test_a_full_disk_is_one_clear_error_and_the_same_command_goes_on(pretrain, unbroken, tmp_path, at_step):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     at_step(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1])))
     try:
         with pytest.raises(OutputError, match=r"metrics\.csv: cannot be written \(File too large"):
-            train(micro, corpus_folder, tmp_path / "run")
+            pretrain(tmp_path / "run")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)

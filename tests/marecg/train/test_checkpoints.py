@@ -16,10 +16,9 @@ from tests.marecg.train.runs import files, rows
 
 from marecg.base.errors import CheckpointError, OutputError
 from marecg.train.checkpoints import newest
-from marecg.train.run import train
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(corpus_folder, micro, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_last_good_checkpoint(pretrain, tmp_path, monkeypatch):
     save = TorchCheckpointIO.save_checkpoint
 
     def full(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
@@ -30,12 +29,12 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus_folder, micro, tmp_p
 
     monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", full)
     with pytest.raises(OutputError, match="No space left"):
-        train(micro, corpus_folder, tmp_path)
+        pretrain(tmp_path)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
 
 
 def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
-    corpus_folder, micro, unbroken, tmp_path, monkeypatch
+    pretrain, unbroken, tmp_path, monkeypatch
 ):
     save = TorchCheckpointIO.save_checkpoint
 
@@ -47,11 +46,11 @@ def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
         save(self, checkpoint, path)
 
     monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", slow)
-    train(micro, corpus_folder, tmp_path)
+    pretrain(tmp_path)
     assert rows(tmp_path) == rows(unbroken)
     (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
     shutil.rmtree(tmp_path / "model")
-    train(micro, corpus_folder, tmp_path, resume=True)
+    pretrain(tmp_path, resume=True)
     assert rows(tmp_path) == rows(unbroken), "from the state after step 4, whatever came while it was written"
     exported = [(run / "model/model.safetensors").read_bytes() for run in (tmp_path, unbroken)]
     assert exported[0] == exported[1]
@@ -79,13 +78,13 @@ def damage(path: Path, how: str) -> None:
     ("how", "hashed"), [("one bit", False), ("cut", False), ("empty", True), ("foreign", True)]
 )
 def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
-    corpus_folder, micro, unbroken, tmp_path, caplog, how, hashed
+    pretrain, unbroken, tmp_path, caplog, how, hashed
 ):
     run = shutil.copytree(unbroken, tmp_path / "run")
     damage(run / "checkpoints/step-00000006.ckpt", how)
     if hashed:
         hash_all(run)
-    train(micro, corpus_folder, run)
+    pretrain(run)
     assert "step-00000006.ckpt: " in caplog.text
     assert "an older one is tried" in caplog.text
     assert files(run) == files(unbroken)
@@ -95,7 +94,7 @@ def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
     if hashed:
         hash_all(run)
     with pytest.raises(CheckpointError, match="2 checkpoints, and none is whole"):
-        train(micro, corpus_folder, run)
+        pretrain(run)
 
 
 @pytest.mark.parametrize("lacking", ["state_dict", "optimizer_states", "loops", "global_step"])
@@ -125,7 +124,7 @@ class Harmful:
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_a_checkpoint_of_unknown_origin_executes_nothing(corpus_folder, micro, unbroken, tmp_path, hashed):
+def test_a_checkpoint_of_unknown_origin_executes_nothing(pretrain, unbroken, tmp_path, hashed):
     run = shutil.copytree(unbroken, tmp_path / "run")
     for path in (run / "checkpoints").iterdir():
         held = torch.load(path, weights_only=True)
@@ -133,5 +132,5 @@ def test_a_checkpoint_of_unknown_origin_executes_nothing(corpus_folder, micro, u
     if hashed:
         hash_all(run)
     with pytest.raises(CheckpointError, match="none is whole"):
-        train(micro, corpus_folder, run)
+        pretrain(run)
     assert not (tmp_path / "mark").exists()

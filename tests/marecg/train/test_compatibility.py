@@ -16,13 +16,13 @@ from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 
-def test_a_corpus_of_another_window_is_refused(corpus_folder, micro, tmp_path):
+def test_a_corpus_of_another_window_is_refused(pretrain, tmp_path):
     with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
-        train(override(micro, ["data.window=4500"]), corpus_folder, tmp_path / "run")
+        pretrain(tmp_path / "run", "data.window=4500")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_folder, micro, tmp_path, caplog):
+def test_a_corpus_with_evaluation_records_is_warned_of(pretrain, corpus_folder, micro, tmp_path, caplog):
     data = shutil.copytree(corpus_folder, tmp_path / "corpus")
     rows = index.of(data).to_pylist()
     for number, row in enumerate(rows):
@@ -32,7 +32,7 @@ def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_fol
     assert "10 records of PTB-XL" in caplog.text
     assert "ptbxl/00003" in trained_on.read(tmp_path / "leaking").identities
     caplog.clear()
-    train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
+    pretrain(tmp_path / "clean", "train.max_steps=1")
     assert "PTB-XL" not in caplog.text
 
 

@@ -33,36 +33,32 @@ def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor
     return weights
 
 
-def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
-    corpus_folder, micro, tmp_path, monkeypatch
-):
+def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(pretrain, tmp_path, monkeypatch):
     weights = poison(monkeypatch, range(3, 4))
-    run = train(micro, corpus_folder, tmp_path)
+    run = pretrain(tmp_path)
     assert (run.steps, run.skipped_steps) == (6, 1)
     # micro-batches 2 and 3 are step 2: it moves nothing, step 3 goes on
     assert torch.equal(weights[4], weights[2])
     assert not torch.equal(weights[6], weights[4])
     assert all(weight.isfinite().all() for weight in weights)
     (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
-    assert train(micro, corpus_folder, tmp_path).skipped_steps == 1, "a resumed run goes on counting"
+    assert pretrain(tmp_path).skipped_steps == 1, "a resumed run goes on counting"
 
 
-def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
-    corpus_folder, micro, tmp_path, monkeypatch
-):
+def test_ten_such_steps_in_a_row_end_the_run(pretrain, corpus_folder, tmp_path, monkeypatch):
     poison(monkeypatch, range(2, 1000))
     what = r"step 11: 10 steps in a row .* \(loss mask; records \S+"
     with pytest.raises(DivergedError, match=what) as error:
-        train(override(micro, ["train.max_steps=20"]), corpus_folder, tmp_path)
+        pretrain(tmp_path, "train.max_steps=20")
     assert any(record in str(error.value) for record in Corpus.open(corpus_folder).ids)
 
 
 def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
-    corpus_folder, micro, tmp_path, monkeypatch, caplog
+    pretrain, tmp_path, monkeypatch, caplog
 ):
     for name, rank in (("sound", 2.5), ("fallen", 1.5)):
         monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
-        train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / name)
+        pretrain(tmp_path / name, "train.max_steps=1")
     [warning] = [message for message in caplog.messages if "collapsed" in message]
     assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in warning
 

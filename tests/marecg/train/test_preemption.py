@@ -13,7 +13,6 @@ from tests.marecg.train.runs import files
 
 from marecg.base.errors import StoppedError
 from marecg.train import preemption as stopping
-from marecg.train.run import train
 
 VALUES = ["train.batch_size=2", "train.accumulate=1", "train.max_steps=6", "train.checkpoint_every=50"]
 MICRO = ["--recipe", "tiny-c1", *(f"--set={value}" for value in (*SMALLER, *VALUES))]
@@ -36,7 +35,7 @@ def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_
     assert files(tmp_path / "run") == files(tmp_path / "unbroken")
 
 
-def test_a_signal_before_the_first_step_loses_nothing(corpus_folder, micro, unbroken, tmp_path, monkeypatch):
+def test_a_signal_before_the_first_step_loses_nothing(pretrain, unbroken, tmp_path, monkeypatch):
     listen = stopping.Preemption.listen
 
     def too_early(self: stopping.Preemption) -> None:
@@ -45,44 +44,40 @@ def test_a_signal_before_the_first_step_loses_nothing(corpus_folder, micro, unbr
 
     monkeypatch.setattr(stopping.Preemption, "listen", too_early)
     with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on"):
-        train(micro, corpus_folder, tmp_path / "run")
+        pretrain(tmp_path / "run")
     monkeypatch.undo()
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_signal_to_another_process_of_the_run_ends_this_one_too_and_leaves_no_model(
-    corpus_folder, micro, unbroken, tmp_path, monkeypatch
-):
+def test_a_signal_to_another_process_of_the_run_ends_this_one_too(pretrain, unbroken, tmp_path, monkeypatch):
     def reduce(self: Any, tensor: torch.Tensor, *args: Any, reduce_op: str = "mean") -> torch.Tensor:
         return tensor.clamp(min=signal.SIGTERM) if reduce_op == "max" else tensor
 
     with monkeypatch.context() as patch:
         patch.setattr(SingleDeviceStrategy, "reduce", reduce)
         with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on") as stopped:
-            train(micro, corpus_folder, tmp_path / "run")
+            pretrain(tmp_path / "run")
     assert stopped.value.signal == signal.SIGTERM
     assert not (tmp_path / "run/model").exists()
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_signal_that_is_ignored_stays_so(corpus_folder, micro, unbroken, tmp_path, at_step):
+def test_a_signal_that_is_ignored_stays_so(pretrain, unbroken, tmp_path, at_step):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         at_step(3, lambda: signal.raise_signal(signal.SIGINT))
-        train(micro, corpus_folder, tmp_path / "run")
+        pretrain(tmp_path / "run")
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_signal_during_the_last_step_does_not_take_the_model_away(
-    corpus_folder, micro, unbroken, tmp_path, at_step
-):
+def test_a_signal_during_the_last_step_does_not_take_the_model_away(pretrain, unbroken, tmp_path, at_step):
     at_step(6, lambda: signal.raise_signal(signal.SIGTERM))
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
 

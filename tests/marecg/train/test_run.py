@@ -30,10 +30,10 @@ def test_a_run_folder_holds_what_the_contract_names(unbroken, micro):
     torch.testing.assert_close(model.prototypes.norm(dim=1), torch.ones(40))
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another(corpus_folder, micro, unbroken, tmp_path):
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(pretrain, unbroken, tmp_path):
     """Recomputed activations change no loss either."""
-    train(override(micro, ["train.checkpoint_activations=true"]), corpus_folder, tmp_path / "same")
-    train(override(micro, ["train.seed=1"]), corpus_folder, tmp_path / "other")
+    pretrain(tmp_path / "same", "train.checkpoint_activations=true")
+    pretrain(tmp_path / "other", "train.seed=1")
     assert rows(tmp_path / "same") == rows(unbroken)
     assert rows(tmp_path / "other") != rows(unbroken)
 
@@ -91,7 +91,7 @@ def test_a_network_comes_from_its_seed_and_leaves_torch_s_own_draws_alone(micro,
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
 
-def test_the_gradients_norm_is_clipped(corpus_folder, micro, tmp_path, monkeypatch):
+def test_the_gradients_norm_is_clipped(pretrain, tmp_path, monkeypatch):
     norms: list[float] = []
     step = torch.optim.AdamW.step
 
@@ -105,5 +105,5 @@ def test_the_gradients_norm_is_clipped(corpus_folder, micro, tmp_path, monkeypat
         return step(self, computed)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", spy)
-    train(override(micro, ["train.clip=0.01", "train.max_steps=2"]), corpus_folder, tmp_path)
+    pretrain(tmp_path, "train.clip=0.01", "train.max_steps=2")
     assert norms == pytest.approx([0.01, 0.01], rel=1e-3)

@@ -21,15 +21,13 @@ from marecg.train.run import train
 
 
 @pytest.mark.parametrize("after_step", [1, 3, 4])
-def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
-    corpus_folder, micro, unbroken, tmp_path, after_step
-):
-    assert killed(micro, corpus_folder, tmp_path / "run", after_step) == -signal.SIGKILL
+def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(pretrain, unbroken, tmp_path, after_step):
+    assert killed(tmp_path / "run", after_step, pretrain) == -signal.SIGKILL
     assert len(rows(tmp_path / "run")) == after_step
-    train(micro, corpus_folder, tmp_path / "run", resume=True)
+    pretrain(tmp_path / "run", resume=True)
     assert files(tmp_path / "run") == files(unbroken)
 
-    train(micro, corpus_folder, tmp_path / "run", resume=True)
+    pretrain(tmp_path / "run", resume=True)
     assert files(tmp_path / "run") == files(unbroken), "nor does a finished one change"
 
 
@@ -48,54 +46,52 @@ def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     ("settings", "resume", "problem"),
     [([], False, "holds a run already"), (["train.lr=1"], True, r"train\.lr")],
 )
-def test_a_run_is_neither_begun_afresh_nor_gone_on_with_otherwise_or_from_nothing(
-    corpus_folder, micro, unbroken, tmp_path, settings, resume, problem
+def test_a_run_is_neither_begun_afresh_nor_gone_on_with_otherwise(
+    pretrain, unbroken, tmp_path, settings, resume, problem
 ):
     with pytest.raises(UsageError, match=problem):
-        train(override(micro, settings), corpus_folder, unbroken, resume=resume)
+        pretrain(unbroken, *settings, resume=resume)
     with pytest.raises(UsageError, match="no run to resume"):
-        train(micro, corpus_folder, tmp_path, resume=True)
+        pretrain(tmp_path, resume=True)
 
 
 def test_a_run_of_another_enumeration_or_whose_labels_were_changed_is_not_resumed(
-    corpus_folder, micro, unbroken, tmp_path
+    pretrain, unbroken, tmp_path
 ):
     run = shutil.copytree(unbroken, tmp_path / "run")
     edited(run / "ontology.json", '"AFL"', '"AFlut"')
     with pytest.raises(CheckpointError, match="was changed since the run was begun"):
-        train(micro, corpus_folder, run, resume=True)
+        pretrain(run, resume=True)
     described = json.loads((run / "config.json").read_text())
     described["ontology"] = ecg_ontology.load(run / "ontology.json").sha256
     (run / "config.json").write_text(json.dumps(described))
     with pytest.raises(CheckpointError, match="AFlut"):
-        train(micro, corpus_folder, run, resume=True)
+        pretrain(run, resume=True)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")
-def test_an_unwritable_place_is_one_clear_error(corpus_folder, micro, tmp_path):
+def test_an_unwritable_place_is_one_clear_error(pretrain, tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="cannot be written"):
-        train(micro, corpus_folder, tmp_path / "run")
+        pretrain(tmp_path / "run")
 
 
-def test_a_second_process_in_the_same_folder_is_refused(corpus_folder, micro, unbroken):
+def test_a_second_process_in_the_same_folder_is_refused(pretrain, unbroken):
     with locked(unbroken), pytest.raises(CorpusError, match="is being trained in by another process"):
-        train(micro, corpus_folder, unbroken)
+        pretrain(unbroken)
 
 
-def test_what_a_killed_process_left_half_written_goes(corpus_folder, micro, unbroken, tmp_path):
+def test_what_a_killed_process_left_half_written_goes(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
     (run / "checkpoints/.step-00000006-0123456789abcdef.ckpt").write_bytes(b"half")
     (run / ".model-0123456789abcdef").mkdir()
     for name in (".metrics-0123456789abcdef.csv", ".mine"):
         (run / name).touch()
-    train(micro, corpus_folder, run)
+    pretrain(run)
     assert [path.name for path in run.rglob(".*")] == [".mine"]
 
 
-def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
-    corpus_folder, micro, unbroken, tmp_path
-):
+def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(pretrain, micro, unbroken, tmp_path):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
     write_corpus(tmp_path / "wfdb", 6, 9)
@@ -104,7 +100,7 @@ def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
     with pytest.raises(CheckpointError, match=r"another corpus .10 records, .*; this one: 6 records"):
         train(micro, tmp_path / "other", tmp_path / "run")
     assert (tmp_path / "run" / trained_on.FILE).read_bytes() == before
-    train(micro, corpus_folder, tmp_path / "run")
+    pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
 
@@ -118,7 +114,7 @@ def test_a_corpus_of_other_labels_is_another_corpus(corpus_folder, micro, unbrok
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"config": {}}', '{"config": {"depth": 3}}'])
-def test_a_damaged_description_is_one_clear_error(corpus_folder, micro, tmp_path, content):
+def test_a_damaged_description_is_one_clear_error(pretrain, tmp_path, content):
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(CheckpointError, match=r"config\.json"):
-        train(micro, corpus_folder, tmp_path)
+        pretrain(tmp_path)

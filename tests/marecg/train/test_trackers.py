@@ -3,6 +3,8 @@
 import os
 import signal
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -14,9 +16,7 @@ from lightning.pytorch.loggers.logger import DummyLogger
 from tests.marecg.train.runs import rows
 
 from marecg.base.errors import OutputError, StoppedError, UsageError
-from marecg.recipes import Config
 from marecg.train import trackers
-from marecg.train.run import train
 
 
 class StopAfterThree(lightning.Callback):
@@ -45,20 +45,19 @@ class Kept(DummyLogger):
         self.rows.append((step, dict(metrics)))
 
 
-def stopped_and_gone_on(config: Config, corpus: Path, run: Path, loggers: list[str | Logger]) -> None:
+def stopped_and_gone_on(begin: Callable[..., object], logger: str | Logger) -> None:
     with pytest.raises(StoppedError):
-        train(config, corpus, run, callbacks=[StopAfterThree()], loggers=loggers)
-    train(config, corpus, run, loggers=loggers)
+        begin(callbacks=[StopAfterThree()], loggers=[logger])
+    begin(loggers=[logger])
 
 
 def losses(run: Path) -> dict[int, float]:
     return {int(row["step"]): float(row["loss"]) for row in rows(run)}
 
 
-def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(micro, corpus_folder, tmp_path):
+def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(pretrain, tmp_path):
     mine = Kept()
-    config = micro.derived(train=micro.train.model_copy(update={"monitor_every": 2}))
-    stopped_and_gone_on(config, corpus_folder, tmp_path / "run", [mine])
+    stopped_and_gone_on(partial(pretrain, tmp_path / "run", "train.monitor_every=2"), mine)
     assert {step: row["loss"] for step, row in mine.rows} == losses(tmp_path / "run")
     assert [step for step, _ in mine.rows] == [1, 2, 3, 4, 5, 6]
     assert mine.settings["model"]["width"] == 16
@@ -66,33 +65,33 @@ def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(micro
     assert looked_at == [2, 4, 6]
 
 
-def test_a_tracker_that_fails_costs_a_warning_and_no_run(micro, corpus_folder, tmp_path, caplog):
+def test_a_tracker_that_fails_costs_a_warning_and_no_run(pretrain, tmp_path, caplog):
     gone, stays, refusing = Kept(fails_at=3), Kept(), Kept()
-    train(micro, corpus_folder, tmp_path / "run", loggers=[gone, stays])
+    pretrain(tmp_path / "run", loggers=[gone, stays])
     assert [len(each.rows) for each in (gone, stays)] == [2, 6]
     assert "Kept ends at step 3: the server is gone" in caplog.text
     assert (tmp_path / "run" / "model").is_dir()
     refusing.log_hyperparams = Mock(side_effect=ConnectionError("no route"))
     with pytest.raises(OutputError, match=r"can't be opened \(no route\)"):
-        train(micro, corpus_folder, tmp_path / "other", loggers=[refusing])
+        pretrain(tmp_path / "other", loggers=[refusing])
 
 
-def test_a_missing_extra_is_one_error_before_anything_is_written(micro, corpus_folder, tmp_path, monkeypatch):
+def test_a_missing_extra_is_one_error_before_anything_is_written(pretrain, tmp_path, monkeypatch):
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
     for name in trackers.NEEDS:
         with pytest.raises(UsageError, match=rf'not installed. pip install "marecg-model\[{name}\]"'):
-            train(micro, corpus_folder, tmp_path / "run", loggers=[name])
+            pretrain(tmp_path / "run", loggers=[name])
     with pytest.raises(UsageError, match="no tracker 'excel'"):
-        train(micro, corpus_folder, tmp_path / "run", loggers=["excel"])
+        pretrain(tmp_path / "run", loggers=["excel"])
     assert not (tmp_path / "run").exists()
 
 
-def test_tensorboard_has_every_step_once_after_a_stop(micro, corpus_folder, tmp_path):
+def test_tensorboard_has_every_step_once_after_a_stop(pretrain, tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     run = tmp_path / "run"
-    stopped_and_gone_on(micro, corpus_folder, run, ["tensorboard"])
+    stopped_and_gone_on(partial(pretrain, run), "tensorboard")
     events = EventAccumulator(str(run / "tensorboard"))
     events.Reload()
     assert {each.step: pytest.approx(each.value) for each in events.Scalars("loss")} == losses(run)
@@ -101,11 +100,11 @@ def test_tensorboard_has_every_step_once_after_a_stop(micro, corpus_folder, tmp_
 
 
 @pytest.mark.slow
-def test_wandb_stays_offline_and_is_one_run_after_a_stop(micro, corpus_folder, tmp_path, monkeypatch):
+def test_wandb_stays_offline_and_is_one_run_after_a_stop(pretrain, tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.delenv("WANDB_MODE", raising=False)
     run = tmp_path / "run"
-    stopped_and_gone_on(micro, corpus_folder, run, ["wandb"])
+    stopped_and_gone_on(partial(pretrain, run), "wandb")
     parts = [path.name for path in run.glob("wandb/*run-*/*.wandb")]
     assert len(parts) == 2
     assert len(set(parts)) == 1, "both have one id, so that `wandb sync` makes one run of them"
@@ -113,11 +112,11 @@ def test_wandb_stays_offline_and_is_one_run_after_a_stop(micro, corpus_folder, t
 
 
 @pytest.mark.slow
-def test_mlflow_keeps_one_run_in_the_run_folder_after_a_stop(micro, corpus_folder, tmp_path, monkeypatch):
+def test_mlflow_keeps_one_run_in_the_run_folder_after_a_stop(pretrain, tmp_path, monkeypatch):
     pytest.importorskip("mlflow")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     run = tmp_path / "run"
-    stopped_and_gone_on(micro, corpus_folder, run, ["mlflow"])
+    stopped_and_gone_on(partial(pretrain, run), "mlflow")
     with sqlite3.connect(run / "mlflow.db") as database:
         assert database.execute("select name, status from runs").fetchall() == [("run", "FINISHED")]
         rows = database.execute("select step, value from metrics where key = 'loss'").fetchall()
