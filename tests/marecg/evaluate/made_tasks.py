@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from marecg.evaluate.probe.protocol import FeatureLearner, Protocol
+from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import Recordings, Task
 
@@ -28,5 +28,4 @@ def trials_on(
 ) -> list[Trial]:
     """What a protocol makes of features."""
     task = made_task(y_MK, split_M)
-    learner: FeatureLearner = protocol.on_features(x_MF, task, choose)
-    return list(protocol.trials(learner, task, fractions, seeds))
+    return list(protocol.trials(protocol.on_features(x_MF, task, choose), task, fractions, seeds))

@@ -168,8 +168,8 @@ def _trials(
                 assert weight_F is not None, "the beat readout is weighed"
                 assert under_test.model is not None, "only a run's encoder has concepts"
                 x_MF, weight_F = with_concepts(x_MF, weight_F, under_test.model, task)
-            learner = request.protocol.on_features(x_MF, task, choose, weight_F, own=name == CONCEPTS)
-            fits = request.protocol.trials(learner, task, request.fractions, request.seeds)
+            learn = request.protocol.on_features(x_MF, task, choose, weight_F, own=name == CONCEPTS)
+            fits = request.protocol.trials(learn, task, request.fractions, request.seeds)
             try:
                 cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
             except InputError as error:

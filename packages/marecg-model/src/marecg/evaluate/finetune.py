@@ -6,7 +6,7 @@ Shapes: M labelled records, K classes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.ecg.windows import recording
 from marecg.evaluate.methods.method import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels
-from marecg.evaluate.probe.protocol import STRICT, Rows
+from marecg.evaluate.probe.protocol import STRICT, Learn, Rows
 from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, try_writing
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
@@ -63,8 +63,8 @@ def finetune(
     for usable in (rotation.without(unreadable) for rotation in rotations):
         trials = {}
         for each in how:
-            learner = TunedLearner(vectors, each, usable)
-            fits = FINETUNE.trials(learner, usable, request.fractions, request.seeds)
+            learn = _tuning(each, vectors, usable)
+            fits = FINETUNE.trials(learn, usable, request.fractions, request.seeds)
             trials[_row(each)] = list(passing(fits, f"{usable.name}: {_row(each)}", progress))
         widths = dict.fromkeys(trials, readout_width(model.config, how[0].readout))
         judged.append(Judged(usable, widths, unreadable, trials))
@@ -75,29 +75,25 @@ def _row(how: Tuning) -> str:
     return f"encoder, fine-tuned ({how.layers})"
 
 
-@dataclass(frozen=True)
-class TunedLearner:
-    """An encoder that is trained on a task's records, which are read as they are needed."""
+def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
+    """Train the encoder on a task's records; the step with the least loss on validation is kept."""
+    y_MK = task.y_MK
 
-    vectors: Vectors
-    how: Tuning
-    task: Task
+    def recordings(rows: Rows) -> list[int]:
+        return [int(row) for row in task.row_M[rows]]
 
-    def fit(self, train: Rows, val: Rows) -> Fitted:
-        """Train on the one part; the step with the least loss on the other is kept."""
-        y_MK = self.task.y_MK
+    def learn(train: Rows, val: Rows) -> Fitted:
         check_labels(y_MK[val], "validation")
         y_both_MK = y_MK[np.concatenate([train, val])].astype(np.float64)
-        tuned = tune(self.how, self.vectors, y_both_MK, self._recordings(train), self._recordings(val))
+        tuned = tune(how, vectors, y_both_MK, recordings(train), recordings(val))
 
         def logits(rows: Rows) -> Floats:
-            return tuned.logits(self.vectors, self._recordings(rows))
+            return tuned.logits(vectors, recordings(rows))
 
         untrained = tuple(int(k) for k in np.flatnonzero(~scorable(y_MK[train])))
         return Fitted(tuned.step, macro_auc(y_MK[val], logits(val)), untrained, logits)
 
-    def _recordings(self, rows: Rows) -> list[int]:
-        return [int(row) for row in self.task.row_M[rows]]
+    return learn
 
 
 def _unreadable(recordings: Recordings, progress: Progress) -> dict[str, str]:

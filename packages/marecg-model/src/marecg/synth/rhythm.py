@@ -1,14 +1,15 @@
 """When the atria and the ventricles fire: who paces, what the AV node lets through, and what comes too early.
 
-A rhythm is three parts that are data: an atrium (`Sinus`, `Fibrillation`, `Flutter`, `Silent`), a conduction
-(`Conducted`, `EveryNth`, `Dropping`, `Independent`) and, maybe, an `Ectopy`. `schedule` runs them in this
-order.
+A rhythm is an atrium (`sinus`, `fibrillation`, `flutter`, `silent`), a conduction (`conducted`, `every_nth`,
+`dropping`, `independent`), both with what they take filled in, and, maybe, an `Ectopy`; `schedule` runs them
+in this order.
 
 Shapes: K atrial events, N beats. Units: s and bpm.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,142 +52,101 @@ class Session(NamedTuple):
     rng: np.random.Generator
 
 
-class Atrium(Protocol):
-    """What drives the atria."""
-
-    def fire(self, session: Session) -> Atrial:
-        """Atrial events from before the record's start to after its end."""
-
-
-class Conduction(Protocol):
-    """What makes the ventricles answer, or beat on their own."""
-
-    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
-        """Beats for these atrial events; `pr` in s."""
+Atrium = Callable[[Session], Atrial]
+"""What drives the atria: their events from before the record's start to after its end."""
+Conduction = Callable[[Atrial, float, Session], Schedule]
+"""What makes the ventricles answer atrial events, PR in s later, or beat on their own."""
 
 
-@dataclass(frozen=True)
-class Sinus:
+def sinus(
+    session: Session, bpm: Between, respiratory: Between = (0.01, 0.05), jitter: float = 0.008
+) -> Atrial:
     """The sinus node: rate, how far breathing sways it, and jitter (both as fractions of the PP interval)."""
-
-    bpm: Between
-    respiratory: Between = (0.01, 0.05)
-    jitter: float = 0.008
-
-    def fire(self, session: Session) -> Atrial:
-        """P-waves at the drawn rate."""
-        patient, _, rng = session
-        low, high = self.bpm
-        bpm = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
-        still, deep = self.respiratory
-        sway = still + (deep - still) * rng.uniform(0.5, 1.0) * (0.3 + 0.7 * patient.youth)
-        pp = 60 / bpm
-        regular = _regular(pp, session)
-        gaps = pp * (1 + sway * patient.breathing(regular) + self.jitter * rng.standard_normal(regular.size))
-        return _atrial(regular[0] + np.cumsum(gaps), "sinus")
+    patient, _, rng = session
+    low, high = bpm
+    rate = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
+    still, deep = respiratory
+    sway = still + (deep - still) * rng.uniform(0.5, 1.0) * (0.3 + 0.7 * patient.youth)
+    pp = 60 / rate
+    regular = _regular(pp, session)
+    gaps = pp * (1 + sway * patient.breathing(regular) + jitter * rng.standard_normal(regular.size))
+    return _atrial(regular[0] + np.cumsum(gaps), "sinus")
 
 
-@dataclass(frozen=True)
-class Fibrillation:
-    """Fibrillatory waves: no two alike, with a mean frequency in Hz."""
-
-    hertz: Between = (5.0, 7.5)
-    height: Between = (0.6, 1.5)
-
-    def fire(self, session: Session) -> Atrial:
-        """f-waves, fine or coarse."""
-        _, seconds, rng = session
-        gap = 1 / rng.uniform(*self.hertz)
-        onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
-        return _atrial(onset, "fibrillation", rng.uniform(*self.height) * rng.normal(1, 0.35, onset.size))
+def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between = (0.6, 1.5)) -> Atrial:
+    """Fibrillatory waves, fine or coarse: no two alike, with a mean frequency in Hz."""
+    _, seconds, rng = session
+    gap = 1 / rng.uniform(*hertz)
+    onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
+    return _atrial(onset, "fibrillation", rng.uniform(*height) * rng.normal(1, 0.35, onset.size))
 
 
-@dataclass(frozen=True)
-class Flutter:
-    """A macro-re-entry: identical waves without a pause between them."""
-
-    per_minute: Between = (240.0, 320.0)
-
-    def fire(self, session: Session) -> Atrial:
-        """F-waves, the saw's teeth."""
-        return _atrial(_regular(60 / session.rng.uniform(*self.per_minute), session), "flutter")
+def flutter(session: Session, per_minute: Between = (240.0, 320.0)) -> Atrial:
+    """A macro-re-entry: identical waves without a pause between them, the saw's teeth."""
+    return _atrial(_regular(60 / session.rng.uniform(*per_minute), session), "flutter")
 
 
-@dataclass(frozen=True)
-class Silent:
+def silent(session: Session) -> Atrial:
     """Atria whose activity can't be seen."""
-
-    def fire(self, session: Session) -> Atrial:
-        """Nothing."""
-        return _atrial(np.zeros(0), "sinus")
+    return _atrial(np.zeros(0), "sinus")
 
 
-@dataclass(frozen=True)
-class Conducted:
-    """Each atrial event is followed by a beat, PR later."""
-
-    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
-        """One beat per P-wave; one that an ectopic P-wave leads to is `ATRIAL`."""
-        kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
-        return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
+def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
+    """Each atrial event is followed by a beat, PR later; one that an ectopic P-wave leads to is `ATRIAL`."""
+    kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
+    return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
 
 
-@dataclass(frozen=True)
-class EveryNth:
+def every_nth(
+    atrial: Atrial,
+    pr: float,
+    session: Session,
+    ratios: tuple[int, ...] = (2, 3, 4),
+    changing: float = 0.35,
+) -> Schedule:
     """The AV node answers every second, third or fourth flutter wave, or a changing mixture of these."""
-
-    ratios: tuple[int, ...] = (2, 3, 4)
-    changing: float = 0.35
-
-    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
-        """Beats at whole multiples of the flutter interval."""
-        changing = session.rng.random() < self.changing
-        steps = session.rng.choice(self.ratios, atrial.onset.size if changing else 1)
-        answered = np.cumsum(np.broadcast_to(steps, atrial.onset.size))
-        answered = answered[answered < atrial.onset.size]
-        return Schedule(atrial, atrial.onset[answered] + pr, np.full(answered.size, NORMAL), answered)
+    count = atrial.onset.size
+    mixed = session.rng.random() < changing
+    steps = session.rng.choice(ratios, count if mixed else 1)
+    answered = np.cumsum(np.broadcast_to(steps, count))
+    answered = answered[answered < count]
+    return Schedule(atrial, atrial.onset[answered] + pr, np.full(answered.size, NORMAL), answered)
 
 
-@dataclass(frozen=True)
-class Dropping:
+def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int], step: Between) -> Schedule:
     """Second-degree AV block: of every `cycle` P-waves the last is not conducted.
 
     With `step` (s) PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach); without it PR is
     constant (Mobitz II).
     """
-
-    cycle: tuple[int, int]
-    step: Between
-
-    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
-        """All beats but the dropped ones."""
-        cycle = int(session.rng.integers(self.cycle[0], self.cycle[1] + 1))
-        place = np.arange(atrial.onset.size) % cycle
-        step = session.rng.uniform(*self.step)
-        delay = pr + step * (1 - 0.6**place) / 0.4
-        passed = np.flatnonzero(place < cycle - 1)
-        return Schedule(atrial, (atrial.onset + delay)[passed], np.full(passed.size, NORMAL), passed)
+    length = int(session.rng.integers(cycle[0], cycle[1] + 1))
+    place = np.arange(atrial.onset.size) % length
+    delay = pr + session.rng.uniform(*step) * (1 - 0.6**place) / 0.4
+    passed = np.flatnonzero(place < length - 1)
+    return Schedule(atrial, (atrial.onset + delay)[passed], np.full(passed.size, NORMAL), passed)
 
 
-@dataclass(frozen=True)
-class Independent:
-    """Ventricles that follow no P-wave: fibrillation, re-entry, an escape rhythm, a pacemaker, VT."""
+def independent(
+    atrial: Atrial,
+    pr: float,
+    session: Session,
+    bpm: Between,
+    irregular: float = 0.005,
+    kinds: tuple[str, ...] = (NORMAL,),
+    retrograde: float | None = None,
+) -> Schedule:
+    """Ventricles that follow no P-wave: fibrillation, re-entry, an escape rhythm, a pacemaker, VT.
 
-    bpm: Between
-    irregular: float = 0.005
-    kinds: tuple[str, ...] = (NORMAL,)
-    retrograde: float | None = None
-
-    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
-        """Beats at the drawn rate; `retrograde` s after each, if given, follows an inverted P-wave."""
-        _, seconds, rng = session
-        gap = 60 / rng.uniform(*self.bpm)
-        spread = rng.lognormal(-(self.irregular**2) / 2, self.irregular, _count(gap, seconds))
-        onset = np.cumsum(np.maximum(gap * spread, _SHORTEST_RR)) - _LEAD_IN - gap * rng.random()
-        if self.retrograde is not None:
-            atrial = _atrial(onset + self.retrograde, "retrograde")
-        kind = np.full(onset.size, rng.choice(self.kinds))
-        return Schedule(atrial, onset, kind, np.full(onset.size, -1))
+    `retrograde` s after each beat, if given, follows an inverted P-wave.
+    """
+    _, seconds, rng = session
+    gap = 60 / rng.uniform(*bpm)
+    spread = rng.lognormal(-(irregular**2) / 2, irregular, _count(gap, seconds))
+    onset = np.cumsum(np.maximum(gap * spread, _SHORTEST_RR)) - _LEAD_IN - gap * rng.random()
+    if retrograde is not None:
+        atrial = _atrial(onset + retrograde, "retrograde")
+    kind = np.full(onset.size, rng.choice(kinds))
+    return Schedule(atrial, onset, kind, np.full(onset.size, -1))
 
 
 @dataclass(frozen=True)
@@ -236,16 +196,16 @@ class Rhythm:
     """Who paces, what is conducted, what comes early."""
 
     atrium: Atrium
-    conduction: Conduction = Conducted()
+    conduction: Conduction = conducted
     ectopy: Ectopy | None = None
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
         """Every atrial event and beat that can be seen in a record of `seconds`."""
         session = Session(patient, seconds, rng)
-        atrial = self.atrium.fire(session)
+        atrial = self.atrium(session)
         if self.ectopy and self.ectopy.atrial:
             atrial = self.ectopy.advance(atrial, seconds, rng)
-        plan = self.conduction.beats(atrial, pr, session)
+        plan = self.conduction(atrial, pr, session)
         if self.ectopy and not self.ectopy.atrial:
             plan = self.ectopy.usurp(plan, seconds, rng)
         return plan

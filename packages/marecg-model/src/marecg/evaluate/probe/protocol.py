@@ -2,15 +2,14 @@
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
 signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
-`STRICT`, others have a file of their own (`merl`), also outside of this package. What learns is a `Learner`:
-a classifier on features (`FeatureLearner`), or a network that reads the records themselves.
+`STRICT`, others have a file of their own (`merl`), also outside of this package. What learns is a `Learn`: a
+classifier on features (`Protocol.on_features`), or a network that reads the records themselves.
 Shapes: M records, K classes, F features.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,33 +26,8 @@ Rows = NDArray[np.int64]
 """Numbers of a task's labelled records."""
 OVER = "mean over the classes that have positives and negatives in test; the others are left out"
 """Which classes the macro AUC is over, by every protocol."""
-
-
-class Learner(Interface):
-    """Anything that learns a task's labels from some of its records."""
-
-    def fit(self, train: Rows, val: Rows) -> Fitted:
-        """Fit on the one part and choose on the other."""
-
-
-@dataclass(frozen=True)
-class FeatureLearner:
-    """A classifier on features [M, F] of all labelled records."""
-
-    x_MF: NDArray[np.floating]
-    y_MK: NDArray[np.uint8]
-    choose: Choose
-    weight_F: NDArray[np.floating] | None = None
-    own: bool = False
-
-    def fit(self, train: Rows, val: Rows) -> Fitted:
-        """Fit on the one part and choose on the other; see `linear.Choose`."""
-        probe = self.choose(
-            *(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F, self.own) for rows in (train, val))
-        )
-        return Fitted(
-            probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
-        )
+Learn = Callable[[Rows, Rows], Fitted]
+"""Learns a task's labels from some of its records, and chooses on others."""
 
 
 @dataclass
@@ -108,19 +82,24 @@ class Protocol:
         choose: Choose | None,
         weight_F: NDArray[np.floating] | None = None,
         own: bool = False,
-    ) -> FeatureLearner:
-        """The protocol's classifier on features, or the method's own where those are judged by it.
+    ) -> Learn:
+        """The protocol's classifier on features [M, F], or the method's own where those are judged by it.
 
         `weight_F` and `own` are those of `linear.Part`.
         """
-        methods_own = choose if self.own_classifiers else None
-        return FeatureLearner(x_MF, task.y_MK, methods_own or self.choose, weight_F, own)
+        classifier = (choose if self.own_classifiers else None) or self.choose
 
-    def trials(self, learner: Learner, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
-        """Judge a learner: a trial per share and seed; the whole training part is probed once.
+        def learn(train: Rows, val: Rows) -> Fitted:
+            probe = classifier(*(Part(x_MF[rows], task.y_MK[rows], weight_F, own) for rows in (train, val)))
+            return Fitted(probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(x_MF[rows]))
+
+        return learn
+
+    def trials(self, learn: Learn, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
+        """Judge what learns: a trial per share and seed; the whole training part is probed once.
 
         Args:
-            learner: fits on the task's records by their numbers.
+            learn: from the task's records by their numbers.
             task: labels and split.
             fractions: shares of the training part.
             seeds: how many draws of each share below 1.
@@ -138,7 +117,7 @@ class Protocol:
                 began = time.perf_counter()
                 train = part[TRAIN][self.draw(task.y_MK[part[TRAIN]], fraction, seed)]
                 test = SealedTest(part[TEST])
-                fitted = learner.fit(train, part[VAL])
+                fitted = learn(train, part[VAL])
                 logits_MK = test.score(fitted)
                 if self.unseen_logit is not None:
                     logits_MK[:, list(fitted.untrained)] = self.unseen_logit

@@ -1,10 +1,11 @@
 """From the atria to the ventricles and through them: blocks, bypasses and slow recovery."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from marecg.synth import morphology as m
 from marecg.synth.diagnosis import Diagnosis, Range, change
-from marecg.synth.rhythm import ESCAPE, JUNCTIONAL, Dropping, Independent, Sinus
+from marecg.synth.rhythm import ESCAPE, JUNCTIONAL, dropping, independent, sinus
 
 CONDUCTION: Mapping[str, Diagnosis] = {
     "1AVB": Diagnosis(
@@ -14,7 +15,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
         "second-degree AV block, Mobitz I",
         ("54016002", "195042002"),
         (change(pr=Range(0.17, 0.21)),),
-        conduction=Dropping((3, 5), (0.06, 0.10)),
+        conduction=partial(dropping, cycle=(3, 5), step=(0.06, 0.10)),
         hides=frozenset({"ectopy"}),
         weight=0.7,
         per_decade=1.4,
@@ -23,7 +24,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
         "second-degree AV block, Mobitz II",
         ("426183003", "195042002"),
         (change(pr=Range(0.16, 0.21)),),
-        conduction=Dropping((3, 4), (0, 0)),
+        conduction=partial(dropping, cycle=(3, 4), step=(0, 0)),
         hides=frozenset({"ectopy"}),
         weight=0.4,
         per_decade=1.5,
@@ -32,8 +33,8 @@ CONDUCTION: Mapping[str, Diagnosis] = {
     "3AVB": Diagnosis(
         "complete AV block",
         ("27885002",),
-        atrium=Sinus((68, 105), jitter=0.03),
-        conduction=Independent((30, 46), irregular=0.04, kinds=(ESCAPE, JUNCTIONAL)),
+        atrium=partial(sinus, bpm=(68, 105), jitter=0.03),
+        conduction=partial(independent, bpm=(30, 46), irregular=0.04, kinds=(ESCAPE, JUNCTIONAL)),
         hides=frozenset({"ectopy", "pr", "qrs"}),
         weight=0.8,
         per_decade=1.7,

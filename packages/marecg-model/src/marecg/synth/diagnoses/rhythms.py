@@ -1,6 +1,7 @@
 """Sinus rhythm and its harmless variants, other rhythms, and beats that come too early."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from marecg.synth import morphology as m
 from marecg.synth.diagnosis import ATRIA, VENTRICLES, Diagnosis, Range, change
@@ -8,20 +9,23 @@ from marecg.synth.rhythm import (
     PACED,
     VENTRICULAR,
     Ectopy,
-    EveryNth,
-    Fibrillation,
-    Flutter,
-    Independent,
-    Silent,
-    Sinus,
+    every_nth,
+    fibrillation,
+    flutter,
+    independent,
+    silent,
+    sinus,
 )
 
 RHYTHMS: Mapping[str, Diagnosis] = {
     "NSR": Diagnosis(
-        "normal sinus rhythm", ("426783006",), atrium=Sinus((60, 99)), weight=4, per_decade=0.85
+        "normal sinus rhythm", ("426783006",), atrium=partial(sinus, bpm=(60, 99)), weight=4, per_decade=0.85
     ),
     "SinusA": Diagnosis(
-        "sinus arrhythmia", ("427393009",), atrium=Sinus((55, 85), (0.16, 0.26)), per_decade=0.7
+        "sinus arrhythmia",
+        ("427393009",),
+        atrium=partial(sinus, bpm=(55, 85), respiratory=(0.16, 0.26)),
+        per_decade=0.7,
     ),
     "EarlyR": Diagnosis(
         "early repolarisation",
@@ -30,15 +34,21 @@ RHYTHMS: Mapping[str, Diagnosis] = {
         per_decade=0.6,
         male=3.0,
     ),
-    "SBrad": Diagnosis("sinus bradycardia", ("426177001",), atrium=Sinus((38, 57)), weight=1.5, male=1.5),
+    "SBrad": Diagnosis(
+        "sinus bradycardia", ("426177001",), atrium=partial(sinus, bpm=(38, 57)), weight=1.5, male=1.5
+    ),
     "STach": Diagnosis(
-        "sinus tachycardia", ("427084000",), atrium=Sinus((103, 150), (0, 0.015)), weight=1.5, per_decade=0.9
+        "sinus tachycardia",
+        ("427084000",),
+        atrium=partial(sinus, bpm=(103, 150), respiratory=(0, 0.015)),
+        weight=1.5,
+        per_decade=0.9,
     ),
     "AF": Diagnosis(
         "atrial fibrillation",
         ("164889003",),
-        atrium=Fibrillation(),
-        conduction=Independent((60, 140), irregular=0.22),
+        atrium=fibrillation,
+        conduction=partial(independent, bpm=(60, 140), irregular=0.22),
         hides=ATRIA,
         weight=1.5,
         per_decade=1.7,
@@ -49,8 +59,8 @@ RHYTHMS: Mapping[str, Diagnosis] = {
         "atrial flutter",
         ("164890007",),
         (change(pr=Range(0.18, 0.26)),),
-        atrium=Flutter(),
-        conduction=EveryNth(),
+        atrium=flutter,
+        conduction=every_nth,
         hides=ATRIA,
         per_decade=1.5,
         male=2.0,
@@ -59,8 +69,8 @@ RHYTHMS: Mapping[str, Diagnosis] = {
     "SVT": Diagnosis(
         "supraventricular tachycardia",
         ("426761007",),
-        atrium=Silent(),
-        conduction=Independent((155, 215), irregular=0.004, retrograde=0.11),
+        atrium=silent,
+        conduction=partial(independent, bpm=(155, 215), irregular=0.004, retrograde=0.11),
         hides=ATRIA,
         per_decade=0.9,
         male=0.6,
@@ -69,8 +79,8 @@ RHYTHMS: Mapping[str, Diagnosis] = {
     "VT": Diagnosis(
         "ventricular tachycardia",
         ("164895002",),
-        atrium=Silent(),
-        conduction=Independent((140, 205), irregular=0.015, kinds=(VENTRICULAR,)),
+        atrium=silent,
+        conduction=partial(independent, bpm=(140, 205), irregular=0.015, kinds=(VENTRICULAR,)),
         hides=ATRIA | VENTRICLES | {"ectopy"},
         weight=0.6,
         per_decade=1.3,
@@ -88,8 +98,8 @@ RHYTHMS: Mapping[str, Diagnosis] = {
                 qtc=0.45,
             ),
         ),
-        atrium=Silent(),
-        conduction=Independent((60, 76), irregular=0.001, kinds=(PACED,)),
+        atrium=silent,
+        conduction=partial(independent, bpm=(60, 76), irregular=0.001, kinds=(PACED,)),
         hides=ATRIA | VENTRICLES | {"ectopy"},
         per_decade=2.0,
         male=1.4,
