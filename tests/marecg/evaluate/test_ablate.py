@@ -67,9 +67,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "prepared"
 
 
-def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_daggers(
-    corpus_folder, probed, tmp_path
-):
+def test_an_ablation_goes_on_averages_over_seeds_and_keeps_the_daggers(corpus_folder, probed, tmp_path):
     def run(progress: Progress) -> list[ProbedRun]:
         how = {"tasks": {"corpus": probed}, "request": REQUEST, "seeds": 2, "settings": SMALL}
         return ablate(["tiny-c1", "tiny"], corpus_folder, tmp_path, **how, progress=progress)
@@ -123,9 +121,7 @@ def test_recipes_that_cannot_stand_side_by_side_are_refused_before_anything_is_t
     assert not (tmp_path / "runs").exists()
 
 
-def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_equal_flops(
-    corpus_folder, probed, tmp_path
-):
+def test_another_graph_reads_the_same_codes_and_a_dear_recipe_sees_less(corpus_folder, probed, tmp_path):
     perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
     recipes = ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"]
     how = {"tasks": {"corpus": probed}, "request": REQUEST, "settings": SMALL, "records": 12}

@@ -104,9 +104,7 @@ PARTS = ("train", "train", "train", "train", "val", "val", "test", "test")
         (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "tall has one patient among"),
     ],
 )  # fmt: skip
-def test_labels_that_cannot_be_used_are_one_line_and_nothing_is_written(
-    columns, rows, problem, fit, tmp_path, capsys
-):
+def test_labels_that_cannot_be_used_are_one_line_and_no_folder(columns, rows, problem, fit, tmp_path, capsys):
     assert fit(tmp_path / "clf", table=table(tmp_path / "x.csv", columns.split(), rows)) == 3
     error = capsys.readouterr().err
     assert re.search(problem, error), error

@@ -123,9 +123,7 @@ def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):
             evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
-def test_concepts_are_refused_where_encoder_protocol_or_task_has_none(
-    run_folder, gscl_run, ptbxl_root, monkeypatch
-):
+def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_root, monkeypatch):
     with pytest.raises(UsageError, match="no prototypes"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):

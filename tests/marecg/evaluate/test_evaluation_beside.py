@@ -40,7 +40,7 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ta
     assert Report.model_validate_json(kept.read_text()) == report
 
 
-def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
+def test_a_model_alone_is_probed_where_its_report_has_a_place(
     run_folder, corpus_folder, ptbxl_root, tmp_path
 ):
     sent = shutil.copytree(run_folder / "model", tmp_path / "sent")
@@ -56,9 +56,7 @@ def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
     assert known.leak.records == 0
 
 
-def test_a_run_in_a_store_is_probed_where_its_report_has_a_place(
-    run_folder, ptbxl_root, tmp_path, monkeypatch
-):
+def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl_root, tmp_path, monkeypatch):
     monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
     store = fsspec.filesystem("memory")
     store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)

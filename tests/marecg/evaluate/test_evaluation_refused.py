@@ -83,9 +83,7 @@ def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, p
 
 
 @pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])
-def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
-    tensor, run_folder, ptbxl_root, tmp_path, monkeypatch
-):
+def test_an_encoder_that_changes_is_refused(tensor, run_folder, ptbxl_root, tmp_path, monkeypatch):
     """A single value of a buffer, or of a parameter, moves in the last batch."""
     original = frozen_encoder.embed
 

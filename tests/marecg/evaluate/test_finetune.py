@@ -40,9 +40,7 @@ def test_the_command_prints_its_rows(run_folder, ptbxl_root, capsys):
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 
 
-def test_a_report_that_cannot_be_kept_is_refused_before_anything_is_trained(
-    run_folder, ptbxl_root, tmp_path, monkeypatch
-):
+def test_a_report_without_a_place_is_refused_before_training(run_folder, ptbxl_root, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setattr(module, "tune", lambda *_: pytest.fail("hours are spent"))
     with pytest.raises(OutputError, match="probe: cannot be written"):

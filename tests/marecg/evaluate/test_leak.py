@@ -101,9 +101,7 @@ def test_windows_of_every_length_that_was_trained_on_are_compared(task, corpus_f
 
 @pytest.mark.realdata
 @pytest.mark.parametrize(("task", "folder"), [("ptbxl-super", "ptbxl"), ("cpsc2018", "cinc2021/cpsc_2018")])
-def test_every_real_record_that_a_corpus_shares_is_found_by_name_and_by_signal(
-    task, folder, realdata, tmp_path
-):
+def test_every_real_record_that_is_shared_is_found_by_name_and_by_signal(task, folder, realdata, tmp_path):
     """The corpus: PTB-XL's ninth fold, and what the Challenges ship of PTB-XL and CPSC2018."""
     sources = [realdata / name for name in ("ptbxl", "cinc2021/ptb-xl", "cinc2021/cpsc_2018")]
     prepare(sources, tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)

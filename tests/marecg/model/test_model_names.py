@@ -54,9 +54,7 @@ def test_pushing_uploads_the_model_and_its_card(saved, monkeypatch):
     assert uploaded["files"] == {*pretrained.FILES, "README.md"}
 
 
-def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_run(
-    saved, tmp_path, monkeypatch
-):
+def test_an_installed_model_is_found_by_its_name_and_its_package_not_run(saved, tmp_path, monkeypatch):
     package = tmp_path / "weights_of_ours"
     shutil.copytree(saved, package / "without_ptbxl_codes")
     (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")

@@ -110,9 +110,7 @@ def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page):
     assert sheets["record-1-ecg"].attrib["width"] == f"{WIDTH:g}mm"
 
 
-def test_the_command_prints_where_the_page_is_and_an_absent_corpus_leaves_the_old_one(
-    page, run, corpus_folder
-):
+def test_the_command_prints_the_page_and_an_absent_corpus_leaves_the_old_one(page, run, corpus_folder):
     before = page.read_bytes()
     assert invoke("report", run, "--data", corpus_folder)[:2] == (0, f"{run / 'report.html'}\n")
     code, error = end("report", run, "--data", run / "nowhere")

@@ -90,9 +90,7 @@ def test_a_record_that_both_trainings_read_is_listed_once(given, corpus_folder, 
     assert len(pq.read_table(tmp_path / trained_on.FILE)) == 2 * len(before)
 
 
-def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_one(
-    archive, micro, given, tmp_path, caplog
-):
+def test_weights_without_a_list_leave_the_run_without_a_whole_one(archive, micro, given, tmp_path, caplog):
     shutil.copytree(given / "model", tmp_path / "sent")
     train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "run", start=tmp_path / "sent")
     assert "sent does not list all records" in caplog.text
@@ -102,9 +100,7 @@ def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_o
         assert (listed.complete, len(listed.hashes)) == (False, 3)
 
 
-def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
-    archive, micro, given, unbroken, tmp_path
-):
+def test_killed_and_resumed_without_weights_it_is_the_unbroken_run(archive, micro, given, unbroken, tmp_path):
     run = tmp_path / "run"
     assert killed(run, 3, lambda out: train(micro, archive, out, start=given)) == -signal.SIGKILL
     with pytest.raises(UsageError, match=r"was begun from earlier \(SHA-256 \w{8}\), not from run"):

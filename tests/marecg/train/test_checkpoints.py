@@ -33,9 +33,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(pretrain, tmp_path, monkeyp
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
 
 
-def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
-    pretrain, unbroken, tmp_path, monkeypatch
-):
+def test_training_goes_on_while_a_slow_disk_takes_the_last_state(pretrain, unbroken, tmp_path, monkeypatch):
     save = TorchCheckpointIO.save_checkpoint
 
     def slow(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
@@ -77,7 +75,7 @@ def damage(path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "hashed"), [("one bit", False), ("cut", False), ("empty", True), ("foreign", True)]
 )
-def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
+def test_a_damaged_checkpoint_is_named_and_an_older_one_taken(
     pretrain, unbroken, tmp_path, caplog, how, hashed
 ):
     run = shutil.copytree(unbroken, tmp_path / "run")

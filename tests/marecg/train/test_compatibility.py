@@ -52,9 +52,7 @@ def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, t
     train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
 
 
-def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_concept(
-    corpus_folder, micro, tmp_path
-):
+def test_a_model_names_no_folder_of_the_users_and_counts_each_concept(corpus_folder, micro, tmp_path):
     data = relabelled(corpus_folder, tmp_path / "corpus", source="DOE^JOHN_19701231 1")
     train(override(micro, ["train.max_steps=1"]), data, tmp_path / "run")
     for path in (tmp_path / "run/model").iterdir():

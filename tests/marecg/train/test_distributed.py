@@ -98,9 +98,7 @@ def test_two_nodes_that_each_load_the_given_weights_give_the_losses_of_one(corpu
 
 
 @pytest.mark.usefixtures("same_view_everywhere")
-def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gradients(
-    corpus_folder, micro, tmp_path
-):
+def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks(corpus_folder, micro, tmp_path):
     settings = ["view.augmentation=rhythm-safe", "masking.ratio=0", "gscl=null", "train.accumulate=1"]
     config = override(micro, [*settings, "train.max_steps=4"])
     train(override(config, ["train.batch_size=4"]), corpus_folder, tmp_path / "one")

@@ -53,9 +53,7 @@ def test_ten_such_steps_in_a_row_end_the_run(pretrain, corpus_folder, tmp_path, 
     assert any(record in str(error.value) for record in Corpus.open(corpus_folder).ids)
 
 
-def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
-    pretrain, tmp_path, monkeypatch, caplog
-):
+def test_a_run_whose_records_look_alike_is_said_to_have_collapsed(pretrain, tmp_path, monkeypatch, caplog):
     for name, rank in (("sound", 2.5), ("fallen", 1.5)):
         monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
         pretrain(tmp_path / name, "train.max_steps=1")

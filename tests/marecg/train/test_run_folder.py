@@ -46,18 +46,14 @@ def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     ("settings", "resume", "problem"),
     [([], False, "holds a run already"), (["train.lr=1"], True, r"train\.lr")],
 )
-def test_a_run_is_neither_begun_afresh_nor_gone_on_with_otherwise(
-    pretrain, unbroken, tmp_path, settings, resume, problem
-):
+def test_a_run_is_not_begun_afresh_or_otherwise(pretrain, unbroken, tmp_path, settings, resume, problem):
     with pytest.raises(UsageError, match=problem):
         pretrain(unbroken, *settings, resume=resume)
     with pytest.raises(UsageError, match="no run to resume"):
         pretrain(tmp_path, resume=True)
 
 
-def test_a_run_of_another_enumeration_or_whose_labels_were_changed_is_not_resumed(
-    pretrain, unbroken, tmp_path
-):
+def test_a_run_of_another_enumeration_or_with_changed_labels_is_not_resumed(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
     edited(run / "ontology.json", '"AFL"', '"AFlut"')
     with pytest.raises(CheckpointError, match="was changed since the run was begun"):

@@ -68,9 +68,7 @@ def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_se
 
 
 @pytest.mark.parametrize(("node_width", "alike"), [(64, 0.999), (16, 0.4)])
-def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_puts_them(
-    micro, node_width, alike
-):
+def test_concepts_begin_where_they_were_and_other_heads_where_the_seed_puts_them(micro, node_width, alike):
     """40 concepts: a narrower graph convolution can only come near."""
     config = override(micro, [f"gscl.node_width={node_width}", "model.concept_width=64"])
     weights = MarEcg(config.model, ONTOLOGY).state_dict()
@@ -86,9 +84,7 @@ def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_p
     assert begun[weight].norm().item() == pytest.approx(random[weight].norm().item(), rel=1e-5)
 
 
-def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
-    archive, micro, given, tmp_path, caplog
-):
+def test_without_gscl_a_model_knows_no_concepts_and_the_run_says_so(archive, micro, given, tmp_path, caplog):
     config = override(micro, ["gscl=null", "train.max_steps=1"])
     train(config, archive, tmp_path / "run", start=given)
     assert "earlier knows concepts and the recipe has no gscl" in caplog.text
@@ -96,9 +92,7 @@ def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
     assert not MarEcg.from_pretrained(tmp_path / "run").prototypes.any()
 
 
-def test_weights_without_prototypes_go_on_under_another_graph_and_others_do_not(
-    archive, micro, given, tmp_path
-):
+def test_weights_without_prototypes_go_on_under_another_graph(archive, micro, given, tmp_path):
     flat = relabelled(Corpus.open(archive), perturb.flat(ONTOLOGY), tmp_path / "flat").folder
     train(override(micro, ["gscl=null", "train.max_steps=1"]), archive, tmp_path / "c1")
     train(override(micro, ["train.max_steps=1"]), flat, tmp_path / "branch", start=tmp_path / "c1")
@@ -125,9 +119,7 @@ def test_damaged_weights_are_named(archive, micro, given, tmp_path, damage, name
     assert not (tmp_path / "run" / "config.json").exists()
 
 
-def test_the_recipe_of_the_weights_is_taken_and_their_model_where_the_user_says_nothing(
-    given, micro, tmp_path
-):
+def test_the_recipe_and_model_of_the_weights_are_taken_where_nothing_is_asked(given, micro, tmp_path):
     with pytest.raises(UsageError, match="was made by recipe 'micro', which has no such name here"):
         recipe_for(given)
     assert recipe_for(given, "tiny-c3").model == micro.model

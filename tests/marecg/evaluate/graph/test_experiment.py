@@ -88,7 +88,7 @@ def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
         experiment(bases, corpus, tmp_path, Design(**TINY | {"steps": (2,)}))
 
 
-def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
+def test_branches_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
     corpus, bases, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as broken:

@@ -119,9 +119,7 @@ def test_a_model_too_large_for_one_thread_stays_in_this_process():
     [("a", "b", 0), ("d", "b", 40), ("a", "d", 40)],
     ids=["same", "data", "model"],
 )
-def test_the_second_time_nothing_is_read_but_of_other_data_or_for_another_model(
-    data, method, reads, tmp_path
-):
+def test_later_nothing_is_read_but_of_other_data_or_for_another_model(data, method, reads, tmp_path):
     first = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
     again = Source(data * 64)
     second = extract(again.recordings, [mean(method * 64)], tmp_path)["mean of all"]

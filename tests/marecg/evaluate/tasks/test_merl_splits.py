@@ -64,9 +64,7 @@ def test_a_damaged_table_is_named(damage, splits, ptbxl_root):
         ("corpus", UsageError, "Leave out --set splits"),
     ],
 )
-def test_a_folder_without_tables_and_tables_for_a_corpus_are_refused(
-    name, error, problem, ptbxl_root, tmp_path
-):
+def test_a_folder_without_tables_and_one_for_a_corpus_are_refused(name, error, problem, ptbxl_root, tmp_path):
     with pytest.raises(error, match=problem):
         task_named(name).open(ptbxl_root, tmp_path)
 
