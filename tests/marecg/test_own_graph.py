@@ -155,10 +155,8 @@ def test_its_texts_lie_beside_the_corpus_or_are_embedded_when_needed(airways, mi
 
 
 def test_texts_that_can_not_be_compared_are_refused_with_the_reason():
-    nodes = [
-        node.model_copy(update={"variants": node.variants[: 1 + (node.index != 7)]})
-        for node in ecg_ontology.load().nodes
-    ]
+    short = [(node, node.variants[: 1 + (node.index != 7)]) for node in ecg_ontology.load().nodes]
+    nodes = [node.model_copy(update={"variants": variants}) for node, variants in short]
     with pytest.raises(UsageError, match="SVT has 1 text variants, Normal 2"):
         concept_text.embed_texts(SimpleNamespace(nodes=nodes))
 

@@ -51,9 +51,8 @@ def scp(
         for number, text in enumerate(ecg.TEXTS, 1)
     ]
     samples = announced or x_CL.shape[1]
-    described = b"".join(
-        struct.pack("<IIB", 1 + 100 * (lead == late), samples, ecg.LEAD_NUMBERS[lead]) for lead in leads
-    )
+    starts = [(1 + 100 * (lead == late), samples, ecg.LEAD_NUMBERS[lead]) for lead in leads]
+    described = b"".join(struct.pack("<IIB", *each) for each in starts)
     sizes = struct.pack(f"<{len(leads)}H", *map(len, streams))
     sections = {
         1: about,

@@ -55,9 +55,8 @@ _PHILIPS = ("heartrate", "print", "qrsdur", "qtint", "qtcb", "qrsfrontaxis")
 
 
 def _measured(tags: Sequence[str]) -> str:
-    return "".join(
-        f"<{tag}>{value:g}</{tag}>" for tag, value in zip(tags, ecg.MEASURED.values(), strict=True)
-    )
+    measured = zip(tags, ecg.MEASURED.values(), strict=True)
+    return "".join(f"<{tag}>{value:g}</{tag}>" for tag, value in measured)
 
 
 def _cutoff(what: str, hertz: float) -> str:

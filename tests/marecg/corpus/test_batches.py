@@ -25,11 +25,9 @@ def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream):
 
 
 def test_an_order_does_not_depend_on_what_was_asked_before(stream):
-    fresh = [
-        BatchStream(stream.corpus, stream.supervision, 3, 20, seed=1).rows(number).tolist()
-        for number in (7, 0, 7, 19)
-    ]
-    assert [stream.rows(number).tolist() for number in (7, 0, 7, 19)] == fresh
+    for number in (7, 0, 7, 19):
+        fresh = BatchStream(stream.corpus, stream.supervision, 3, 20, seed=1)
+        assert stream.rows(number).tolist() == fresh.rows(number).tolist()
 
 
 def test_ranks_share_each_global_batch_without_overlap(stream):
@@ -52,10 +50,7 @@ def test_a_stream_goes_on_where_its_state_says(stream):
     again = next(iter(stream))
     assert again.number == later.number == 4
     assert torch.equal(again.x_BCL, later.x_BCL)
-
-
-def test_it_ends_with_the_run(stream):
-    assert [batch.number for batch in stream] == list(range(20))
+    assert [batch.number for batch in stream] == list(range(5, 20)), "and ends with the run"
 
 
 def test_a_batch_is_the_corpus_at_its_rows(stream):

@@ -13,18 +13,13 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 
 
-def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder, tmp_path):
+def test_it_is_what_preparing_under_that_graph_makes_with_the_same_files_of_signals(corpus_folder, tmp_path):
     graph = perturb.flat(ecg_ontology.load())
     graph.save(tmp_path / "flat.json")
     prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "flat.json")
     made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     for name in ("corpus.json", "index.parquet", "ontology.json", "report.json", "shards/00000.npy"):
         assert (made.folder / name).read_bytes() == (tmp_path / "prepared" / name).read_bytes(), name
-
-
-def test_its_signals_are_the_same_files(corpus_folder, tmp_path):
-    graph = perturb.shuffled(ecg_ontology.load(), 0)
-    made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     for path in (made.folder / "shards").iterdir():
         assert path.samefile(corpus_folder / "shards" / path.name)
 

@@ -93,9 +93,8 @@ def test_a_mapping_gives_codes_to_what_machines_state(archive, tmp_path):
     assert stated == matching(corpus, "NSR and machine_qrs > 90 and not machine_qrs > 96").tolist()
     assert len(stated) == len(files.FILES)  # a copy of the DICOM file is there in place of EDF
     assert report.codes is not None
-    assert [each.model_dump() for each in report.codes.reaching_nothing] == [
-        {"code": files.STATED[1], "status": "unmapped", "records": len(stated)}
-    ]
+    unmapped = {"code": files.STATED[1], "status": "unmapped", "records": len(stated)}
+    assert [each.model_dump() for each in report.codes.reaching_nothing] == [unmapped]
     assert report.codes.records_with_codes == len(stated) + 1  # the WFDB record brings its own
     with pytest.raises(CorpusError, match="code table"):
         prepare([archive], tmp_path / "out", jobs=1)

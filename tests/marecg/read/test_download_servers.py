@@ -17,9 +17,7 @@ def test_without_a_network_the_error_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(("status", "retry_after"), [(403, ""), (503, ""), (503, "100000")])
-def test_a_server_that_refuses_is_one_clear_error_and_not_waited_for(
-    tmp_path, base, publisher, status, retry_after
-):
+def test_a_server_that_refuses_is_not_waited_for(tmp_path, base, publisher, status, retry_after):
     publisher.status, publisher.retry_after = status, retry_after
     began = time.monotonic()
     with pytest.raises(InputError, match=rf"SHA256SUMS\.txt: (answers {status}|can't be reached)"):

@@ -89,9 +89,8 @@ def slow(root) -> Path:
     for name in ("00007", "00099"):
         fast = f"records500/00000/{name}_hr"
         text = text.replace(f",,{fast}", f",records100/00000/{name}_lr,{fast}")
-        make_record(
-            root / "records100" / "00000", f"{name}_lr", make_ecg(fs=100), fs=100, leads=leads, comments=[]
-        )
+        x_CL = make_ecg(fs=100)
+        make_record(root / "records100" / "00000", f"{name}_lr", x_CL, fs=100, leads=leads, comments=[])
     (root / "ptbxl_database.csv").write_text(text)
     return root
 
@@ -105,11 +104,8 @@ def test_the_100_hz_copy_is_read_where_the_other_is_absent_or_where_it_is_prefer
 def test_a_corpus_says_which_copy_it_was_made_of(slow, tmp_path):
     prepare([slow], tmp_path / "out", CorpusConfig(ptbxl_rate=100), jobs=1)
     rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
-    assert [(row["id"], row["fs"], row["n_valid"]) for row in rows] == [
-        ("00007", 100, 4700),
-        ("00099", 100, 4700),
-        ("00034", 500, 4700),
-    ]
+    expected = [("00007", 100, 4700), ("00099", 100, 4700), ("00034", 500, 4700)]
+    assert [(row["id"], row["fs"], row["n_valid"]) for row in rows] == expected
     assert rows[0]["notes"] == ["recorded at 500 Hz, read at 100 Hz"]
     assert Corpus.open(tmp_path / "out").config.ptbxl_rate == 100
 

@@ -10,10 +10,8 @@ from marecg.read.discovery import readers
 
 
 def test_every_source_of_a_corpus_belongs_to_a_dataset_that_the_catalogue_knows():
-    known = {each.source for each in readers()}
-    assert {source for each in catalogue().values() for source in each.sources} == known | set(
-        cinc2021.COLLECTIONS
-    )
+    read = {each.source for each in readers()} | set(cinc2021.COLLECTIONS)
+    assert {source for each in catalogue().values() for source in each.sources} == read
 
 
 def test_the_collections_add_up_to_the_challenge_and_are_where_the_paper_counts_them():

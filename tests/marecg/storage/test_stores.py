@@ -185,9 +185,7 @@ def test_other_things_at_the_address_are_not_touched(memory, corpus_folder):
         (ConnectionError("reset"), "can't be reached"),
     ],
 )
-def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
-    memory, archive, tmp_path, monkeypatch, error, words
-):
+def test_a_store_that_refuses_quarantines_nothing(memory, archive, tmp_path, monkeypatch, error, words):
     put(archive, f"{memory}/archive")
     refusing(monkeypatch, "get_file", error, after=3)
     with pytest.raises(InputError, match=words):

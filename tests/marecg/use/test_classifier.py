@@ -92,9 +92,8 @@ def test_a_block_learns_slower_than_the_one_above_it(model):
 
 
 def test_the_same_seed_gives_the_same_classifier(model, signals):
-    one, same, other = (
-        classifier(model, "head", seed=seed).fit(signals, LABELS).predict_proba(signals) for seed in (1, 1, 2)
-    )
+    fitted = (classifier(model, "head", seed=seed).fit(signals, LABELS) for seed in (1, 1, 2))
+    one, same, other = (each.predict_proba(signals) for each in fitted)
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 

@@ -132,11 +132,10 @@ def test_two_processes_write_the_bytes_of_one(place, tmp_path):
 def read_by(reader: OutOfMemory, monkeypatch) -> None:
     """Have two records of one part read by it."""
 
-    def find_deadly(*given):
-        return {
-            name: replace(each, reader=reader) if each.file.stem in {"S00004", "S00006"} else each
-            for name, each in find_inputs(*given).items()
-        }
+    def find_deadly(*args):
+        candidates = find_inputs(*args)
+        deadly = [name for name, each in candidates.items() if each.file.stem in {"S00004", "S00006"}]
+        return candidates | {name: replace(candidates[name], reader=reader) for name in deadly}
 
     monkeypatch.setattr(inputs, "find_inputs", find_deadly)
 
