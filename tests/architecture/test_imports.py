@@ -28,7 +28,7 @@ CHAINS = {
         "main(['probe', '--help'])": {"torch", "sklearn"},
     },
     "ecgonto route": {
-        "from marecg_cli.ecgonto import main; main(['route', '164889003'])": {"numpy", "networkx", "rich"},
+        "from marecg_cli.ecgonto import main; main(['route', '164889003'])": {"numpy", "networkx", "rich"}
     },
     "ecgonto": {
         "from marecg_cli.ecgonto import main; main(['--help'])": {"numpy", "pydantic", "rdflib"},

@@ -1,11 +1,18 @@
 """How tests call `marecg` and `ecgonto` in this process."""
 
+import inspect
+import shlex
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from importlib import import_module
 from io import StringIO
 from types import ModuleType
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from typer.testing import CliRunner
 
 from marecg_cli import ecgonto, marecg
 
@@ -34,3 +41,20 @@ def end(*argv: object) -> tuple[int, str]:
     assert not out.strip()
     [line] = [line for line in err.splitlines() if "record/s" not in line]
     return code, line
+
+
+class ReachedError(Exception):
+    """The function was called."""
+
+
+def reached(line: str, target: str) -> Mapping[str, Any]:
+    """What a function of the product is called with by a line of either program; it does not run."""
+    words = shlex.split(line)
+    app = ecgonto.app() if words[0] == "ecgonto" else marecg.app()
+    module, _, name = target.rpartition(".")
+    signature = inspect.signature(getattr(import_module(module), name))
+    with patch(target, side_effect=ReachedError) as called, pytest.raises(ReachedError):
+        CliRunner().invoke(app, words[words[0] == "ecgonto" :], catch_exceptions=False)
+    bound = signature.bind(*called.call_args.args, **called.call_args.kwargs)
+    bound.apply_defaults()
+    return bound.arguments

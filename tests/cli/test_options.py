@@ -1,11 +1,13 @@
-"""Every option of `marecg` reaches what the command asks: none is taken and forgotten."""
+"""Every option of both programs reaches what the command asks: none is taken and forgotten."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.reached import reached
+from tests.cli.calls import reached
 
+from ecg_ontology.loading import PACKAGED
+from ecg_ontology.routing_file import Decision
 from marecg.base.config import CorpusConfig
 from marecg.evaluate.request import BASELINES, Request, protocol_named
 from marecg.evaluate.tasks.task import Folds
@@ -14,14 +16,13 @@ from marecg.recipes import by_name
 from marecg.synth import QUIRKS
 from marecg.use.embed_records import Shard
 from marecg.use.tuning import Tuning
-from marecg_cli.marecg import app as marecg
 
 ARRAYS = "--fs 250 --set array.leads=II,V1 --set array.units=adc --set array.gain=200 --set array.key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
 PARALLEL = {"jobs": 3, "cluster": "tcp://here:1"}
-
-
-MARECG: list[tuple[str, str, dict[str, Any]]] = [
+RULE, DIFF = "--sigma 0.5 --rule most-specific", f"ecgonto diff '{PACKAGED}' '{PACKAGED}'"
+RULED = {"sigma": 0.5, "rule": "most-specific"}
+ASKED: list[tuple[str, str, dict[str, Any]]] = [
     (
         "synth --out x --records 7 --seed 3 --diagnosis AF --diagnosis PVC --noise 0.5 --label-noise 0.25 "
         "--quirk all",
@@ -125,34 +126,39 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "marecg.evaluate.ablate.ablate",
         {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
     ),
+    (f"ecgonto explain 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
+    (f"ecgonto target 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
+    (f"{DIFF} {RULE}", "ecg_ontology.compare", RULED),
+    (f"{DIFF} --threshold 0.25", "ecg_ontology.diff_text.difference_text", {"threshold": 0.25}),
+    ("ecgonto validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
+    ("ecgonto validate --reasoner", "ecg_ontology.owl.consistency", {}),
 ]
+NAMES = [line.partition(" -")[0][:40] for line, *_ in ASKED]
 
 
-NAMES = [line.partition(" -")[0] for line, *_ in MARECG]
-
-
-@pytest.mark.parametrize(("line", "target", "expected"), MARECG, ids=NAMES)
-def test_what_is_asked_of_marecg_is_what_is_done(line, target, expected, monkeypatch):
-    asked = reached(monkeypatch, marecg, line, target)
+@pytest.mark.parametrize(("line", "target", "expected"), ASKED, ids=NAMES)
+def test_what_is_asked_is_what_is_done(line, target, expected, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    asked = reached(line, target)
     assert {name: asked[name] for name in expected} == expected
 
 
-def test_a_value_that_is_set_is_in_the_recipe_or_in_each_of_several(monkeypatch):
+def test_a_value_that_is_set_is_in_the_recipe_or_in_each_of_several():
     line = "{} --data c --out x --set train.lr=0.5"
-    asked = reached(monkeypatch, marecg, line.format("train"), "marecg.train.run.train")
+    asked = reached(line.format("train"), "marecg.train.run.train")
     assert asked["config"].train.lr == 0.5
     line = line.format("ablate --vary gscl.sigma=1,2 --root r")
-    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.ablate.ablate")
+    asked = reached(line, "marecg.evaluate.ablate.ablate")
     assert [(recipe.gscl.sigma, recipe.train.lr) for recipe in asked["recipes"]] == [(1, 0.5), (2, 0.5)]
 
 
-def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
+def test_a_probe_asks_what_it_was_asked_to():
     line = (
         "probe a b --task ptbxl-form --task cpsc2018 --root r --root cpsc2018=s --fraction 0.5 "
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
         "--set readout=wide --out x --set features=k"
     )
-    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
+    asked = reached(line, "marecg.evaluate.evaluation.probe_many")
     assert asked["runs"] == ["a", "b"]
     assert asked["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
     assert (asked["out"], asked["features_in"]) == (Path("x"), Path("k"))
@@ -160,6 +166,16 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
     assert one["features"] == {"f": Path("f.npz")}
     assert one["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
     line = "probe a --root r --set folds=1-5,6,7 --baseline minirocket"
-    asked = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
+    asked = reached(line, "marecg.evaluate.evaluation.probe_many")
     request = Request(baselines=(BASELINES["minirocket"],), folds=(Folds.of("1-5,6,7"),))
     assert asked["probe_one"].keywords["request"] == request
+
+
+def test_a_code_is_added_with_all_that_is_given_of_it(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    about = "--author Me --comment why --predicate skos:broadMatch --table icd10 --date 2026-01-31"
+    line = f"ecgonto add-code icd10:I48.0 label AF {about}"
+    (decision,) = reached(line, "ecg_ontology.revise.apply_decisions")["decisions"]
+    code = {"table": "icd10", "code": "icd10:I48.0", "label": "label", "node": "AF"}
+    why = {"predicate": "skos:broadMatch", "comment": "why", "reviewer": "Me", "date": "2026-01-31"}
+    assert decision == Decision(decision="add", **code, **why)

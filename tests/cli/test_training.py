@@ -7,11 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.cli.calls import end, invoke
-from tests.cli.reached import reached
+from tests.cli.calls import end, invoke, reached
 
 from marecg.corpus.prepared import Corpus
-from marecg_cli.marecg import app as marecg
 
 FEW = [f"--set={each}" for each in ("train.max_steps=1", "train.batch_size=2")]
 
@@ -91,5 +89,5 @@ def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(tmp_path, mon
     monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
     for words, place in (("", tmp_path / "concept_text.safetensors"), (" --out x", Path("x"))):
         line = f"texts --ontology {tmp_path}{words}"
-        asked = reached(monkeypatch, marecg, line, "marecg.objectives.concept_text.write")
+        asked = reached(line, "marecg.objectives.concept_text.write")
         assert (asked["ontology"], asked["path"]) == ("its graph", place)

@@ -47,9 +47,8 @@ def test_every_code_stands_at_its_leaves_or_its_root_or_among_the_unrouted(onto,
 
 
 def test_an_erratum_stands_at_the_concepts_that_it_names(onto, text, articles):
-    ste, af = (
-        re.findall(r'href="#e-(E\d+)"', articles[f"c-{onto.node(name).index}"]) for name in ("STE", "AF")
-    )
+    places = (articles[f"c-{onto.node(name).index}"] for name in ("STE", "AF"))
+    ste, af = (re.findall(r'href="#e-(E\d+)"', place) for place in places)
     assert {"E02", "E05"} <= set(ste)
     assert af == []
     assert len(re.findall(r'<li id="e-E\d+">', text)) == len(onto.draft.errata)

@@ -102,13 +102,10 @@ def test_any_forest_of_one_parent_each_becomes_an_ontology(pairs):
     assert len(onto.roots) == sum(degree == 0 for _, degree in forest.out_degree())
 
 
-@pytest.mark.parametrize(
-    ("about", "problem"),
-    [({"iri": ""}, "'' isn't an IRI"), ({"version": "banana"}, "'banana' isn't a version")],
-)
-def test_what_names_an_ontology_is_a_name_and_a_version(lung, about, problem):
-    with pytest.raises(UsageError, match=problem):
-        Ontology.from_networkx(lung, **{"iri": IRI, **about})
+def test_what_names_an_ontology_is_a_name_and_a_version(lung):
+    for about, problem in (("", "1.0.0"), "'' isn't an IRI"), ((IRI, "banana"), "'banana' isn't a version"):
+        with pytest.raises(UsageError, match=problem):
+            Ontology.from_networkx(lung, about[0], version=about[1])
 
 
 def test_what_is_asked_for_in_the_wrong_way_is_answered_in_one_line(onto):

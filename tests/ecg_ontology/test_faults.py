@@ -15,9 +15,8 @@ from ecg_ontology.checks import findings
 from ecg_ontology.sources import read_source
 
 GRAPH, TABLE = "cardiac.ttl", "routing.sssom.tsv"
-OLD_INFARCTION = re.search(
-    r"(?s):OMI a .*? \.\n\n", (Path(__file__).parents[2] / "ontology" / GRAPH).read_text("utf-8")
-)[0]
+SOURCE = (Path(__file__).parents[2] / "ontology" / GRAPH).read_text(encoding="utf-8")
+OLD_INFARCTION = re.search(r"(?s):OMI a .*? \.\n\n", SOURCE)[0]
 LBBB, AMI, AFL = ":LBBB a ccg:Leaf ;", "    ccg:subtypeOf :AMI ;", "ccg:sibling :AFL"
 FAULTS = {
     "missing leaf": ("CCG-E002", GRAPH, (OLD_INFARCTION, "")),

@@ -120,9 +120,7 @@ def test_the_english_label_is_taken_then_the_one_without_a_language(write):
         ("a owl:Ontology ;", "a owl:Ontology ; ccg:yields true ;", "states ccg:yields, which means nothing"),
     ],
 )
-def test_a_second_value_and_a_word_without_a_meaning_are_findings_that_no_load_passes_over(
-    write, old, new, says
-):
+def test_a_second_value_or_a_word_without_a_meaning_is_a_finding_that_no_load_passes(write, old, new, says):
     assert old in LUNG
     source = write(LUNG.replace(old, new))
     [finding] = [finding for finding in ecg_ontology.validate(source) if finding.id == "CCG-E015"]

@@ -135,12 +135,8 @@ def test_a_routed_leaf_brings_no_other_family_than_its_own(write, folder):
 
 # --- what other tools write
 
-SPACED = [
-    "# curie_map:",
-    "#   lung: https://example.org/lung#",
-    "#   sct: 'http://snomed.info/id/'",
-    "# license: x",
-]
+SPACED = ["# curie_map:", "#   lung: https://example.org/lung#", "#   sct: 'http://snomed.info/id/'"]
+SPACED.append("# license: x")
 REQUIRED = ["subject_id", "predicate_id", "object_id", "mapping_justification"]
 BROKEN = {"subject_label": "Asthma\u2028bronchial\x85"}
 TABLES = {
