@@ -1,5 +1,6 @@
 """The documentation site: every page is in it, the references are those of the code, the home page runs."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -72,3 +73,14 @@ def test_the_home_pages_picture_is_what_the_shipped_encoder_says_today():
     written, made = home_picture.PICTURE.read_text(encoding="utf-8"), home_picture.svg()
     assert path.sub("", written) == path.sub("", made), "run: python -m tests.docs.home_picture"
     assert "](ecg-read.svg)" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_each_sentence_of_the_security_page_has_its_test():
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    named = [re.search(r"`(tests/\S+\.py)::(test_\w+)` \|$", row) for row in rows]
+    assert len(rows) > 15
+    assert all(named)
+    for match in filter(None, named):
+        tree = ast.parse((ROOT / match[1]).read_text(encoding="utf-8"))
+        assert match[2] in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, match[0]
