@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 import wfdb
-from tests.marecg.evaluate.reports import HALF_AND_WHOLE
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.evaluation import evaluate

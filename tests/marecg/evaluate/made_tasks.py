@@ -1,10 +1,12 @@
-"""Tasks without signals, for what learns from labels and features alone."""
+"""Tasks without signals, and what tests of a report share."""
 
 from typing import Any
 
 import numpy as np
 
 from marecg.evaluate.probe.protocol import Protocol
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import Recordings, Task
 
@@ -29,3 +31,12 @@ def trials_on(
     """What a protocol makes of features."""
     task = made_task(y_MK, split_M)
     return list(protocol.trials(protocol.on_features(x_MF, task, choose), task, fractions, seeds))
+
+
+WHOLE = Request(fractions=(1.0,), resamples=50)
+HALF_AND_WHOLE = Request(fractions=(0.5, 1.0), seeds=2, resamples=50)
+
+
+def untimed(report: Report) -> dict:
+    """Everything but the wall times."""
+    return report.model_dump(exclude={"cells": {"__all__": {"seconds"}}})

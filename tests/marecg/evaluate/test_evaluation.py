@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE, untimed
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology

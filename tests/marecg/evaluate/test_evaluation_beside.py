@@ -7,7 +7,7 @@ from dataclasses import replace
 import fsspec
 import numpy as np
 import pytest
-from tests.marecg.evaluate.reports import WHOLE, untimed
+from tests.marecg.evaluate.made_tasks import WHOLE, untimed
 
 from marecg.base.errors import UsageError
 from marecg.corpus import trained_on

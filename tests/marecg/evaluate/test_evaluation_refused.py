@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.marecg.evaluate.reports import WHOLE
+from tests.marecg.evaluate.made_tasks import WHOLE
 
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE
 
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
-from tests.marecg.train.networks import ONTOLOGY, small
+from tests.marecg.train.runs import ONTOLOGY, small
 
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare

@@ -1,4 +1,4 @@
-"""Runs as tests begin, kill and compare them, and a corpus as they change it."""
+"""A recipe's network and one pass of it, and runs as tests begin, kill and compare them."""
 
 import csv
 import os
@@ -9,13 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from tests import forked
 
+import ecg_ontology
 from marecg.corpus import index
+from marecg.ecg.batch import Batch
+from marecg.objectives.views import Views
+from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
-
-SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=4"]
-SMALL += ["train.checkpoint_every=2"]
+from marecg.train.network import Network, Outcome
 
 
 def killed(run: Path, step: int, begin: Callable[[Path], object]) -> int:
@@ -54,3 +58,45 @@ def files(run: Path) -> dict[str, bytes]:
     """What must not depend on how often a run was stopped."""
     names = ("metrics.csv", "monitors.csv", "model/model.safetensors")
     return {name: (run / name).read_bytes() for name in names}
+
+
+ONTOLOGY = ecg_ontology.load()
+SMALLER = ["model.width=16", "model.depth=1", "model.heads=2"]
+SMALL = [*SMALLER, "train.batch_size=3", "train.max_steps=4", "train.checkpoint_every=2"]
+
+
+def small(name: str) -> Config:
+    return override(by_name(name), SMALLER)
+
+
+def network(recipe: str | Config) -> Network:
+    torch.manual_seed(0)
+    return Network(small(recipe) if isinstance(recipe, str) else recipe, ONTOLOGY)
+
+
+def run(net: Network, batch: Batch, seed: int = 0) -> Outcome:
+    return net(batch, torch.Generator().manual_seed(seed), lambda z: z, epoch=50)
+
+
+def looked(name: str, batch: Batch) -> tuple[Any, Views]:
+    """A method's objective at a small size, and what it saw of a batch."""
+    net = network(f"tiny-{name}")
+    views = run(net, batch).views
+    return net.objectives[name], views
+
+
+def idle(net: Network) -> list[str]:
+    """Its parameters that take a gradient and got none."""
+    return [name for name, each in net.named_parameters() if each.requires_grad and each.grad is None]
+
+
+def moved(net: Network, slow: torch.nn.Module, step: Callable[[], object]) -> list[float]:
+    """How far each weight of a slow network moves in a step before which the others have moved by 1."""
+    before = [parameter.clone() for parameter in slow.parameters()]
+    slow_ones = {id(parameter) for parameter in slow.parameters()}
+    with torch.no_grad():
+        for parameter in net.parameters():
+            if id(parameter) not in slow_ones:
+                parameter.add_(1.0)
+    step()
+    return [float((now - then).mean()) for now, then in zip(slow.parameters(), before, strict=True)]

@@ -4,7 +4,7 @@ from unittest.mock import Mock, create_autospec
 
 import pytest
 import torch
-from tests.marecg.train.networks import ONTOLOGY, idle, looked, moved, network, run
+from tests.marecg.train.runs import ONTOLOGY, idle, looked, moved, network, run
 
 from marecg.base.config import sources
 from marecg.base.errors import ConfigError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.marecg.train.networks import ONTOLOGY, network, run
+from tests.marecg.train.runs import ONTOLOGY, network, run
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.marecg.train.networks import network, run, small
+from tests.marecg.train.runs import network, run, small
 
 from marecg.base.errors import DivergedError
 from marecg.corpus.prepared import Corpus

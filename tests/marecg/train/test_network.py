@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.marecg.train.networks import ONTOLOGY, idle, moved, network, run, small
+from tests.marecg.train.runs import ONTOLOGY, idle, moved, network, run, small
 
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tests.marecg.train.networks import network, run, small
+from tests.marecg.train.runs import network, run, small
 from torch import Tensor
 
 from marecg.base.errors import ConfigError

@@ -8,8 +8,7 @@ import pytest
 import torch
 from lightning.pytorch.strategies import SingleDeviceStrategy
 from tests.cli.calls import run
-from tests.marecg.train.networks import SMALLER
-from tests.marecg.train.runs import files
+from tests.marecg.train.runs import SMALLER, files
 
 from marecg.base.errors import StoppedError
 from marecg.train import preemption as stopping

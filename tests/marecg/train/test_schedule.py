@@ -2,11 +2,9 @@
 
 import pytest
 import torch
-from tests.marecg.train.networks import small
+from tests.marecg.train.runs import ONTOLOGY, small
 
-import ecg_ontology
 from marecg.base.config import TrainConfig
-from marecg.model.mar_ecg import MarEcg
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
@@ -24,8 +22,7 @@ def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosin
     rise = torch.tensor(factors[:100]).diff()
     torch.testing.assert_close(rise, rise[:1].expand(99), atol=1e-6, rtol=1e-3)
     assert factors[101:] == sorted(factors[101:], reverse=True)
-    middle = (100 + 1000) // 2
-    assert factors[middle] == pytest.approx((1 + 0.01) / 2, abs=1e-3)
+    assert factors[(100 + 1000) // 2] == pytest.approx((1 + 0.01) / 2, abs=1e-3)
 
 
 def test_the_last_step_is_taken_at_the_final_rate():
@@ -35,24 +32,16 @@ def test_the_last_step_is_taken_at_the_final_rate():
 
 
 def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro):
-    model = MarEcg(micro.model)
-    decayed, rest = parameter_groups([model], 0.05)
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    network = Network(micro, ONTOLOGY)
+    decayed, rest = parameter_groups([network], 0.05)
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
     assert (decayed["weight_decay"], rest["weight_decay"]) == (0.05, 0.0)
     assert all(parameter.ndim == 2 for parameter in decayed["params"])
     undecayed = {names[id(parameter)] for parameter in rest["params"]}
-    assert {"tokens.lead", "tokens.position", "tokens.mask", "pool.query", "encoder.norm.weight"} <= undecayed
+    of_model = ("tokens.lead", "tokens.position", "tokens.mask", "pool.query", "encoder.norm.weight")
+    of_graph = "objectives.gscl.prototypes.embedding"
+    assert {of_graph, *(f"model.{name}" for name in of_model)} <= undecayed
     assert len(decayed["params"]) + len(rest["params"]) == len(names)
-
-
-def test_the_embeddings_of_the_graph_s_nodes_are_not_decayed(micro):
-    network = Network(micro, ecg_ontology.load())
-    groups = parameter_groups([*network.objectives.values()], 0.05)
-    names = {id(parameter): name for name, parameter in network.named_parameters()}
-    decayed = {names[id(one)] for group in groups if group["weight_decay"] for one in group["params"]}
-    embeddings = {name for name in names.values() if name.endswith(".embedding")}
-    assert embeddings
-    assert not embeddings & decayed
     assert parameter_groups([network.requires_grad_(False)], 0.05) == [], "what takes no gradient is in none"
 
 
@@ -65,7 +54,7 @@ def test_a_last_share_of_an_epoch_is_a_step_too():
 def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate():
     values = ["lr=1e-4", "final_lr=1e-6", "betas=[0.5, 0.25]", "weight_decay=0.125"]
     config = override(small("tiny-c3"), [f"train.{value}" for value in values])
-    network = Network(config, ecg_ontology.load())
+    network = Network(config, ONTOLOGY)
     configured = Pretraining(config, network, total_steps=20).configure_optimizers()
     optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
     assert type(optimizer) is torch.optim.AdamW

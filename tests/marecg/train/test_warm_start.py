@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from tests.marecg.train.networks import ONTOLOGY, small
+from tests.marecg.train.runs import ONTOLOGY, small
 from torch.nn.functional import layer_norm, normalize
 
 from ecg_ontology import perturb

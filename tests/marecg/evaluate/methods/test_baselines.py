@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tests.marecg.evaluate.reports import WHOLE
+from tests.marecg.evaluate.made_tasks import WHOLE
 
 from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
