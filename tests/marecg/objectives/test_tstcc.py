@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -21,12 +22,9 @@ from marecg.train.data import supervise
 def test_the_temporal_losses_of_both_directions_add_up(corpus_folder, micro, monkeypatch):
     corpus, ontology = Corpus.open(corpus_folder), ecg_ontology.load()
     batch = BatchStream(corpus, supervise(micro, corpus, ontology), 4, 1, seed=0).batch(0)
-    model = MarEcg(micro.model)
-    looks = Views(
-        model, batch, MaskingConfig(), CleanConfig(), None, torch.Generator().manual_seed(0), lambda z: z
-    )
-    told = iter([torch.tensor(3.0), torch.tensor(5.0)])
-    monkeypatch.setattr(tstcc, "temporal_loss", lambda predicted, future: next(told))
+    model, generator = MarEcg(micro.model), torch.Generator().manual_seed(0)
+    looks = Views(model, batch, MaskingConfig(), CleanConfig(), None, generator, lambda z: z)
+    monkeypatch.setattr(tstcc, "temporal_loss", Mock(side_effect=[torch.tensor(3.0), torch.tensor(5.0)]))
     objective = TstccConfig().build(Parts(model.config, model, ontology, None))
     losses = objective.losses(looks)
     assert losses["temporal"] == 8
@@ -47,12 +45,9 @@ def test_the_moment_is_any_that_has_a_past_and_leaves_the_whole_future(micro, ro
         assert first == 0
         return h_BTCD[:, first:last]
 
-    look = SimpleNamespace(
-        h_BTCD=h_BTCD, real_BT=torch.ones(h_BTCD.shape[:2]), part=part, pooled=lambda h, _: h.mean((1, 2))
-    )
-    looks: Any = SimpleNamespace(
-        clean=lambda _: look, all_ranks=lambda z: z, generator=torch.Generator().manual_seed(0)
-    )
+    real_BT, generator = torch.ones(h_BTCD.shape[:2]), torch.Generator().manual_seed(0)
+    look = SimpleNamespace(h_BTCD=h_BTCD, real_BT=real_BT, part=part, pooled=lambda h, _: h.mean((1, 2)))
+    looks: Any = SimpleNamespace(clean=lambda _: look, all_ranks=lambda z: z, generator=generator)
     for _ in range(30):
         objective.losses(looks)
     assert drawn == moments

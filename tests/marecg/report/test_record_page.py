@@ -158,10 +158,9 @@ def test_the_name_of_a_lead_gives_way_to_its_waves():
     loud, high = quiet.copy(), quiet.copy()
     loud[1, 100:150] = 0.9  # 9 mm high, where the name of lead II usually stands
     high[1, 100:150] = np.linspace(0, 3, 50)
-    usual, moved, crossed = (
-        [float(y) for y in re.findall(r'<text x="11" y="([\d.]+)"[^>]*>II<', tracing(each, 500))]
-        for each in (quiet, loud, high)
-    )
+    name = r'<text x="11" y="([\d.]+)"[^>]*>II<'
+    drawn = (re.findall(name, tracing(each, 500)) for each in (quiet, loud, high))
+    usual, moved, crossed = ([float(y) for y in each] for each in drawn)
     for before, after, above in zip(usual, moved, crossed, strict=True):
         baseline = before - NAME_HEIGHTS[0]
         assert not after - NAME_SIZE < baseline - 9 < after
