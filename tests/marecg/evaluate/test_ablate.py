@@ -17,15 +17,7 @@ from marecg.base.progress import Progress, Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import (
-    ProbedRun,
-    ablate,
-    cost_of,
-    earlier_report,
-    equalled,
-    records_of,
-    varied,
-)
+from marecg.evaluate.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
 from marecg.evaluate.leaderboard import averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report

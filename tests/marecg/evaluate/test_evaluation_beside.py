@@ -36,8 +36,8 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ta
     assert report.model_sha256 == hashlib.sha256((tmp_path / "other.npz").read_bytes()).hexdigest()
     assert report.cells[0].versus_encoder is None
     assert report.cells[1].versus_encoder.mean > 0
-    kept = tmp_path / "ecg-fm/probe/ptbxl-super-strict.json"
-    assert Report.model_validate_json(kept.read_text()) == report
+    path = tmp_path / "ecg-fm/probe/ptbxl-super-strict.json"
+    assert Report.model_validate_json(path.read_text()) == report
 
 
 def test_a_model_alone_is_probed_where_its_report_has_a_place(
@@ -51,9 +51,9 @@ def test_a_model_alone_is_probed_where_its_report_has_a_place(
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
     assert not (sent / "probe").exists()
     trained_on.write(Corpus.open(corpus_folder), sent)
-    known = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
-    assert known.leak is not None
-    assert known.leak.records == 0
+    listed = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert listed.leak is not None
+    assert listed.leak.records == 0
 
 
 def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl_root, tmp_path, monkeypatch):

@@ -125,12 +125,12 @@ def test_of_many_records_a_few_from_first_to_last_are_ranked(records, chosen, mo
     monkeypatch.setattr(reporting, "RANKED", 4)
     h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
     task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
-    found = reporting.rank_of({ENCODER: FeatureTable(h_RD, {})}, task)
-    assert found == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
+    rank = reporting.rank_of({ENCODER: FeatureTable(h_RD, {})}, task)
+    assert rank == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
 
 
 def test_where_no_loss_trained_the_pool_the_mean_of_h_is_ranked():
     task = SimpleNamespace(row_M=np.arange(30))
     h_RD, mean_RD = np.random.default_rng(0).normal(size=(2, 30, 6)).astype(np.float32)
-    found = reporting.rank_of({ENCODER: FeatureTable(h_RD, {}), MEAN_H: FeatureTable(mean_RD, {})}, task)  # type: ignore[arg-type]
-    assert found == pytest.approx(effective_rank(torch.from_numpy(mean_RD)))
+    rank = reporting.rank_of({ENCODER: FeatureTable(h_RD, {}), MEAN_H: FeatureTable(mean_RD, {})}, task)  # type: ignore[arg-type]
+    assert rank == pytest.approx(effective_rank(torch.from_numpy(mean_RD)))

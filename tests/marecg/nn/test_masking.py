@@ -46,9 +46,9 @@ def test_a_block_of_one_pair_is_the_mask_of_pairs():
 
 
 def test_what_is_kept_grows_by_as_much_as_is_lost():
-    found = dropout(torch.ones(10_000), 0.75, torch.Generator().manual_seed(0))
-    assert set(found.tolist()) == {0.0, 4.0}
-    assert abs(float(found.mean()) - 1) < 0.1
+    values = dropout(torch.ones(10_000), 0.75, torch.Generator().manual_seed(0))
+    assert set(values.tolist()) == {0.0, 4.0}
+    assert abs(float(values.mean()) - 1) < 0.1
 
 
 def test_without_a_rate_nothing_is_drawn():

@@ -28,12 +28,12 @@ def spectrum(x_BCL: torch.Tensor, fs: int = 500) -> NDArray[np.floating]:
 
 @pytest.mark.parametrize("rate", [0.8, 1.25, 2.5])
 def test_even_beats_stand_out_at_their_rate_and_its_multiples(rate):
-    found = spectrum(beats(np.arange(0.2, 7, 1 / rate)))
+    spectrum_M = spectrum(beats(np.arange(0.2, 7, 1 / rate)))
     at, between = (np.abs(CENTRES - hz).argmin() for hz in (rate, 1.5 * rate))
     twice = np.abs(CENTRES - 2 * rate).argmin()
-    assert found[at] > 1.5
-    assert found[between] < min(found[at], found[twice]) - 2
-    assert abs(CENTRES[: twice - 3][found[: twice - 3].argmax()] - rate) < 0.15
+    assert spectrum_M[at] > 1.5
+    assert spectrum_M[between] < min(spectrum_M[at], spectrum_M[twice]) - 2
+    assert abs(CENTRES[: twice - 3][spectrum_M[: twice - 3].argmax()] - rate) < 0.15
 
 
 def test_uneven_beats_of_the_same_number_make_it_flat():
@@ -70,8 +70,8 @@ def test_height_offset_and_what_lies_in_padding_change_nothing():
     padded = torch.cat([x_BCL, torch.full((1, 12, 500), 3.0)], -1)
     expected = spectrum(x_BCL)
     np.testing.assert_allclose(spectrum(5 * x_BCL + 2), expected, atol=1e-2)
-    found = modulation_spectrum(padded, torch.tensor([3500]), 500)[0].numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    spectrum_M = modulation_spectrum(padded, torch.tensor([3500]), 500)[0].numpy()
+    np.testing.assert_allclose(spectrum_M, expected, atol=1e-4)
 
 
 def test_a_still_record_is_all_floor():

@@ -60,11 +60,11 @@ def test_a_lead_twice_as_tall_has_other_tokens_only_with_the_embedding():
     for amplitude in (False, True):
         torch.manual_seed(0)
         tokens = Tokens(3, 6, 10, 8, amplitude=amplitude)
-        said = []
+        z_BTCD = []
         for height in (1.0, 2.0):
             normal_BCL, scale = revin(x_BCL * height, n_valid_B)
-            said.append(tokens(normal_BCL.unfold(-1, 10, 10).transpose(1, 2), None, scale))
-        assert torch.allclose(*said, atol=1e-5) is not amplitude
+            z_BTCD.append(tokens(normal_BCL.unfold(-1, 10, 10).transpose(1, 2), None, scale))
+        assert torch.allclose(*z_BTCD, atol=1e-5) is not amplitude
 
 
 def test_each_lead_carries_its_own_scale_and_no_others():

@@ -36,8 +36,8 @@ def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles_and_he
     once, twice = measure(x_CL), measure(2 * x_CL)
     for doubled in (slice(7 * 12), slice(INTERVALS.stop, None)):
         np.testing.assert_allclose(twice[doubled], 2 * once[doubled], rtol=1e-5, atol=1e-5)
-    kept = slice(RHYTHM.start, INTERVALS.stop)
-    np.testing.assert_allclose(twice[kept], once[kept], rtol=1e-5)
+    unchanged = slice(RHYTHM.start, INTERVALS.stop)
+    np.testing.assert_allclose(twice[unchanged], once[unchanged], rtol=1e-5)
 
 
 def test_intervals_between_beats_are_in_seconds():

@@ -61,8 +61,8 @@ def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_par
 
 def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():
     task = SimpleNamespace(concepts={"both": ("AF", "AFL"), "half": ("AF", "nobody's")})
-    known = {name: known_concepts(task, name, ONTO) for name in ("both", "half", "none")}
-    assert known == {"both": ("AF", "AFL"), "half": (), "none": ()}
+    concepts = {name: known_concepts(task, name, ONTO) for name in ("both", "half", "none")}
+    assert concepts == {"both": ("AF", "AFL"), "half": (), "none": ()}
 
 
 def test_a_model_without_prototypes_is_refused(task):

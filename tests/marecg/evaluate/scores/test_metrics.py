@@ -118,9 +118,9 @@ def test_the_same_records_are_resampled_alike_so_methods_can_be_paired():
 
 @pytest.mark.parametrize("module", ["scores.metrics", "scores.summary", "tasks.task"])
 def test_the_examples_in_the_docstrings_hold(module):
-    found = doctest.testmod(importlib.import_module(f"marecg.evaluate.{module}"))
-    assert found.attempted > 0
-    assert found.failed == 0
+    results = doctest.testmod(importlib.import_module(f"marecg.evaluate.{module}"))
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 def test_ages_lie_in_bands_that_begin_where_the_last_one_ended():
