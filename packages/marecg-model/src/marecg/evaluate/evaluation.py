@@ -94,7 +94,8 @@ def evaluate(
             trials[ZERO_SHOT] = [zero]
         for method in methods:
             method.verify()
-        widths = {name: each.x_RF.shape[1] for name, each in features_of.items()}
+        # Beside the concepts each class reads one more value: the score of its own.
+        widths = {name: each.x_RF.shape[1] + (name == CONCEPTS) for name, each in features_of.items()}
         judged.append(Judged(usable, widths, unreadable, trials, rank_of(features_of, usable)))
     return keep_report(home, under_test, request, judged)
 
