@@ -76,7 +76,8 @@ def prepare(
         layout: what arrays among the sources are; without it, those in folders are passed over.
         codes: a table that gives records their codes, whatever their files say (`codes.with_codes`); or a
             mapping of the statements that their files hold, for codes beside their own.
-        ontology, profile: whose graph and routing label the records, as `ecg_ontology.load` takes them.
+        ontology: whose graph labels the records, as `ecg_ontology.load` takes it.
+        profile: whose routing does, likewise.
 
     Returns:
         What became of the records, as `report.json` keeps it.

@@ -82,8 +82,15 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
         raise CorpusError(problem, where=corpus.folder, remedy=remedy)
 
 
-def warn_of_leaks(corpus: Corpus) -> None:
-    """Say once that probes of a run on it will carry a mark."""
+def warn_of_corpus(config: Config, corpus: Corpus) -> None:
+    """Say once that its R-peaks aren't the recipe's, and that probes of a run on it will carry a mark."""
+    prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
+    if prepared != of_recipe:
+        logger.warning(
+            "the corpus was prepared with rpeaks_lead %s, the recipe has data.rpeaks_lead %s: its targets of "
+            "rate and rhythm follow the corpus. To have the recipe's, prepare it with --set rpeaks_lead=%s",
+            *(prepared, of_recipe, of_recipe),
+        )
     if counts := trained_on.evaluation_records(corpus):
         of_tasks = " and ".join(f"{count} records of {title}" for title, count in counts.items())
         logger.warning(

@@ -37,7 +37,7 @@ from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
-from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_leaks
+from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpus
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
@@ -115,7 +115,7 @@ def train(
         if getattr(rank_zero_only, "rank", 0) == 0:
             stack.enter_context(locked(folder, "trained in"))
             origin = claim(folder, config, corpus, ontology, given, resume=resume)
-            warn_of_leaks(corpus)
+            warn_of_corpus(config, corpus)
             if given is not None:
                 given.warn(config)
         stack.enter_context(preemption.listening())

@@ -151,8 +151,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
 STRICT = Protocol(
     name="strict",
     normalisation="signals in mV; every feature standardised on the drawn training records",
-    policy=f"{OVER}. A class that the drawn training records don't show counts ½; where concepts are read, its "
-    "own rank it",
+    policy=f"{OVER}. A class that the drawn training records don't show counts ½, or as its concepts rank it",
     draw=draw,
     choose=choose_logistic,
     own_classifiers=True,
