@@ -113,34 +113,23 @@ def test_omop_is_read_through_the_users_concept_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "words"),
+    ("name", "content", "error", "words"),
     [
-        ("id,dx\na,1\n", UsageError, "no column code"),
-        ("id,code\n,1\n", InputError, "names no record"),
-        ("id,code\na,1,2\n", InputError, "3 cells"),
-        ("id,code,patient\na,1,p\na,2,q\n", InputError, "second patient"),
-        ("", UsageError, "no column"),
+        ("t.csv", b"id,dx\na,1\n", UsageError, "no column code"),
+        ("t.csv", b"id,code\n,1\n", InputError, "names no record"),
+        ("t.csv", b"id,code\na,1,2\n", InputError, "3 cells"),
+        ("t.csv", b"id,code,patient\na,1,p\na,2,q\n", InputError, "second patient"),
+        ("t.csv", b"", UsageError, "no column"),
+        ("t.csv", "id;code\nGröße;VHF\n".encode("cp1252"), InputError, r"UTF-8 text\. Save it as UTF-8"),
+        ("t.parquet", b"no", InputError, "isn't a Parquet table"),
+        ("none.csv", None, InputError, "none.csv"),
     ],
 )
-def test_a_table_that_cannot_be_meant_is_refused(tmp_path, text, error, words):
-    patient = "patient" if "patient" in text else ""
-    with pytest.raises(error, match=words):
-        read_code_table(write(tmp_path / "t.csv", text), patient_column=patient)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("t.csv", "id;code\nGröße;VHF\n".encode("cp1252"), r"isn't UTF-8 text\. Save it as UTF-8"),
-        ("t.parquet", b"no", "isn't a Parquet table"),
-        ("none.csv", None, "none.csv"),
-    ],
-)
-def test_what_is_no_table_is_refused(tmp_path, name, content, problem):
+def test_what_is_no_table_or_one_that_cannot_be_meant_is_refused(tmp_path, name, content, error, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=problem):
-        read_code_table(tmp_path / name)
+    with pytest.raises(error, match=words):
+        read_code_table(tmp_path / name, patient_column="patient" if b"patient" in (content or b"") else "")
 
 
 def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):

@@ -2,7 +2,6 @@
 
 import shutil
 import tracemalloc
-import zipfile
 
 import pytest
 from tests.ecg_ontology.changes import with_rows
@@ -138,22 +137,20 @@ def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_pat
     assert ids(review_release(curated, path)) == {("CCG-E401", "164889003")}
 
 
-@pytest.mark.parametrize("text", ["", "a\tb\n1\t2\n", "Concept ID\n1\n"])
-def test_a_file_that_is_no_release_is_refused(curated, tmp_path, text):
-    path = tmp_path / "noise.txt"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="is neither"):
-        review_release(curated, path)
-
-
-def test_a_folder_or_zip_without_rf2_files_and_a_path_that_is_not_there_are_refused(curated, tmp_path):
-    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
-        pass
-    for path in (tmp_path, tmp_path / "empty.zip"):
-        with pytest.raises(InputError, match="isn't an RF2 release"):
-            review_release(curated, path)
-    with pytest.raises(InputError, match="is not there"):
-        review_release(curated, tmp_path / "nowhere")
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        *(("noise.txt", text, "is neither") for text in (b"", b"a\tb\n1\t2\n", b"Concept ID\n1\n")),
+        ("empty.zip", b"PK\5\6" + bytes(18), "isn't an RF2 release"),
+        (".", None, "isn't an RF2 release"),
+        ("nowhere", None, "is not there"),
+    ],
+)
+def test_what_is_no_release_or_not_there_is_refused(curated, tmp_path, name, content, problem):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        review_release(curated, tmp_path / name)
 
 
 def test_a_long_relationship_file_is_read_in_bounded_memory(release):
