@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from marecg.base.config import LEADS
-from marecg.base.errors import OutputError, UsageError
+from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use import export as exporting
 from marecg.use.calibration import Calibration
@@ -114,7 +114,7 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, 
         export(tmp_path, "onnx", tmp_path / "encoder.pt2")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "corpus.json").touch()
-    with pytest.raises(UsageError, match=r"prepared corpus, not a model.*docs/corpus/datasets\.md"):
+    with pytest.raises(CheckpointError, match=r"prepared corpus, not a model.*docs/corpus/datasets\.md"):
         export(tmp_path / "corpus", "onnx", tmp_path / "corpus.h5")
     monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
     with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg-model\[onnx\]"):

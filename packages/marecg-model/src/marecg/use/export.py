@@ -27,7 +27,7 @@ from torch.export import Dim, ExportedProgram
 
 from ecg_ontology import replacing
 from marecg.base.config import LEADS
-from marecg.base.errors import OutputError, UsageError
+from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.classifier import EcgClassifier
 from marecg.use.classifier_folder import is_classifier
@@ -144,7 +144,7 @@ def export(run: str | Path, to: Target, out: str | Path) -> Export:
     out = Path(out)
     if (Path(run) / "corpus.json").is_file():
         remedy = "docs/corpus/datasets.md writes one as HDF5 or Parquet in a few lines"
-        raise UsageError("is a prepared corpus, not a model", where=run, remedy=remedy)
+        raise CheckpointError("is a prepared corpus, not a model", where=run, remedy=remedy)
     if out.suffix != ENDINGS[to]:
         raise UsageError(f"--to {to} writes {ENDINGS[to]}", where=out, remedy="Change the file's ending")
     missing = [name for name in ("onnx", "onnxscript", "onnxruntime") if to == "onnx" and not find_spec(name)]
