@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from itertools import islice, takewhile
+from itertools import islice
 from threading import Timer
 from traceback import walk_stack
 from types import FrameType
@@ -35,8 +35,6 @@ EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_IMPORTS = "<frozen importlib._bootstrap>"
-"""What is on the stack wherever a module is imported."""
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 LOGGERS = ("marecg_cli", "marecg", "ecg_ontology")
@@ -138,21 +136,20 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
     """Let a signal that ends a program raise, so that half-written files are removed, and take its number.
 
     One that is ignored, as behind nohup, or has another's handler stays as it is. What is raised while an
-    object is taken away Python only prints, and what is raised while a module is imported ends some of them
-    in `abort` (torch's C++): there it is sent again a moment later.
+    object is taken away Python only prints, and what is raised while torch is imported its C++ makes an
+    `abort`: there it is sent again a moment later.
     """
+    timers: list[Timer] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        since = takewhile(
-            lambda code: code is not run.__code__, (each.f_code for each, _ in walk_stack(frame))
-        )
-        if any(code.co_filename == _IMPORTS for code in since):
+        if any(_imports_torch(each) for each, _ in walk_stack(frame)):
             return send_again(number)
         signals.append(number)
         raise KeyboardInterrupt
 
     def send_again(number: int) -> None:
-        Timer(0.01, os.kill, (os.getpid(), number)).start()
+        timers.append(Timer(0.01, os.kill, (os.getpid(), number)))
+        timers[-1].start()
 
     def lost(about: Any) -> None:
         if signals:
@@ -171,9 +168,16 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
     try:
         yield
     finally:
+        for timer in timers:
+            timer.cancel()
         sys.unraisablehook = hook
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _imports_torch(frame: FrameType) -> bool:
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    return frame.f_code.co_name == "<module>" and package == "torch"
 
 
 def _exit_code(error: BaseException) -> int:

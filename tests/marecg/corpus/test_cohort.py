@@ -157,6 +157,9 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus, tmp_path):
     for others, text in ((rows[:2], "AF or NSR"), (rows, "NSR or AF")):
         with pytest.raises(UsageError, match="would be lost"):
             write_subset(corpus, others.tolist(), tmp_path / "few", text)
+    (tmp_path / "few/shards/00000.npy").unlink()
+    with pytest.raises(UsageError, match="would be lost"):
+        write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
     with pytest.raises(UsageError, match="no record is left"):
         write_subset(corpus, [], tmp_path / "none", "AF and NSR")
     assert not (tmp_path / "none").exists()

@@ -59,8 +59,8 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
 
 def _holds(out: Path, about: dict[str, Any], rows: pa.Table) -> bool:
     try:
-        return read_about(out) == about and index.of(out).equals(rows)
-    except CorpusError:  # nothing is there, or something else
+        return read_about(out) == about and index.of(Corpus.open(out).folder).equals(rows)
+    except (CorpusError, OSError):  # nothing is there, or something else, or what is damaged
         return False
 
 

@@ -52,12 +52,12 @@ class Request:
 
     Attributes:
         fractions: shares of the training part, each in (0, 1]; they are brought into ascending order.
+        splits: MERL's split tables, if labels and split shall come from there.
         baselines: beside those that are always there.
         readout: what of a run's encoder the others are compared with; all but `rhythm` add a random
             encoder's too, and `concepts` is the beat readout and what the prototypes say of each class.
         folds: which of a data set's folds train, select and test; of several, the
             rotations, test records are pooled; the published ones if there are none.
-        splits: MERL's split tables, if labels and split shall come from there.
         resamples: of the test records, for the intervals.
         without: rows that are left out, such as `encoder, wide`, which takes the longest.
 
@@ -68,10 +68,10 @@ class Request:
     fractions: tuple[float, ...] = FRACTIONS
     seeds: int = 5
     protocol: Protocol = STRICT
+    splits: Path | None = None
     baselines: tuple[Baseline, ...] = ()
     readout: Reading = "rhythm"
     folds: tuple[Folds, ...] = ()
-    splits: Path | None = None
     resamples: int = RESAMPLES
     without: tuple[str, ...] = ()
 
@@ -102,13 +102,18 @@ class Request:
     @property
     def as_json(self) -> str:
         """Everything that a report's numbers depend on beside encoder and task, in a line."""
-        in_words = {
+        fields = {
+            "fractions": self.fractions,
+            "seeds": self.seeds,
             "protocol": self.protocol.name,
             "baselines": [baseline.__qualname__ for baseline in self.baselines],
+            "readout": self.readout,
             "folds": "; ".join(map(str, self.folds)) or "as published",
             "splits": str(self.splits or ""),
+            "resamples": self.resamples,
+            "without": self.without,
         }
-        return json.dumps(vars(self) | in_words, ensure_ascii=False)
+        return json.dumps(fields, ensure_ascii=False)
 
     def open(self, name: str, root: Path) -> tuple[Task, ...]:
         """The task of that name on its data, once per rotation. Raises as `TaskDefinition.open` does."""

@@ -17,6 +17,7 @@ from marecg.use.tuning import Classifier
 
 MARK = "classifier.json"
 """The file that tells a classifier's folder from a model's."""
+WRITERS = "`marecg classify fit` or EcgClassifier.save"
 FILES = {MARK, "head.safetensors", "model"}
 
 
@@ -51,15 +52,14 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
         description = Description.model_validate_json((folder / MARK).read_bytes())
         head = load_file(folder / "head.safetensors")
     except ValidationError as error:
-        names = {str(*each["loc"][:1]) or "no JSON" for each in error.errors()}
-        problem = f"isn't a classifier of this version ({MARK}: {', '.join(sorted(names))})"
-        raise CheckpointError(problem, where=folder, remedy="Fit the classifier again") from error
+        wrong = {str(*each["loc"][:1]) or each["msg"] for each in error.errors()}
+        first = sorted(wrong, key=lambda name: (name != "format", name))[:3]
+        problem = f"isn't a classifier of this version ({MARK}: {', '.join(first)})"
+        remedy = f"Fit it again, or name a folder that {WRITERS} wrote"
+        raise CheckpointError(problem, where=folder, remedy=remedy) from error
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"isn't a classifier ({error})",
-            where=folder,
-            remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
-        ) from error
+        problem, remedy = f"isn't a classifier ({error})", f"Name a folder that {WRITERS} wrote"
+        raise CheckpointError(problem, where=folder, remedy=remedy) from error
     net = Classifier(MarEcg.from_pretrained(folder / "model"), len(description.classes), description.readout)
     shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
     each = {len(description.classes), len(description.calibrations), len(description.thresholds)}
