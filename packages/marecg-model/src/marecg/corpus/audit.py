@@ -47,9 +47,17 @@ class Overlap(Frozen):
 class Audit(Frozen):
     """What `audit` found, key by key as `--format json` prints it.
 
-    `shared_ids`, `identical` (bit for bit) and `similar` (with their correlation) are pairs of a corpus
-    record and an evaluation record; `same_dataset` are the records of PTB-XL or CPSC2018, whether this copy
-    of it has them or not; `leaking` is every corpus record that one of the lists names.
+    Attributes:
+        records: of the corpus.
+        evaluation_records: of the evaluation sources, as far as they can be read.
+        shared_ids: pairs (corpus record, evaluation record) of one identity.
+        shared_patients: corpus records of a patient of the evaluation set.
+        same_dataset: corpus records of PTB-XL or CPSC2018, whether this copy of it has them or not.
+        identical: pairs whose windows are the same bit for bit.
+        similar: pairs whose windows correlate, with their correlation.
+        codes: the codes of either side.
+        leaves: the leaves that those stand for.
+        leaking: every corpus record that one of the lists names.
     """
 
     records: int

@@ -81,8 +81,16 @@ class Seconds(Summary):
 class Statistics(Account):
     """What `marecg stats` prints of a corpus, key by key.
 
-    `leaves` are all leaves in index order, by abbreviation; `duplicates` counts groups of bit-identical
-    signals; `notes` counts records by kind of note, what differs from record to record being an ellipsis.
+    Attributes:
+        sources: the account of each collection.
+        codes_per_record: how many codes the records have.
+        codes: the codes by routing status.
+        leaves: {abbreviation: records}, all leaves, in index order.
+        records_without_leaf: how many records reach none.
+        rpeaks: how many records have R-peaks, and how many.
+        seconds: how long the recordings were.
+        duplicates: groups of bit-identical signals.
+        notes: {kind of note: records}; what differs from record to record is an ellipsis.
     """
 
     sources: dict[str, SourceAccount]

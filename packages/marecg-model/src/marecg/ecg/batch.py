@@ -24,8 +24,11 @@ class SoftTargets(Settings):
 class Supervision(NamedTuple):
     """Labels, soft targets and physiology; the first axis is the record.
 
-    `target_BN` are the soft targets t, all zero where only roots are known; `rpeaks_BK` int64 sample indices,
-    −1 where a record has fewer beats; the last five are those of `marecg.ecg.physiology`.
+    Attributes:
+        y_BN: bool, active leaves.
+        target_BN: float32, soft targets t; all zero where only roots are known.
+        rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
+        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.ecg.physiology`.
     """
 
     y_BN: Tensor

@@ -18,12 +18,16 @@ from marecg.ecg.signal import median
 
 @dataclass(frozen=True)
 class Measures:
-    """What the rules look at, float64 [C] each but the number of seconds that the window can use.
+    """What the rules look at, float64 [C] each except the number of seconds.
 
-    `amplitude_C` is the largest |x − median| in mV, for an offset of the amplifier isn't the heart's;
-    `range_C` the largest minus the smallest value; `zero_C`, `clipped_C` and `nan_C` are shares of samples
-    that are exactly zero, rest on the lead's largest or smallest value, or aren't finite; `montage` is by how
-    much the limb leads contradict Einthoven and Goldberger, relative to their own size.
+    Attributes:
+        seconds: length of the recording that the window can use.
+        amplitude_C: largest |x − median| in mV: an offset of the amplifier isn't the heart's.
+        range_C: largest minus smallest value in mV.
+        zero_C: share of samples that are exactly zero.
+        clipped_C: share of samples that rest on the lead's largest or smallest value.
+        nan_C: share of samples that are NaN or infinite.
+        montage: by how much the limb leads contradict Einthoven and Goldberger, relative to their own size.
     """
 
     seconds: float

@@ -28,7 +28,11 @@ COMPUTABLE_MV = 1e9
 
 
 def lead_places(names: Sequence[str]) -> list[int]:
-    """Where named leads stand among the twelve, whatever their case. Raises `UsageError`."""
+    """Where named leads stand among the twelve, whatever their case.
+
+    Raises:
+        UsageError: a name is unknown or stands there twice, or there is none.
+    """
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         remedy = f"Use names out of {', '.join(LEADS)}"
         raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)

@@ -17,15 +17,28 @@ TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "f
 class Provenance(Settings):
     """What a model was trained on.
 
-    Where a training went on from given weights (`began_from`), recipe, steps, seconds and devices are of that
-    training alone; what counts records counts those of before too: one that both read twice, unless both read
-    the very same corpus.
+    Where a training went on from given weights, recipe, steps, seconds and devices are of that training
+    alone; what counts records counts those of before too: one that both read twice, unless both read the very
+    same corpus.
 
-    Of the corpus `sources` counts the records of published collections, `origins` says their licence and
-    home, and `without_codes` those of which the signals alone were learnt from; `others` counts the rest, for
-    a folder's name may be a patient's. `support` is how many records bore which leaf, by its abbreviation;
-    `signals` a hash that tells the corpus from others, None where there were several. `seconds` are since the
-    last resumption, where there was one (`resumed`). What nobody noted is None.
+    Attributes:
+        recipe: its name.
+        steps: optimiser steps.
+        records: how many the corpus had.
+        sources: how many of them came from which published collection.
+        others: how many came from elsewhere; a folder's name may be a patient's, so there is none.
+        origins: the licence of those collections and where they are published, by their names; none if nobody
+            noted it.
+        without_codes: the collections of which the signals alone were learnt from.
+        support: how many of them bore which leaf concept, by its abbreviation; None if nobody noted it.
+        version: of this package.
+        torch: the version of torch.
+        seconds: of training; since the last resumption, where there was one. None if nobody noted it.
+        resumed: whether there was one.
+        devices: how many of which kind.
+        signals: what tells the corpus from others, a hash of its signals; None if nobody noted it, or if they
+            were several.
+        began_from: the weights that the training went on from; None where it began with random ones.
     """
 
     recipe: str

@@ -95,7 +95,11 @@ class Place:
 
 
 def filesystem(where: str) -> tuple[Any, str]:
-    """The file system of fsspec that an address is in, and the path in it. Raises `UsageError`."""
+    """The file system of fsspec that an address is in, and the path in it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
     from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
 
     try:

@@ -106,6 +106,7 @@ def embed_records(
         patches: write H̄ as well.
         readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, in `wide` too.
         step: seconds; a recording is as many rows as it has such steps. None: it is one.
+        batch_size: windows per forward pass.
         part_records: records per part of a folder; `PART` by default.
         shard: which parts of a folder are to be made; all of them if None.
         jobs: how many processes, which take GPUs in turn; by default as `processes` says.

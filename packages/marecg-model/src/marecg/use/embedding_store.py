@@ -66,7 +66,11 @@ class EmbeddingStore:
         return f"part-{number:05d}.parquet"
 
     def begin(self) -> None:
-        """Make the folder ready to go on in. Raises `UsageError` or `OutputError`."""
+        """Make the folder ready to go on in.
+
+        Raises `UsageError` where it holds something else, or embeddings of others, `OutputError` for a full
+        disk.
+        """
         place = Place(self.where)
         names = place.names()
         if EMBEDDINGS not in names:

@@ -98,7 +98,12 @@ def predict(
 
 
 def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return q of records by their h_rhythm, [B, N]. Raises `UsageError` or `CheckpointError`."""
+    """Return q of records by their h_rhythm, [B, N].
+
+    Raises:
+        UsageError: the model was trained without GSCL, or without a label.
+        CheckpointError: q isn't finite.
+    """
     with torch.no_grad():
         logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes))
     q_BN: NDArray[np.float32] = logits_BN.float().softmax(-1).cpu().numpy()
@@ -142,14 +147,18 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 
 
 def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.DataFrame, Embedded]:
-    """The shares of all concepts, or a classifier's probabilities, a row per record; and what became of all.
+    """The shares of all concepts, or a classifier's calibrated probabilities, of every record.
 
-    `id` is what `marecg embed` calls it; `record` and `source` its own names, such as a study's; `identity`
-    what it was published as (`ptbxl/00001`, whose number is the `ecg_id`); `patient`; `start` the second at
-    which a step begins; a column per concept or class (`p start` where a class is called like another
-    column); of a classifier `called`, the classes that reach their thresholds. A record that can't be read
-    has no row. Raises `InputError` where not one can be read; `UsageError` where the model was trained
-    without GSCL or without a label.
+    Returns:
+        A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
+        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
+        `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
+        called like another column); of a classifier `called`, the classes that reach their thresholds. And
+        what became of the records: one that can't be read has no row.
+
+    Raises:
+        InputError: not one record can be read.
+        UsageError: the model was trained without GSCL or without a label.
     """
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader

@@ -55,10 +55,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was fitted, and chosen on val by the macro AUC there.
+    """What was fitted and chosen.
 
-    `chosen` is such as C; `untrained` are the classes (by number) without positives or negatives in train;
-    `logits` gives [M, K] of what it was fitted on, be it features or numbers of records.
+    Attributes:
+        chosen: what was chosen on val, such as C.
+        val_auc: the macro AUC there, by which it was chosen.
+        untrained: the classes (by number) without positives or negatives in train.
+        logits: [M, K] of what it was fitted on, be it features or numbers of records.
     """
 
     chosen: float
@@ -138,7 +141,11 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
-    """See that something can be told on a part. Raises `InputError`."""
+    """See that something can be told on a part.
+
+    Raises:
+        InputError: no class has both positives and negatives there.
+    """
     if not scorable(y_MK).any():
         raise InputError(
             f"none of the {len(y_MK)} {part} records tells two classes apart",

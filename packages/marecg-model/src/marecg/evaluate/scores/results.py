@@ -44,14 +44,25 @@ class ClassScore(Frozen):
 
 
 class Cell(Frozen):
-    """One method at one share (`fraction`) of the training records; zero-shot, at 0, reads prototypes.
+    """One method at one share of the training records.
 
-    `macro_auc` is over `classes`, those with positives and negatives in test, and spreads over seeds;
-    `interval` is of its mean. `versus_encoder` is against the report's `reference`; None for itself, and
-    where it was not probed at this share. Per seed, `chosen` is what was chosen on val (C in `strict`, the
-    epoch in `merl`, α for ridge), and `untrained` are the classes that the drawn records don't show, or no
-    concept stands for; the report's policy says how they count. `seconds` are wall time of all draws, without
-    computing features.
+    Attributes:
+        method: whose features; `zero-shot` reads the concept prototypes instead.
+        dimension: how many features.
+        fraction: the share; 0 for zero-shot.
+        records: how many records it is.
+        seeds: how many draws.
+        macro_auc: over the classes in `classes`.
+        interval: of the macro AUC, averaged over seeds.
+        versus_encoder: against the report's `reference`; None for itself, and where it was not probed at
+            this share.
+        val_macro_auc: of what was chosen, on val; None for zero-shot.
+        chosen: per seed what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge.
+        classes: every class that has positives and negatives in test.
+        left_out: the classes that have not.
+        untrained: per seed, the classes that the drawn records don't show (or no concept stands for); the
+            report's policy says how they count.
+        seconds: wall time of all draws, without computing features.
     """
 
     method: str

@@ -105,7 +105,10 @@ def is_root(folder: Path) -> bool:
 
 
 def database(root: Path) -> list[Entry]:
-    """Every row of the database, by ecg_id, whether its record is on disk or not. Raises `CorpusError`."""
+    """Every row of the database, by ecg_id, whether its record is on disk or not.
+
+    Raises `CorpusError` where the database is missing or isn't PTB-XL's.
+    """
     table = rows(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
     return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
 
