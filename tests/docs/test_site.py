@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_every_public_name_is_in_the_reference(package, its_page):
         module, _, name = path.rpartition(".")
         home = __import__(module, fromlist=[name])
         assert getattr(home, name, None) is not None or __import__(path), path
+
+
+def test_what_examples_import_is_there():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PROSE)
+    lines = set(re.findall(r"^ *from ((?:marecg|ecg_ontology)[\w.]*) import ([\w, ]+)", text, re.MULTILINE))
+    assert len(lines) > 20
+    for module, names in lines:
+        home = import_module(module)
+        for name in re.findall(r"\w+", names.partition(" as ")[0]):
+            assert hasattr(home, name) or import_module(f"{module}.{name}"), f"{module} has no {name}"
 
 
 @pytest.mark.parametrize("page_of_ours", sorted(PROSE), ids=lambda path: str(path.relative_to(ROOT)))
