@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 _COMMAND = "marecg"
 
 if __name__ == "__main__":
-    found = entry_points(group="console_scripts", name=_COMMAND)
-    if not found:
+    commands = entry_points(group="console_scripts", name=_COMMAND)
+    if not commands:
         sys.exit(f"error: the command {_COMMAND} is not installed. Install marecg-cli.")
-    next(iter(found)).load()()
+    next(iter(commands)).load()()

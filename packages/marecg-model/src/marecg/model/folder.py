@@ -90,8 +90,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
 
 
 def _no_model(folder: Path, error: Exception) -> CheckpointError:
-    said = " ".join(str(error).split())
-    return CheckpointError(f"isn't an exported model ({said})", where=folder, remedy="Export the run again")
+    text = " ".join(str(error).split())
+    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy="Export the run again")
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
@@ -108,17 +108,17 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
 
 def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
     """The file's tensors, read once its header is known to be that of `model`."""
-    wanted = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
+    expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
         with safe_open(path, "pt") as file:
             parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it isn't a dict)
-            found = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
-        problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
-        problems += [f"{name} isn't this model's" for name in found.keys() - wanted.keys()]
+            in_file = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
+        problems = [f"{name} is missing" for name in expected.keys() - in_file.keys()]
+        problems += [f"{name} isn't this model's" for name in in_file.keys() - expected.keys()]
         problems += [
-            f"{name} is {found[name][1]} {found[name][0]}, not {wanted[name][1]} {wanted[name][0]}"
-            for name in wanted.keys() & found.keys()
-            if found[name] != wanted[name]
+            f"{name} is {in_file[name][1]} {in_file[name][0]}, not {expected[name][1]} {expected[name][0]}"
+            for name in expected.keys() & in_file.keys()
+            if in_file[name] != expected[name]
         ]
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -142,11 +142,11 @@ def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
         )
 
 
-def refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:
-    """Refuse the ontology of a folder where it is not the one wanted."""
-    if found.sha256 != wanted.sha256:
+def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
+    """Refuse the ontology of a folder where it is not the one expected."""
+    if actual.sha256 != expected.sha256:
         raise CheckpointError(
-            f"follows another enumeration: {in_short(wanted.difference(found))}",
+            f"follows another enumeration: {in_short(expected.difference(actual))}",
             where=folder / "ontology.json",
             remedy="Use the ontology that it was trained with",
         )

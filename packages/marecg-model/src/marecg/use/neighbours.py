@@ -48,10 +48,10 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
         cosine_B = _cosines(vectors(block, readout), query_W, embeddings)
         cosine_B[pc.equal(block.column("id"), name).to_numpy(zero_copy_only=False)] = -np.inf
         near = np.argsort(-cosine_B, kind="stable")[:top]
-        told = block.drop_columns([readout]).take(pa.array(near)).to_pylist()
+        rows = block.drop_columns([readout]).take(pa.array(near)).to_pylist()
         best += [
             Near(**each | {"cosine": float(cosine), "codes": tuple(each.get("codes") or ())})
-            for each, cosine in zip(told, cosine_B[near], strict=True)
+            for each, cosine in zip(rows, cosine_B[near], strict=True)
             if np.isfinite(cosine)
         ]
         best = sorted(best, key=lambda each: -each.cosine)[:top]  # stable: earlier records first

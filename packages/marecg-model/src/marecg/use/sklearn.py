@@ -86,7 +86,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self, "n_features_in_")
         x_BKL = self._records(X, reset=False)
-        found = embed(
+        embeddings = embed(
             self._encoder(),
             x_BKL,
             fs=self.fs,
@@ -94,7 +94,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             batch_size=self.batch_size,
             readout="beats" if self.readout == "beats" else "wide",
         )
-        return found.rhythm if self.readout == "rhythm" else found.wide
+        return embeddings.rhythm if self.readout == "rhythm" else embeddings.wide
 
     def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
         x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)

@@ -46,13 +46,13 @@ def measure(signal_CL: NDArray[np.float32]) -> Floats:
     """All features of one record in mV: float64 [F], finite whatever the record is."""
     x_CL = signal_CL.astype(np.float64)
     there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
-    found = median_beat.beats(there, range(len(LEADS)))
+    beats = median_beat.beats(there, range(len(LEADS)))
     parts = (
         _distribution(x_CL),
         _spectrum(x_CL),
-        _rhythm(found.peaks_N.astype(np.float64)),
-        _intervals(intervals.measure_beats(found, LEADS)),
-        _heights(found),
+        _rhythm(beats.peaks_N.astype(np.float64)),
+        _intervals(intervals.measure_beats(beats, LEADS)),
+        _heights(beats),
     )
     return np.nan_to_num(np.concatenate(parts), posinf=0.0, neginf=0.0)
 
@@ -82,18 +82,20 @@ def _rhythm(peaks: Floats) -> Floats:
 def _intervals(measured: intervals.Measurements) -> Floats:
     """Each interval in s, 0 where it can't be told, and whether it can; QTc; the axis as a direction."""
     lengths = [getattr(measured, name) for name in INTERVALS]
-    told = [float(length is not None) for length in lengths]
+    has_length = [float(length is not None) for length in lengths]
     axis = None if measured.axis is None else math.radians(measured.axis)
     direction = (0.0, 0.0) if axis is None else (math.cos(axis), math.sin(axis))
-    return np.array([*((length or 0.0) / 1000 for length in (*lengths, measured.qtc())), *told, *direction])
+    return np.array(
+        [*((length or 0.0) / 1000 for length in (*lengths, measured.qtc())), *has_length, *direction]
+    )
 
 
-def _heights(found: median_beat.AlignedBeats) -> Floats:
+def _heights(beats: median_beat.AlignedBeats) -> Floats:
     """Per lead how high the waves of the median beat stand above the PR baseline: [6 · C]."""
-    if len(found.peaks_N) < intervals.LEAST_BEATS:
+    if len(beats.peaks_N) < intervals.LEAST_BEATS:
         return np.zeros(HEIGHTS * len(LEADS))
-    beat_CB = median_beat.median_beat(found.windows())
-    ends = delineation.delineate(beat_CB, found.rr)
+    beat_CB = median_beat.median_beat(beats.windows())
+    ends = delineation.delineate(beat_CB, beats.rr)
     on, off = (median_beat.BEFORE + round(end) for end in (ends.qrs_on, ends.qrs_off))
     above_CB = beat_CB - beat_CB[:, on - 5 : on + 1].mean(1, keepdims=True)
     qrs_CB = above_CB[:, on : off + 1]

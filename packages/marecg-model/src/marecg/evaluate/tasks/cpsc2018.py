@@ -55,10 +55,10 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
 
     Raises `CorpusError` where a table is damaged, or there is no record with one of the classes.
     """
-    found = cpsc2018.recordings(root)
-    recordings = _recordings(root, found)
+    candidates = cpsc2018.recordings(root)
+    recordings = _recordings(root, candidates)
     if splits is None:
-        table, folds = _by_codes(found), FOLDS
+        table, folds = _by_codes(candidates), FOLDS
     else:
         table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
         folds = described("icbeb", by_position)
@@ -72,11 +72,11 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
     return task
 
 
-def _by_codes(found: list[Candidate]) -> LabelTable:
+def _by_codes(candidates: list[Candidate]) -> LabelTable:
     classes = tuple(sorted(CLASS_OF.values()))
     labels = {
         each.file.stem: {CLASS_OF[code] for code in cpsc2018.codes_of(each) if code in CLASS_OF}
-        for each in found
+        for each in candidates
     }
     ids = tuple(record for record, present in labels.items() if present)
     return LabelTable(
@@ -87,19 +87,19 @@ def _by_codes(found: list[Candidate]) -> LabelTable:
     )
 
 
-def _recordings(root: Path, found: list[Candidate]) -> Recordings:
+def _recordings(root: Path, candidates: list[Candidate]) -> Recordings:
     def read(row: int) -> NDArray[np.float32]:
-        record = found[row].read(SECONDS)
+        record = candidates[row].read(SECONDS)
         return resample(record.x_CL, record.fs, FS)
 
-    files = dict.fromkeys(file for each in found for file in (each.file, each.file.with_suffix(".mat")))
+    files = dict.fromkeys(file for each in candidates for file in (each.file, each.file.with_suffix(".mat")))
     return Recordings(
         name="cpsc2018",
-        ids=tuple(each.file.stem for each in found),
+        ids=tuple(each.file.stem for each in candidates),
         sha256=files_sha256(root, (file for file in files if file.is_file())),
         window=f"up to the first {SECONDS} s at {FS} Hz",
         read=read,
-        identities=tuple(published_as(each.file.stem, cpsc2018.SOURCE) for each in found),
+        identities=tuple(published_as(each.file.stem, cpsc2018.SOURCE) for each in candidates),
     )
 
 

@@ -52,10 +52,10 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
             if first is None:
                 raise UsageError(f"no task reads {folder}", remedy="Leave it out, or write DATA=PATH")
             given[first.data] = ensure_local(folder)
-    found: dict[str, Path] = {}
+    root_of: dict[str, Path] = {}
     for name, task in tasks.items():
         if task.name not in given and task.data not in given:
             remedy = f"Name its folder as --root {task.data}=PATH"
             raise UsageError(f"the task {task.name} has no data", remedy=remedy)
-        found[name] = given[task.name] if task.name in given else given[task.data]
-    return found
+        root_of[name] = given[task.name] if task.name in given else given[task.data]
+    return root_of
