@@ -58,6 +58,8 @@ def test_the_target_of_anterior_mi_has_primary_25():
     assert (code, len(target), sum(target)) == (0, 40, pytest.approx(1.0))
     names = {"names": ["AMI", "AntMI"], "primary_name": "AntMI", "rule": "max-index", "sigma": 1.0}
     assert answer == {"leaves": [19, 25], "primary": 25, **names}
+    _, out, _ = call("target", "426783006", "164889003", "--rule", "most-specific", "--format", "json")
+    assert json.loads(out)["primary"] == 5
 
 
 def test_a_record_without_a_leaf_has_primary_minus_1_and_zeros():

@@ -54,6 +54,9 @@ def test_a_forest_without_a_ring_loads_and_its_families_stand_apart(tmp_path):
     onto.save(tmp_path / "forest.json")
     rules = {finding.id for finding in ecg_ontology.validate(tmp_path / "forest.json")}
     assert rules == {"CCG-E101", "CCG-W013"}  # no text variants, and no ring
+    forest.add_node("Alone", root=False)
+    with pytest.raises(EcgError, match="Alone should have one family and has none"):
+        Ontology.from_networkx(forest, IRI)
 
 
 def test_nodes_say_what_they_are_called_and_numbered():

@@ -34,14 +34,23 @@ def test_case_accents_hyphens_and_spelling_make_no_difference(onto, typed):
         *(
             ("verlängertes QT", ["LongQT"]),
             ("verlangertes qt", ["LongQT"]),
-            ("Vergrosserung", ["LAE", "RAE"]),
         ),
-        *(("54329005", ["AMI", "AntMI"]), ("left axis deviation", ["39732003"]), ("AF", ["AF"])),
+        *(
+            ("54329005", ["AMI", "AntMI"]),
+            ("left axis deviation", ["39732003"]),
+            ("39732003", ["39732003"]),
+            ("AF", ["AF"]),
+        ),
         ("sinus rhythm", ["NSR"]),
     ],
 )
 def test_german_is_found_without_its_umlauts_a_code_by_its_leaves_and_a_whole_text_first(onto, typed, first):
     assert abbreviations(onto, typed)[: len(first)] == first
+
+
+def test_a_code_finds_its_leaves_and_a_word_its_concepts_and_nothing_else(onto):
+    assert abbreviations(onto, "54329005") == ["AMI", "AntMI"]
+    assert abbreviations(onto, "Vergrosserung") == ["LAE", "RAE"]
 
 
 def test_all_words_must_stand_in_one_text(onto):

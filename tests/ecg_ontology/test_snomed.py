@@ -212,3 +212,9 @@ def test_an_inactive_code_is_named_with_what_the_release_puts_in_its_place(curat
     [finding] = review_release(curated, path)
     assert (finding.id, finding.subject) == ("CCG-W402", "164890007")
     assert finding.message.endswith("is inactive in the release: replaced by 5370000")
+
+
+def test_a_release_without_relationships_is_read(curated, labels, release):
+    path = release(concept_rows(labels), description_rows(labels))
+    next(path.rglob("sct2_Relationship_*")).unlink()
+    assert review_release(curated, path) == ()
