@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tests.marecg.evaluate.conftest import SMALL
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc
@@ -43,9 +45,10 @@ def test_a_report_says_everything_that_its_numbers_depend_on(report, run_folder)
 
 
 def test_the_report_and_predictions_that_give_its_numbers_are_kept_and_probing_again_gives_the_same(
-    report, run_folder, ptbxl_root
+    report, run_folder, ptbxl_root, tmp_path
 ):
-    before = {path.name: path.read_bytes() for path in (run_folder / "model").iterdir()}
+    random_encoder(SMALL, seed=3).save_pretrained(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert untimed(evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)) == untimed(report)
     text = (run_folder / "probe/ptbxl-super-strict.json").read_text()
     assert untimed(Report.model_validate_json(text)) == untimed(report)

@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import gelu
+from torch.nn.functional import gelu, layer_norm
 
 from marecg.nn.prototypes import PrototypeHead
 
@@ -35,8 +35,9 @@ def test_the_graph_convolution_is_the_dense_product_of_the_equation():
         head.norm1.weight.normal_()
         head.norm2.bias.normal_()
     propagated_NE = head.embedding + a_hat_NN @ head.embedding
-    h1_NE = head.norm1(gelu(propagated_NE @ head.conv1.lin.weight.T))
-    h2_NK = head.norm2((h1_NE + a_hat_NN @ h1_NE) @ head.conv2.lin.weight.T)
+    norm1, norm2 = ((each.weight, each.bias) for each in (head.norm1, head.norm2))
+    h1_NE = layer_norm(gelu(propagated_NE @ head.conv1.lin.weight.T), (5,), *norm1)
+    h2_NK = layer_norm((h1_NE + a_hat_NN @ h1_NE) @ head.conv2.lin.weight.T, (4,), *norm2)
     torch.testing.assert_close(head(), h2_NK / h2_NK.norm(dim=1, keepdim=True))
     weights = {name for name, _ in head.named_parameters()}
     assert set(head.state_dict()) == weights, "the edges are the ontology's and no weights"

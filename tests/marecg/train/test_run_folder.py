@@ -55,9 +55,10 @@ def test_a_run_is_not_begun_afresh_or_otherwise(pretrain, unbroken, tmp_path, se
 
 def test_a_run_of_another_enumeration_or_with_changed_labels_is_not_resumed(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
-    edited(run / "ontology.json", '"AFL"', '"AFlut"')
+    edited(run / "ontology.json", "trial fibrillation", "trial flickering")
     with pytest.raises(CheckpointError, match="was changed since the run was begun"):
         pretrain(run, resume=True)
+    edited(run / "ontology.json", '"AFL"', '"AFlut"')
     described = json.loads((run / "config.json").read_text())
     described["ontology"] = ecg_ontology.load(run / "ontology.json").sha256
     (run / "config.json").write_text(json.dumps(described))

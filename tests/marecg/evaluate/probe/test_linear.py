@@ -173,3 +173,14 @@ def test_weights_count_once_the_features_are_standardised(choose):
     np.testing.assert_allclose(weighed.logits(changed), at_once, atol=1e-3)
     alike = choose(*(Part(scaled_MF[each], y_MK[each]) for each in rows)).logits(scaled_MF)
     assert np.abs(alike - at_once).max() > 1e-3
+
+
+@pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])
+def test_features_of_float32_are_read_in_float64(choose):
+    single = [
+        Part(each.x_MF.astype(np.float32), each.y_MK)
+        for each in (part(40, 0, features=50), part(30, 1, features=50))
+    ]
+    double = [Part(each.x_MF.astype(np.float64), each.y_MK) for each in single]
+    one_MK, other_MK = (choose(*parts).logits(single[1].x_MF) for parts in (single, double))
+    np.testing.assert_array_equal(one_MK, other_MK)
