@@ -11,6 +11,13 @@ from ecg_ontology import UsageError
 from marecg_cli._options import Data, Log, one_of, recipe_names, set_option
 from marecg_cli._output import console, message, result, result_json
 
+Values = Mapping[str, Any]
+ABSENT = "not part of it"
+OPEN = "–"
+"""A value that is not given."""
+COLUMNS = 80
+"""Prose is broken there, however wide the terminal."""
+
 
 def train(
     data: Data,
@@ -104,14 +111,6 @@ def texts(
         graph, place = ecg_ontology.load(folder), out or SHIPPED
     write(graph, place)
     result(str(place))
-
-
-Values = Mapping[str, Any]
-ABSENT = "not part of it"
-OPEN = "–"
-"""A value that is not given."""
-COLUMNS = 80
-"""Prose is broken there, however wide the terminal."""
 
 
 def recipes(

@@ -17,7 +17,6 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from joblib import cpu_count, parallel_config
@@ -25,13 +24,16 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
-import marecg.corpus.shards  # noqa: F401 — what a worker runs, loaded before it begins
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, Reason, UsageError
 from marecg.corpus.prepare_record import prepare_block
-from marecg.corpus.shards import NOTES
+from marecg.corpus.shards import NOTES  # and with it what a worker runs, loaded before it begins
 from marecg.read.record import Candidate, Unusable
 
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Result = TypeVar("Result")
+KILLED = Unusable(Reason.memory, "whoever reads it is killed, as for lack of memory")
 WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""
 
@@ -131,12 +133,6 @@ def begin(parent: int, below: str) -> None:
     threading.Thread(target=watch, daemon=True, name="end-with-parent").start()
 
 
-logger = logging.getLogger(__name__)
-T = TypeVar("T")
-Result = TypeVar("Result")
-KILLED = Unusable(Reason.memory, "whoever reads it is killed, as for lack of memory")
-
-
 def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
     """The places of those records, among the ones that are noted in a folder; the notes are removed."""
     names = noted(folder)
@@ -178,7 +174,7 @@ def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]
 
 def kills(read: Callable[..., object], *given: object) -> bool:
     """Whether a process that does nothing but `read` what is given is killed."""
-    with TemporaryDirectory(prefix="marecg-") as below:
+    with tempfile.TemporaryDirectory(prefix="marecg-") as below:
         executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
         try:
             executor.submit(read, *given).result()

@@ -7,6 +7,7 @@ Shapes: M records, T patches; G records with equally many beats, K beats, J inte
 
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -117,7 +118,7 @@ def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: i
     mean_rr_G1 = np.diff(peaks_GK).mean(axis=1, keepdims=True)
     centres_T, peaks_KG1 = centres_T.astype(np.int32), peaks_GK.T.astype(np.int32)[..., None]
     delta_GT = centres_T - peaks_KG1[0]
-    for peak_G1, before_G1 in zip(peaks_KG1[1:], peaks_KG1, strict=False):  # a tie goes to the earlier one
+    for before_G1, peak_G1 in pairwise(peaks_KG1):  # a tie goes to the earlier one
         np.subtract(centres_T, peak_G1, out=delta_GT, where=2 * centres_T > peak_G1 + before_G1)
     away_GT = np.abs(delta_GT)
     return np.select(

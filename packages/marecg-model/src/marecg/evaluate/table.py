@@ -106,7 +106,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
     for cell in report.cells:
         own = cell.method in OWN
         versus = cell.versus_encoder
-        points = [100 * value for value in (versus.mean, versus.low, versus.high)] if versus else []
+        points = [100 * value for value in (versus.mean, versus.low, versus.high)] if versus else None
         pretrained = own or cell.method == report.reference or report.protocol == "finetune"
         yield {
             "source": MEASURED,
@@ -124,7 +124,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "records": cell.records if cell.fraction else None,
             "seeds": cell.seeds if cell.fraction else None,
             "dimension": cell.dimension,
-            **dict(zip(VERSUS, points, strict=False)),
+            **(dict(zip(VERSUS, points, strict=True)) if points else {}),
             "seconds": cell.seconds,
             "h_rank": report.rank if own else None,
         }

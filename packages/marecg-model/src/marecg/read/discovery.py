@@ -29,21 +29,26 @@ from marecg.read.datasets.code15 import Code15
 from marecg.read.datasets.cpsc2018 import Cpsc2018
 from marecg.read.datasets.mimic_iv_ecg import MimicIvEcg
 from marecg.read.datasets.ptbdb import Ptbdb
-from marecg.read.datasets.ptbxl import FS, PtbXl
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
+from marecg.read.datasets.ptbxl import PtbXl
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.wfdb_header import MOST_BYTES
 from marecg.storage.copies import address
 
+logger = logging.getLogger(__name__)
 GROUP = "marecg.readers"
 """The entry points by which a package offers a `Reader`: a class without arguments, or an object."""
 HEADERS = Cinc2021()
 """Reads the WFDB headers that no other reader claims."""
 FORMATS = (DICOM, XML, EDF, SCP)
 """Read the files of hospitals that no other reader claims; a folder may mix them."""
+CORPUS = ("corpus.json", "building/plan.json")
+"""Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
+EMBEDDINGS = "_embeddings.json"
+"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
 
 
-def readers(ptbxl_rate: int = FS) -> tuple[Reader, ...]:
+def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
     """Every reader that asks for folders of its own, those of other packages first. Raises `UsageError`."""
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
@@ -56,13 +61,6 @@ def format_of(file: Path) -> Format | None:
 @cache
 def _installed() -> tuple[Reader, ...]:
     return tuple(each() if isinstance(each, type) else each for each in installed(GROUP).values())
-
-
-logger = logging.getLogger(__name__)
-CORPUS = ("corpus.json", "building/plan.json")
-"""Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
-EMBEDDINGS = "_embeddings.json"
-"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
 
 
 def find(

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
     sizes = struct.unpack_from(f"<{len(leads)}H", section, 6)
     ends = np.cumsum([6 + 2 * len(leads), *sizes]).tolist()
     rows = []
-    for lead, begin, end in zip(leads, ends, ends[1:], strict=False):
+    for lead, (begin, end) in zip(leads, pairwise(ends), strict=True):
         stream = section[begin:end]
         plain = codes is None
         d_L = np.frombuffer(stream, "<i2", len(stream) // 2) if plain else _words(stream, lead.samples)
