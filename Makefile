@@ -1,20 +1,11 @@
 # Two commands are all the set-up: `make demo` and `make test`. Each prepares .venv by itself.
-PYTHON ?= python3.11
+# Python 3.11 to 3.13: the first that is here, or PYTHON=… Without a GPU the CPU build of torch, or TORCH="…". See .ci/install.
 BIN := .venv/bin
-SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml packages/marecg-small/pyproject.toml packages/marecg/pyproject.toml cli/pyproject.toml
 
 .PHONY: install demo test lint wheels bench docs pretrained clean
 
-install: .venv/.installed
-
-# torch comes first and alone: with it in place, no later package asks for another build of it.
-.venv/.installed: $(SOURCES)
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --upgrade -c constraints.txt pip
-	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
-	$(BIN)/pip install --quiet -c constraints.txt --group dev \
-		-e "packages/ecg-ontology[all]" -e packages/marecg-small -e "packages/marecg-model[all]" -e cli -e packages/marecg
-	touch $@
+install:
+	@.ci/install
 
 demo: install
 	$(BIN)/marecg demo

@@ -3,6 +3,7 @@
 Shapes: B records, C leads, L samples, K beats, N concepts, T patches.
 """
 
+import numpy as np
 import torch
 
 from ecg_ontology import Ontology
@@ -19,6 +20,8 @@ def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
     draw = torch.Generator().manual_seed(0)
     y = ontology.leaf_multi_hot([CODES[record % len(CODES)] for record in range(records)])
     window = config.data.window
+    family_BN = y @ np.equal.outer(ontology.families, ontology.families)
+    root_N = np.array([node.root for node in ontology.nodes])
     supervision = Supervision(
         y_BN=torch.from_numpy(y.astype(bool)),
         target_BN=torch.from_numpy(ontology.soft_targets(y)).float(),
@@ -28,6 +31,7 @@ def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
         rate_B=torch.arange(records) % 3,
         alternates_B=torch.zeros(records),
         phase_BT=torch.ones(records, config.model.patches(window), dtype=torch.int8),
+        root_BN=torch.from_numpy((family_BN > 0) & root_N),
     )
     d_BCL = (1000 * torch.randn(records, len(LEADS), window, generator=draw)).to(torch.int16)
     return Batch(0, torch.arange(records), d_BCL, torch.full((records,), window), supervision)

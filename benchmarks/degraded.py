@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.ecg.signal import resample
-from marecg.evaluate.methods.baselines import minirocket
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.probe.linear import Part, choose_logistic, choose_ridge
@@ -26,7 +25,8 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import part_weights, readout_width
-from marecg.use.embed import embed
+from marecg.use.embedding.embed import embed
+from marecg_experiments.baselines import minirocket
 
 FS, SLOW = 500, 100
 FEW = (*LEADS[:6], "V1")

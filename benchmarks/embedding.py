@@ -20,8 +20,8 @@ from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
-from marecg.use.embed import embed
-from marecg.use.embed_records import embed_records
+from marecg.use.embedding.embed import embed
+from marecg.use.embedding.embed_records import embed_records
 from marecg.use.export import INPUTS, export
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, costs
+from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods.baselines import minirocket
 from marecg.evaluate.request import Baseline, Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
-from marecg.synth import write_corpus
+from marecg_experiments.baselines import minirocket
 
 RECORDS, FEWEST = 256, 64
 """The fewest of which two leaves have their support."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_synth import DIAGNOSES, Noise, drawn_record, r_samples
 from marecg.ecg.rpeaks import detect, find_raw
-from marecg.synth import DIAGNOSES, Noise, drawn_record, r_samples
 
 FS, WINDOW = 500, 4700
 TOLERANCE = 75

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(path for path in ROOT.glob("packages/*/src/**/*.py") if path.name != "__init__.py")
 SUFFIXED = re.compile(r"\b[a-z][a-z0-9_]*_([A-Z][A-Z0-9]{0,4})\b")
 LEGEND = re.compile(r"\bShapes?:(.*?)(?:\n\n|\Z)", re.DOTALL)
-PACKAGES = ("ecg_ontology", "marecg")
+PACKAGES = ("ecg_ontology", "ecg_synth", "marecg")
 NOTHING = (inspect.Signature.empty, None, "None", "NoReturn", "Never")
 ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
 

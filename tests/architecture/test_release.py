@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.docs import install_lines
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted([*ROOT.glob("packages/*/pyproject.toml"), ROOT / "cli" / "pyproject.toml"])
@@ -75,22 +76,62 @@ def test_the_walk_finds_the_commands_of_the_pages_and_no_others():
         for line in text.splitlines()
     ]
     assert all(any(line.startswith(start) for line in lines) for start in walk["COMMANDS"])
-    assert "pip install marecg" in lines
+    assert {"make demo", "make test", "pip install ./cli ./packages/*", "pip install marecg"} <= set(lines)
     assert "marecg predict /data/georgia/g1/E00001" in lines
 
 
 def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned():
     install = runpy.run_path(str(ROOT / ".ci" / "walk"))["install"]
-    words = ["install", "torch", "--index-url", "https://x"]
-    assert install(words, Path("wheels"))[-1].startswith("torch==")
-    begin = ["install", "marecg", "--quiet", "--find-links", "wheels"]
-    assert install(["install", "marecg"], Path("wheels"))[:5] == begin
+    ((torch,),) = install(["install", "torch", "--index-url", "https://x"], Path("wheels"))
+    assert torch.startswith("torch==")
+    ((_, constraints, *folders),) = install(["install", "./cli", "./packages/*"], Path("wheels"))
+    assert Path(constraints).name == "constraints.txt"
+    assert sorted(folders) == sorted(f"./{path.parent.relative_to(ROOT)}" for path in PACKAGES)
+    _, (package, *_, place, wheels) = install(["install", "marecg"], Path("wheels"))
+    assert (package, place, wheels) == ("marecg", "--find-links", "wheels")
 
 
-def test_the_one_package_brings_the_commands_the_model_and_the_weights():
+def test_the_walk_stops_where_the_pages_say_released_and_no_index_has_the_version(tmp_path):
+    pip = tmp_path / "pip"
+    pip.write_text("#!/bin/sh\nexit 1\n")
+    pip.chmod(0o755)
+    check_index = runpy.run_path(str(ROOT / ".ci" / "walk"))["check_index"]
+    with pytest.raises(SystemExit, match=r"released = true`, but no index has marecg==\d"):
+        check_index(tmp_path)
+    pip.write_text("#!/bin/sh\nexit 0\n")
+    check_index(tmp_path)
+
+
+def test_the_pages_name_an_index_only_where_pyproject_says_that_it_has_the_packages():
+    for name in install_lines.PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert text == install_lines.page(text), "run: python -m tests.docs.install_lines"
+    places = ("docs/**/*.md", "*.md", "packages/*/README.md", "cli/README.md")
+    pages = "".join(path.read_text(encoding="utf-8") for place in places for path in ROOT.glob(place))
+    ours = "|".join(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"] for path in PACKAGES)
+    named = re.findall(rf"^.*pip install ['\"]?(?:{ours})(?![\w\[-]).*$", pages, re.MULTILINE)
+    assert all(install_lines.LINE.fullmatch(line) for line in named), named
+
+
+def test_the_one_package_brings_the_commands_the_model_the_weights_and_synthetic_ecgs():
     project = tomllib.loads((ROOT / "packages/marecg/pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[\[=]", each)[0] for each in project["dependencies"]}
-    assert names == {"marecg-cli", "marecg-model", "marecg-small"}
+    assert names == {"ecg-synth", "marecg-cli", "marecg-model", "marecg-small"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "changelog.d").glob("[!R]*")), ids=lambda path: path.name)
+def test_a_fragment_of_the_changelog_is_a_few_lines_without_heading_or_issue(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.fullmatch(r"\d+-[a-z0-9-]+\.md", path.name)
+    assert 0 < len(text.strip().splitlines()) <= 8
+    assert not re.search(r"^#|<!--|\B#\d|\b[Ii]ssue \d", text, re.MULTILINE)
+
+
+def test_fragments_are_folded_where_the_changelog_says_so():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["scriv"]
+    assert (ROOT / settings["fragment_directory"]).is_dir()
+    changelog = (ROOT / settings["changelog"]).read_text(encoding="utf-8")
+    assert changelog.index("## 0.1.0, not yet released") < changelog.index("<!-- scriv-insert-here -->")
 
 
 def test_the_readme_is_short():

@@ -19,10 +19,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     import torch
 
+    from ecg_synth import write_corpus
     from marecg.base.config import ModelConfig
     from marecg.corpus.prepare import prepare
     from marecg.model.mar_ecg import MarEcg
-    from marecg.synth import write_corpus
 
     folder = tmp_path_factory.mktemp("place")
     torch.manual_seed(0)

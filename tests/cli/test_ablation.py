@@ -7,11 +7,11 @@ import pytest
 from tests.cli.calls import run
 
 from ecg_ontology import UsageError
-from marecg.evaluate.leaderboard import heads_and_lines
-from marecg.evaluate.request import READERS, Request
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Folds
-from marecg_cli._options import settings
+from marecg_cli._settings import Ablation, read
+from marecg_experiments.leaderboard import heads_and_lines
 
 BETTER = {"task": "ptbxl-super", "fraction": 0.1, "mean": 0.03, "low": 0.01, "high": 0.05, "p": 0.01}
 BESIDE_ZERO = {**BETTER, "fraction": 1.0, "mean": 0.01, "low": 0.0, "high": 0.02, "p": 0.1}
@@ -39,8 +39,8 @@ def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is
 @pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True), ("beats", True)])
 def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, monkeypatch, tmp_path):
     ablate, standings = Mock(return_value=[]), Mock(return_value=[])
-    monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
-    monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
+    monkeypatch.setattr("marecg_experiments.ablate.ablate", ablate)
+    monkeypatch.setattr("marecg_experiments.leaderboard.standings", standings)
     command = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     assert not run(*command, "--set", f"probe.readout={readout}", "--set", "probe.without=encoder, x")
     request = ablate.call_args.kwargs["request"]
@@ -51,9 +51,9 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, mon
 @pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])
 def test_a_setting_that_a_probe_does_not_have_is_refused(setting):
     with pytest.raises(UsageError, match=f"--set {setting}: "):
-        settings([setting], READERS)
+        read(Ablation, [setting])
 
 
 def test_several_rotations_of_folds_may_be_set():
-    values = settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"], READERS)
+    values = read(Ablation, ["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"]).given()
     assert Request(**values) == Request((0.1, 1.0), folds=(Folds.of("1-5,6,7-8"), Folds.of("3-7,8,1-2")))

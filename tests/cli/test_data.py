@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.calls import invoke as run
 
+from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
-from marecg.synth import write_corpus
 
 Quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
 """A file server that says nothing."""

@@ -16,7 +16,7 @@ MADE = {"watch", "config", "request"}
 """None to a function; a command makes them out of its options, or shows by them how far it is."""
 
 BARE = [
-    ("synth --out x", "marecg.synth.write_corpus"),
+    ("synth --out x", "ecg_synth.write_corpus"),
     ("prepare a --out x", "marecg.corpus.prepare.prepare"),
     ("audit x --against a", "marecg.corpus.audit.audit"),
     ("train --data c --out x", "marecg.train.run.train"),
@@ -24,9 +24,9 @@ BARE = [
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report run a --out x.html", "marecg.report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),
-    ("ablate tiny tiny-c2 --data c --out x --root r", "marecg.evaluate.ablate.ablate"),
-    ("embed m r --out x/", "marecg.use.embed_records.embed_records"),
-    ("embed m r --out x.npz", "marecg.use.embed_records.embed_records"),
+    ("ablate tiny tiny-c2 --data c --out x --root r", "marecg_experiments.ablate.ablate"),
+    ("embed m r --out x/", "marecg.use.embedding.embed_records.embed_records"),
+    ("embed m r --out x.npz", "marecg.use.embedding.embed_records.embed_records"),
     ("ecgonto explain 164889003", "ecg_ontology.explain_codes"),
     (f"ecgonto diff {PACKAGED} {PACKAGED}", "ecg_ontology.compare"),
     ("ecgonto validate", "ecg_ontology.validate"),

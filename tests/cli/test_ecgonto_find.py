@@ -46,7 +46,7 @@ def test_the_tree_shows_subtypes_below_their_parents():
     ("words", "label", "note"),
     [
         ("show --lang de", "Vorhofflimmern", "have not been reviewed clinically"),
-        ("tree AMI --lang fr", "Acute myocardial infarction", "English is shown"),
+        ("tree AMI --lang ja", "Acute myocardial infarction", "English is shown"),
     ],
 )
 def test_labels_are_of_the_language_asked_for_or_english_and_what_they_lack_is_noted(words, label, note):

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.calls import call
 
 import ecg_ontology
-from ecg_ontology.sheets import read_sheet, write_sheet
+from ecg_ontology.curation.sheets import read_sheet, write_sheet
 
 
 def test_a_reviewed_sheet_is_applied_and_the_next_step_named(folder, tmp_path, monkeypatch):
@@ -43,11 +43,11 @@ def test_a_code_is_added_by_the_name_of_its_concept(folder):
 
 def test_candidates_are_written_and_nothing_is_applied(folder, tmp_path):
     (tmp_path / "new.csv").write_text("code,label\nicd10:I44.7,left bundle branch block\n", encoding="utf-8")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     code, out, err = call("match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--ontology", folder)
     assert (code, out.strip()) == (0, str(tmp_path / "c.tsv"))
     assert "1 new codes, 0 without a candidate" in err
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
 @pytest.mark.parametrize("arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods")])

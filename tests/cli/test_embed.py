@@ -11,10 +11,10 @@ import pytest
 import wfdb
 from tests.cli.calls import invoke, run
 
+from ecg_synth import write_corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.synth import write_corpus
-from marecg.use.embed import embed
-from marecg.use.embedding_files import ABOUT
+from marecg.use.embedding.embed import embed
+from marecg.use.embedding.embedding_files import ABOUT
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named_also_to_machines(place):

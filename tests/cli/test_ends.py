@@ -18,9 +18,9 @@ from marecg_cli.marecg import main
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """No file can grow beyond 300 kB: the graph of a corpus fits, its signals don't."""
+    """No file can grow beyond 600 kB: the graph of a corpus fits, its signals don't."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, limits[1]))
     try:
         yield
     finally:

@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 from tests.cli.calls import reached
 
+from ecg_ontology.curation.routing_file import Decision
 from ecg_ontology.loading import PACKAGED
-from ecg_ontology.routing_file import Decision
+from ecg_synth import QUIRKS
 from marecg.base.config import CorpusConfig
-from marecg.evaluate.request import BASELINES, Request, protocol_named
+from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.tasks.task import Folds
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
-from marecg.synth import QUIRKS
-from marecg.use.embed_records import Shard
-from marecg.use.tuning import Tuning
+from marecg.use.classifying.tuning import Tuning
+from marecg.use.embedding.embed_records import Shard
+from marecg_experiments.baselines import minirocket
 
 ARRAYS = "--fs 250 --set array.leads=II,V1 --set array.units=adc --set array.gain=200 --set array.key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
@@ -26,7 +27,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     (
         "synth --out x --records 7 --seed 3 --diagnosis AF --diagnosis PVC --noise 0.5 --label-noise 0.25 "
         "--quirk all",
-        "marecg.synth.write_corpus",
+        "ecg_synth.write_corpus",
         {"out": Path("x"), "records": 7, "seed": 3, "diagnoses": ("AF", "PVC")}
         | {"noise": 0.5, "label_noise": 0.25, "quirks": tuple(QUIRKS)},
     ),
@@ -70,13 +71,13 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     (
         f"embed run in --out x/ {ARRAYS} --patch --readout wide --set batch_size=5 --set part_records=9 "
         "--shard 2/3 --jobs 3 --cluster tcp://here:1",
-        "marecg.use.embed_records.embed_records",
+        "marecg.use.embedding.embed_records.embed_records",
         {"run": "run", "inputs": ["in"], "out": "x/", "layout": LAYOUT, "patches": True, "readout": "wide"}
         | {"batch_size": 5, "part_records": 9, "shard": Shard(2, 3), **PARALLEL},
     ),
     (
         f"embed run in --out x.npz {ARRAYS} --patch --readout beats --set batch_size=5 --jobs 2",
-        "marecg.use.embed_records.embed_records",
+        "marecg.use.embedding.embed_records.embed_records",
         {"layout": LAYOUT, "patches": True, "readout": "beats", "batch_size": 5, "jobs": 2},
     ),
     ("export run --out x.pt2 --to torch", "marecg.use.export.export", {"to": "torch", "out": Path("x.pt2")}),
@@ -100,7 +101,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         "--set folds=1,2,3 --set steps=6 --set patience=8 --set batch_size=7 --set lr=0.5 "
         "--set balanced=true --set readout=wide --out x",
         "marecg.evaluate.finetune.finetune",
-        {"run": "run", "task": "cpsc2018", "root": Path("r"), "fractions": [0.5], "seeds": 4}
+        {"run": "run", "task": "cpsc2018", "root": Path("r"), "fractions": (0.5,), "seeds": 4}
         | {"how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")]}
         | {"folds": (Folds.of("1,2,3"),), "out": Path("x")},
     ),
@@ -114,7 +115,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         "ablate tiny tiny-c1 --data c --out x --root r --seeds 3 --equal flops --equal records "
         "--records 50 --set probe.fractions=0.5 --set probe.seeds=4 --set probe.folds=1-5,6,7 "
         "--set probe.resamples=60 --set probe.readout=wide --set train.lr=0.5 --jobs 2 --log wandb",
-        "marecg.evaluate.ablate.ablate",
+        "marecg_experiments.ablate.ablate",
         {"recipes": ["tiny", "tiny-c1"], "data": Path("c"), "out": Path("x"), "seeds": 3, "jobs": 2}
         | {"request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60)}
         | {"equal": ["flops", "records"], "records": 50, "tasks": {"ptbxl-super": Path("r")}}
@@ -123,15 +124,15 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     (
         "ablate --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --seeds 3 "
         "--jobs 2 --log wandb --set train.lr=0.5",
-        "marecg.evaluate.ablate.ablate",
+        "marecg_experiments.ablate.ablate",
         {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
     ),
     (f"ecgonto explain 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
     (f"ecgonto target 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
     (f"{DIFF} {RULE}", "ecg_ontology.compare", RULED),
-    (f"{DIFF} --threshold 0.25", "ecg_ontology.diff_text.difference_text", {"threshold": 0.25}),
+    (f"{DIFF} --threshold 0.25", "ecg_ontology.curation.diff_text.difference_text", {"threshold": 0.25}),
     ("ecgonto validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
-    ("ecgonto validate --reasoner", "ecg_ontology.owl.consistency", {}),
+    ("ecgonto validate --reasoner", "ecg_ontology.validation.owl.consistency", {}),
 ]
 NAMES = [line.partition(" -")[0][:40] for line, *_ in ASKED]
 
@@ -148,7 +149,7 @@ def test_a_value_that_is_set_is_in_the_recipe_or_in_each_of_several():
     asked = reached(line.format("train"), "marecg.train.run.train")
     assert asked["config"].train.lr == 0.5
     line = line.format("ablate --vary gscl.sigma=1,2 --root r")
-    asked = reached(line, "marecg.evaluate.ablate.ablate")
+    asked = reached(line, "marecg_experiments.ablate.ablate")
     assert [(recipe.gscl.sigma, recipe.train.lr) for recipe in asked["recipes"]] == [(1, 0.5), (2, 0.5)]
 
 
@@ -156,7 +157,7 @@ def test_a_probe_asks_what_it_was_asked_to():
     line = (
         "probe a b --task ptbxl-form --task cpsc2018 --root r --root cpsc2018=s --fraction 0.5 "
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
-        "--set readout=wide --out x --set features=k"
+        "--set readout=wide --out x --set feature_cache=k"
     )
     asked = reached(line, "marecg.evaluate.evaluation.probe_many")
     assert asked["runs"] == ["a", "b"]
@@ -167,7 +168,7 @@ def test_a_probe_asks_what_it_was_asked_to():
     assert one["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
     line = "probe a --root r --set folds=1-5,6,7 --baseline minirocket"
     asked = reached(line, "marecg.evaluate.evaluation.probe_many")
-    request = Request(baselines=(BASELINES["minirocket"],), folds=(Folds.of("1-5,6,7"),))
+    request = Request(baselines=(minirocket,), folds=(Folds.of("1-5,6,7"),))
     assert asked["probe_one"].keywords["request"] == request
 
 
@@ -175,7 +176,7 @@ def test_a_code_is_added_with_all_that_is_given_of_it(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     about = "--author Me --comment why --predicate skos:broadMatch --table icd10 --date 2026-01-31"
     line = f"ecgonto add-code icd10:I48.0 label AF {about}"
-    (decision,) = reached(line, "ecg_ontology.revise.apply_decisions")["decisions"]
+    (decision,) = reached(line, "ecg_ontology.curation.revise.apply_decisions")["decisions"]
     code = {"table": "icd10", "code": "icd10:I48.0", "label": "label", "node": "AF"}
     why = {"predicate": "skos:broadMatch", "comment": "why", "reviewer": "Me", "date": "2026-01-31"}
     assert decision == Decision(decision="add", **code, **why)

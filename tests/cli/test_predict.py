@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,7 @@ def test_a_prediction_names_concepts_with_their_neighbours(place, header):
         assert shares(near) == sorted(shares(near), reverse=True)
     by_name = {concept["abbr"]: concept for concept in concepts}
     ami, anterior = by_name["AMI"], by_name["AntMI"]
-    assert set(anterior) == {"index", "abbr", "label", "probability", "neighbours", "support"}
+    assert set(anterior) == {"index", "abbr", "label", "probability", "neighbours", "support", "by_family"}
     beside = {each["abbr"]: each for each in anterior["neighbours"]}
     about = {name: ami[name] for name in ("index", "abbr", "label", "probability")}
     assert beside["AMI"] == about | {"relation": "subtype of"}
@@ -74,14 +75,39 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
     assert "aren't a diagnosis" in err
 
 
-def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, header):
+@pytest.fixture
+def counted(place) -> Path:
+    """The same run, which says that no record of its training bore AF."""
     model = MarEcg.from_pretrained(place / "run")
     support = {"AF": 0, "AFL": 3, "NSR": 6}
     model.provenance = Provenance(recipe="micro", steps=1, records=9, sources={}, support=support)
     model.save_pretrained(place / "known" / "model")
-    _, out, _ = invoke("predict", place / "known", header, "--top", "40")
-    [marked] = [line for line in out.splitlines() if line.endswith("(no record of it in the training)")]
+    return place / "known"
+
+
+def test_a_concept_that_no_record_of_the_training_bore_has_its_familys_share(counted, header):
+    concepts = json.loads(invoke("predict", counted, header, "--top", "40", "--format", "json")[1])
+    onto = ecg_ontology.load()
+    rhythm = onto.families[onto.node("AF").index]
+    of_family = sum(each["probability"] for each in concepts if onto.families[each["index"]] == rhythm)
+    shares = {each["abbr"]: each["by_family"] for each in concepts}
+    assert shares.pop("AF") == pytest.approx(of_family, abs=1e-6)
+    assert set(shares.values()) == {None}
+    _, out, _ = invoke("predict", counted, header, "--top", "40")
+    [marked] = [line for line in out.splitlines() if "no record of it in the training" in line]
     assert "(AF) " in marked
+    assert marked.endswith(f"by family {of_family:.1%})")
+
+
+def test_such_a_concept_is_named_below_the_nearest_ones_and_has_a_column_in_a_table(counted, header, place):
+    _, out, _ = invoke("predict", counted, header, "--top", "1", "--format", "json")
+    assert [each["abbr"] for each in json.loads(out)][1:] in ([], ["AF"])
+    assert run("predict", counted, header, "--out", place / "shares.csv") == 0
+    table = pd.read_csv(place / "shares.csv")
+    onto = ecg_ontology.load()
+    rhythm = [node.abbr for node in onto.nodes if onto.families[node.index] == 1]
+    assert table.columns[-1] == "AF by family"
+    assert table["AF by family"][0] == pytest.approx(table[rhythm].sum(axis=1)[0], abs=1e-5)
 
 
 def test_a_prediction_of_steps_is_a_line_for_each_with_its_time(place, header):

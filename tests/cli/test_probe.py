@@ -51,7 +51,7 @@ def probed(folders: tuple[str, str]) -> tuple[str, str]:
     return folders[0], out
 
 
-@pytest.mark.parametrize("fractions", [("--fraction", 0.5, 1), ("--fraction", 0.5, "--fraction", 1)])
+@pytest.mark.parametrize("fractions", [("--fraction", "0.5,1"), ("--fraction", 0.5, "--fraction", 1)])
 def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, fractions):
     run, root = folders
     _, out, err = invoke("probe", run, "--root", root, *fractions, "--seeds", 2, "--format", "json")
@@ -118,7 +118,7 @@ def test_features_from_a_file_stand_beside_the_encoder(folders, features):
 
 
 def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, features, tmp_path):
-    options = ("--root", folders[1], "--fraction", "0.5", "1", "--seeds", "2", *features)
+    options = ("--root", folders[1], "--fraction", "0.5,1", "--seeds", "2", *features)
     code, line = end("probe", *options)
     assert (code, "--out" in line) == (2, True)
     code, out, _ = invoke("probe", *options, "--out", tmp_path / "ecg-fm")

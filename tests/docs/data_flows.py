@@ -52,13 +52,38 @@ FLOWS = {
 """What each is handed to, in this order, as module:name."""
 
 
+HEAD = """\
+# How data flows
+
+The house has ten floors; a room imports only from floors below it, and `make lint` holds that. From the
+ground up: `base` has settings and errors, `storage` files at an address, `nn` the parts of the network.
+`ecg` turns samples into windows and batches, `model` is what training leaves behind. `read` turns whatever
+lies on disk into a record, `corpus` turns records into shards that are read at random, `objectives` turn
+passes of the encoder into losses. `recipes` say what a run is, `use` is what a trained encoder is for,
+`train` makes one, `evaluate` judges it, and `report` shows it. `ecg_ontology` is below all of them and
+knows no tensor; `marecg_cli` and `marecg_experiments` are above.
+
+Four decisions explain most of what looks odd:
+
+* **A corpus is prepared once.** Every record is resampled, judged and cut to one window beforehand, as
+  int16 in memory maps, so that training reads no format and a run can resume at any step with the same
+  batches.
+* **Supervision is looked up.** Codes become leaves, soft targets and distances by the graph that the corpus
+  carries, before the first step; no step routes a code.
+* **Views are shared.** Objectives ask for looks of the encoder at one batch; each is computed at most once
+  and in the order of asking, so adding an objective changes no other one's random draws.
+* **Test is scored once.** A protocol fits on train, chooses on val and may call for test logits a single
+  time.
+
+Below, four trips, step by step. The trip of a task goes up and down: the command resolves the task's name,
+its registry opens the data, and the methods come back to it for labels and splits. The sentences are the
+code's; `python -m tests.docs.data_flows` writes this page.
+"""
+
+
 def page() -> str:
     """The page: a picture per flow, each step with the first sentence of its docstring."""
-    text = (
-        "# How data flows\n\n"
-        "Four trips through the code, each downwards and without a way back. The sentences are the code's:\n"
-        "`python -m tests.docs.data_flows` writes this page.\n"
-    )
+    text = HEAD
     for title, steps in FLOWS.items():
         flow = "\n   │\n   ▼\n".join(map(_step, steps))
         text += f"\n## {title}\n\n```text\n{flow}\n```\n"

@@ -14,7 +14,8 @@ from marecg_cli._commands import tree
 
 PAGE = PAGES / "options.md"
 PLAIN = {"str": "TEXT", "int": "INTEGER", "float": "NUMBER", "Path": "PATH", "bool": "flag"}
-OF_ALL = {"--help", "--quiet", "--verbose"}
+OF_ALL = {"--help", "--quiet", "--verbose", "--help-settings"}
+"""What a reader learns once; `--help-settings` is the help of `--set`, and comes with it."""
 MIXED = {
     "--format": "what can be printed differs from command to command; json and text mean the same everywhere",
     "--lang": "a label has any language; the page of a record is written in two",
@@ -63,7 +64,8 @@ def kinds() -> dict[str, dict[str, list[str]]]:
 
 def page() -> str:
     """The table."""
-    about = "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well."
+    about = "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well"
+    about += "; where there is `--set`, `--help-settings` lists what it takes."
     lines = ["# Every option of every command", "", about, ""]
     lines += ["| option | takes | commands |", "|---|---|---|"]
     for option, taken in sorted(kinds().items()):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ecg_ontology.drafts import Draft
+from ecg_ontology.graph.drafts import Draft
 
 WITHOUT_17_18 = ((" ;\n    ccg:sibling :3AVB .", " ."), (" ;\n    ccg:sibling :2AVB .\n\n:L", " .\n\n:L"))
 """In cardiac.ttl: no edge between second-degree and complete AV block."""

@@ -13,15 +13,22 @@ from hypothesis import strategies as st
 
 import ecg_ontology
 from ecg_ontology import Kind, Ontology
-from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.checks import findings
-from ecg_ontology.concepts import Regime, Tier
-from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, OntologyHeader, RoutingRow
-from ecg_ontology.draw import draw_graph
-from ecg_ontology.rdf_writer import rdf_text
-from ecg_ontology.sources import read_source
-from ecg_ontology.sssom import read_sssom, sssom_text
-from ecg_ontology.turtle import turtle_text
+from ecg_ontology.formats.bundle import bundle_text, read_bundle
+from ecg_ontology.formats.rdf_writer import rdf_text
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.sssom import read_sssom, sssom_text
+from ecg_ontology.formats.turtle import turtle_text
+from ecg_ontology.graph.concepts import Regime, Tier
+from ecg_ontology.graph.drafts import (
+    BASE_TABLE,
+    Draft,
+    DraftConcept,
+    DraftRelation,
+    OntologyHeader,
+    RoutingRow,
+)
+from ecg_ontology.views.draw import draw_graph
 
 NS = "https://example.org/lung"
 
@@ -136,7 +143,7 @@ def test_a_graph_of_ten_concepts_loads_from_its_own_folder_with_its_own_codes(tm
 
 
 def test_the_pictures_and_the_owl_view_take_any_graph(tmp_path):
-    from ecg_ontology import owl
+    from ecg_ontology.validation import owl
 
     onto = Ontology(lung(3, 7, [(Kind.sibling, 3, 6)]))
     assert draw_graph(onto, tmp_path / "g.svg").exists()

@@ -8,7 +8,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import search_concepts
-from ecg_ontology.browse import page_text, write_page
+from ecg_ontology.views.browse import page_text, write_page
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
@@ -87,7 +87,7 @@ def test_the_picture_of_the_graph_leads_to_every_concept_or_says_what_it_needs(o
     picture = re.search(r"<svg.*?</svg>", text, re.DOTALL)[0]
     assert set(re.findall(r'href="#c-(\d+)"', picture)) == {str(node.index) for node in onto.nodes}
     assert all(f">{node.abbr}</text>" in picture for node in onto.nodes)
-    monkeypatch.setattr("ecg_ontology.browse.find_spec", lambda name: None)
+    monkeypatch.setattr("ecg_ontology.views.browse.find_spec", lambda name: None)
     assert "The picture needs matplotlib" in page_text(onto)
 
 

@@ -1,19 +1,18 @@
 """The findings catalogue: every rule catches its fault, and findings reach other tools."""
 
-import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from tests.ecg_ontology.changes import with_concept, with_rows
 
 import ecg_ontology
-from ecg_ontology import Finding, Severity, UsageError, reports
+from ecg_ontology import Finding, Severity, UsageError
 from ecg_ontology.checks import CHAPTERS, RULES, findings
-from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
-from ecg_ontology.sources import read_source
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.graph.concepts import Regime
+from ecg_ontology.graph.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
+from ecg_ontology.validation import reports
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +70,7 @@ OTHER_FAULTS = {
     "CCG-E102": lambda d: with_concept(d, "AF", variants=("Long qt", "b", "c")),
     "CCG-E313": lambda d: with_concept(d, "AF", deprecated=True),
     "CCG-E202": lambda d: with_concept(d, "AF", iri=CCG + "Other"),
+    "CCG-E211": lambda d: with_field(d, header=d.header.model_copy(update={"version": "1.1.0"})),
     "CCG-W204": lambda d: with_field(d, lock=None, mappings=()),
     "CCG-W315": lambda d: with_field(d, unread=("scp.sssom.tsv",)),
     "CCG-E304": lambda d: with_rows(d, ROW(node=None, regime=Regime.unrouted, reason="?")),
@@ -90,10 +90,10 @@ def test_every_other_rule_catches_a_fault_too_and_a_blank_text_is_none(sound, ru
 
 
 def test_no_rule_is_without_a_fault_that_it_catches():
-    others = ("faults", "mappings", "lock", "teaching")
+    others = ("faults", "mappings", "lock", "teaching", "seal", "look_alikes")
     text = "".join(Path(__file__).with_name(f"test_{name}.py").read_text("utf-8") for name in others)
     seeded = set(re.findall(r"CCG-[EWI]\d{3}", text))
-    assert set(RULES) == seeded | set(OTHER_FAULTS) | {"CCG-W310"}
+    assert set(RULES) <= seeded | set(OTHER_FAULTS) | {"CCG-W310"}
 
 
 @pytest.mark.parametrize("kind", ["subtypeOf", "manifestationOf", "sibling"])
@@ -135,55 +135,17 @@ def appended(draft: Draft) -> Draft:
 @pytest.mark.parametrize(
     ("change", "version", "caught"),
     [
-        (renumbered, "1.0.0", {"CCG-E202", "CCG-E203"}),
-        (renumbered, "1.1.0", {"CCG-E202"}),
+        (renumbered, "1.2.0", {"CCG-E202", "CCG-E203"}),
+        (renumbered, "1.3.0", {"CCG-E202"}),
         (renumbered, "2.0.0", set()),
-        (appended, "1.0.0", {"CCG-E203", "CCG-E206"}),
-        (appended, "1.0.1", {"CCG-E203"}),
-        (appended, "1.1.0", set()),
+        (appended, "1.2.0", {"CCG-E203", "CCG-E206"}),
+        (appended, "1.2.1", {"CCG-E203"}),
+        (appended, "1.3.0", set()),
     ],
 )
 def test_an_index_moves_with_a_major_version_and_a_leaf_is_appended_with_any(sound, change, version, caught):
     revised = with_field(change(sound), header=sound.header.model_copy(update={"version": version}))
     assert {f.id for f in findings(revised) if f.id.startswith("CCG-E2")} == caught
-
-
-def test_findings_become_sarif_and_junit():
-    warnings = ecg_ontology.validate()
-    run = json.loads(reports.sarif(warnings))["runs"][0]
-    assert [result["ruleId"] for result in run["results"]] == ["CCG-W310"] * 4
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["CCG-W310"]
-    suite = ElementTree.fromstring(reports.junit(warnings))
-    assert (suite.get("tests"), suite.get("failures")) == (str(len(reports.RULES)), "0")
-    assert suite.findall("testcase/failure") == []
-    assert suite.find("testcase/system-out").text.count("\n") == 3
-    strict = ElementTree.fromstring(reports.junit(warnings, Severity.warn))
-    assert (strict.get("failures"), len(strict.findall("testcase/failure"))) == ("1", 4)
-
-
-def finding_at(where: str) -> Finding:
-    return Finding(id="CCG-E001", severity=Severity.error, subject="a", where=where, message="m\x1b", fix="f")
-
-
-def test_sarif_names_files_from_the_working_directory_on(tmp_path, monkeypatch):
-    (tmp_path / "my ontology").mkdir()
-    monkeypatch.chdir(tmp_path)
-    for where, source, uri, line in (
-        ("a:b.ttl:12", "my ontology", "my%20ontology/a%3Ab.ttl", 12),
-        ("a:b.ttl", "my ontology", "my%20ontology/a%3Ab.ttl", None),
-        ("x.ttl:3", "my ontology/x.ttl", "my%20ontology/x.ttl", 3),
-        ("x.ttl", Path("/elsewhere"), "file:///x.ttl", None),
-        ("x.ttl:7", None, "x.ttl", 7),
-    ):
-        run = json.loads(reports.sarif([finding_at(where)], source))["runs"][0]
-        place = run["results"][0]["locations"][0]["physicalLocation"]
-        assert place["artifactLocation"] == {"uri": uri}
-        assert place.get("region") == (line and {"startLine": line})
-
-
-def test_junit_is_xml_whatever_a_message_holds():
-    suite = ElementTree.fromstring(reports.junit([finding_at("a\x00.ttl")]))
-    assert suite.find("testcase/failure").get("message") == "m\N{REPLACEMENT CHARACTER}"
 
 
 def test_an_unknown_rule_cannot_be_disabled():

@@ -6,7 +6,7 @@ from pyarrow import parquet
 
 import ecg_ontology
 from ecg_ontology import InputError, UsageError, read_code_table
-from ecg_ontology.corpora import corpus_of
+from ecg_ontology.codes.corpus_codes import corpus_of
 
 AF, SINUS = "164889003", "426783006"
 

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 import ecg_ontology
 from ecg_ontology import InputError, Status, UsageError
-from ecg_ontology.corpora import CorpusCodes
+from ecg_ontology.codes.corpus_codes import CorpusCodes
 
 
 def test_the_official_map_has_110_codes_in_the_paper_s_corpus_and_leaves_two_leaves_without_support(

@@ -11,11 +11,11 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import InputError, UsageError
-from ecg_ontology.building import write_sources
-from ecg_ontology.review import review_rows, write_review
-from ecg_ontology.revise import apply_decisions, decision_of, read_decisions
-from ecg_ontology.sheets import read_sheet, write_sheet
-from ecg_ontology.sources import read_source
+from ecg_ontology.curation.building import write_sources
+from ecg_ontology.curation.review import review_rows, write_review
+from ecg_ontology.curation.revise import apply_decisions, decision_of, read_decisions
+from ecg_ontology.curation.sheets import read_sheet, write_sheet
+from ecg_ontology.formats.sources import read_source
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
 ADD = dict.fromkeys(("predicate", "comment"), "") | {
@@ -44,7 +44,7 @@ def test_a_curator_needs_no_checkout(tmp_path):
 def test_two_curators_at_once_both_keep_their_code(folder):
     """Each in a process of its own, as two terminals are."""
     script = (
-        "import sys; from ecg_ontology.revise import apply_decisions, decision_of;"
+        "import sys; from ecg_ontology.curation.revise import apply_decisions, decision_of;"
         f"cells = {ADD!r};"
         f"apply_decisions({str(folder)!r}, [decision_of(cells | {{'code': sys.argv[1]}}, '')])"
     )
@@ -161,4 +161,5 @@ def test_one_added_code_changes_no_other_line(folder):
     before = path.read_text(encoding="utf-8").split("\n")
     after = apply_decisions(folder, [added()])[0][path].split("\n")
     changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
-    assert [line.split("\t")[0] for line in changed] == ["+ icd10:X1"] * 2  # the leaf and its family
+    declared = '+ #  icd10: "https://w3id.org/mar-ecg/icd10/"'
+    assert [line.split("\t")[0] for line in changed] == [declared, *["+ icd10:X1"] * 2]  # leaf and family

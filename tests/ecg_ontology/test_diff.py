@@ -9,8 +9,8 @@ import pytest
 from tests.ecg_ontology.changes import NEW_LEAF, WITHOUT_17_18, with_concept
 
 from ecg_ontology import Ontology, compare
-from ecg_ontology.corpora import CorpusCodes
-from ecg_ontology.diff_text import difference_markdown, difference_text
+from ecg_ontology.codes.corpus_codes import CorpusCodes
+from ecg_ontology.curation.diff_text import difference_markdown, difference_text
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Ontology, reports
+from ecg_ontology import Ontology
+from ecg_ontology.validation import reports
 
 DOCS = Path(__file__).parents[2] / "docs" / "ontology"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

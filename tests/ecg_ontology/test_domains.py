@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import ecg_ontology
 from ecg_ontology import EcgError, Kind, Ontology, UsageError
-from ecg_ontology.domains import draft_from_networkx
-from ecg_ontology.hierarchy import branches
+from ecg_ontology.formats.from_networkx import draft_from_networkx
+from ecg_ontology.graph.hierarchy import branches
 
 IRI = "https://example.org/lung"
 

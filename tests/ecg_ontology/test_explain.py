@@ -8,8 +8,8 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import UsageError
-from ecg_ontology.draw import draw_graph, node_positions
-from ecg_ontology.explain import explanation_text
+from ecg_ontology.views.draw import draw_graph, node_positions
+from ecg_ontology.views.explain import explanation_text
 
 BOTH = ["164889003", "426783006"]
 

@@ -11,7 +11,7 @@ from tests.ecg_ontology.changes import WITHOUT_17_18, edit
 import ecg_ontology
 from ecg_ontology import Severity
 from ecg_ontology.checks import findings
-from ecg_ontology.sources import read_source
+from ecg_ontology.formats.sources import read_source
 
 GRAPH, TABLE = "cardiac.ttl", "routing.sssom.tsv"
 SOURCE = (Path(__file__).parents[2] / "ontology" / GRAPH).read_text(encoding="utf-8")

@@ -9,10 +9,10 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import SourceError
-from ecg_ontology.bundle import read_bundle
-from ecg_ontology.rdf_writer import rdf_text
-from ecg_ontology.sources import read_source
-from ecg_ontology.turtle import turtle_text
+from ecg_ontology.formats.bundle import read_bundle
+from ecg_ontology.formats.rdf_writer import rdf_text
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.turtle import turtle_text
 
 HEAD = """
 @prefix : <https://example.org/lung#> .

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ecg_ontology import OutputError, replacing
+from ecg_ontology.base import files
 
 
 def test_what_is_written_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
@@ -78,6 +79,7 @@ def test_a_folder_is_the_old_one_or_the_new_wherever_it_stops(tmp_path, monkeypa
     """A signal is heard right after a rename as well as before it."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()
+    monkeypatch.setattr(files, "_exchanged", lambda one, other: False)
     rename, done = Path.replace, []
 
     def replace(self: Path, target: Path) -> Path:
@@ -93,6 +95,39 @@ def test_a_folder_is_the_old_one_or_the_new_wherever_it_stops(tmp_path, monkeypa
         temporary.mkdir()
         (temporary / "new").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", holds]
+
+
+def test_two_folders_are_exchanged_by_one_rename(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(Path, "replace", None)
+    with replacing(tmp_path / "folder") as temporary:
+        temporary.mkdir()
+        (temporary / "new").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder", "new"]
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the_next(tmp_path, renames):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "old").touch()
+    writes = (
+        "import os, signal, sys; from pathlib import Path; from ecg_ontology.base import files\n"
+        "files._exchanged = lambda one, other: False\n"
+        "rename, left = Path.replace, iter(range(int(sys.argv[2])))\n"
+        "def replace(self, target):\n"
+        "    done = rename(self, target)\n"
+        "    next(left)\n"
+        "    if not left.__length_hint__(): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return done\n"
+        "Path.replace = replace\n"
+        "with files.replacing(sys.argv[1]) as temporary:\n"
+        "    temporary.mkdir(); (temporary / 'new').touch()\n"
+    )
+    subprocess.run([sys.executable, "-c", writes, str(tmp_path / "folder"), str(renames)], check=False)
+    written = "from ecg_ontology import replacing\nwith replacing('new') as temporary: temporary.touch()"
+    subprocess.run([sys.executable, "-c", written], cwd=tmp_path, check=True)
+    names = sorted(path.name for path in tmp_path.rglob("*"))
+    assert names == ["folder", "new", "old"] if renames == 1 else ["folder", "new", "new"]
 
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGSTOP"])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecg_ontology import Kind, Ontology, Relation, UnknownConceptError
-from ecg_ontology.graph import ConceptGraph
-from ecg_ontology.hierarchy import branches
+from ecg_ontology.graph.graph import ConceptGraph
+from ecg_ontology.graph.hierarchy import branches
 
 RING = [0, 1, 2, 2, 1]  # steps along the ring from root 0
 

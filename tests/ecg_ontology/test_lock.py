@@ -7,7 +7,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, UsageError
-from ecg_ontology.building import built_files, write_files
+from ecg_ontology.curation.building import build, built_files
 
 
 def edit(path, old, new):
@@ -23,19 +23,19 @@ def ids(folder):
 @pytest.mark.parametrize(
     ("file", "old", "new", "rule"),
     [
-        ("enumeration.lock", "version\\t1.0.0", "version\\t0.0.1", "CCG-E201"),
+        ("enumeration.lock", "version\\t1.2.0", "version\\t0.0.1", "CCG-E201"),
         ("enumeration.lock", "yields\\t34\\n", "", "CCG-E201"),
         ("enumeration.lock", "official\\t133", "official\\t1", "CCG-E201"),
         ("enumeration.lock", "item\\trouting base.*\\n", "", "CCG-E201"),
         ("enumeration.lock", "hash\\terrata.*\\n", "", "CCG-E201"),
         ("enumeration.lock", "seal\\t[0-9a-f]{8}", "seal\\t00000000", "CCG-E201"),
         ("enumeration.lock", "node\\t5\\t.*\\n", "", "CCG-E201"),
-        ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "banana"', "CCG-E205"),
-        ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "1.0"', "CCG-E205"),
+        ("cardiac.ttl", 'versionInfo "1.2.0"', 'versionInfo "banana"', "CCG-E205"),
+        ("cardiac.ttl", 'versionInfo "1.2.0"', 'versionInfo "1.0"', "CCG-E205"),
         ("cardiac.ttl", "    ccg:yields true ;\\n", "", "CCG-E203"),
         ("cardiac.ttl", ":AFL a ccg:Leaf ;\\n", ":AFL a ccg:Leaf ;\\n    ccg:yields true ;\\n", "CCG-E203"),
-        ("cardiac.ttl", '    owl:versionInfo "1.0.0" ;\\n', "", "CCG-E207"),
-        ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "0.9.0"', "CCG-E207"),
+        ("cardiac.ttl", '    owl:versionInfo "1.2.0" ;\\n', "", "CCG-E207"),
+        ("cardiac.ttl", 'versionInfo "1.2.0"', 'versionInfo "0.9.0"', "CCG-E207"),
         ("challenge.tsv", "164889003\\t.*\\n", "", "CCG-E206"),
         ("cardiac.ttl", "Atrial flutter", "Flutter of the atria", "CCG-E206"),
         ("cardiac.ttl", "ccg:Root a owl:Class", "ccg:Root rdfs:seeAlso ccg:Leaf ; a owl:Class", "CCG-E206"),
@@ -73,46 +73,46 @@ def test_a_missing_companion_is_noticed(folder, name):
 
 
 def test_a_higher_version_may_change_what_yields_and_the_official_map(folder, tmp_path):
-    raise_version(folder, "1.1.0")
+    raise_version(folder, "1.3.0")
     edit(folder / "cardiac.ttl", "    ccg:yields true ;\\n", "")
     edit(folder / "challenge.tsv", "164889003\\t.*\\n", "")
     assert ids(folder) == set()
-    write_files(built_files(folder, tmp_path / "ccg.json", "1.1.0"))
+    build(folder, tmp_path / "ccg.json", "1.3.0")
     assert ids(folder) == set()
     assert "yields" not in (folder / "enumeration.lock").read_text(encoding="utf-8")
 
 
 def raise_version(folder, version):
     for part in ("cardiac/{}>", 'versionInfo "{}"'):
-        edit(folder / "cardiac.ttl", part.format("1.0.0"), part.format(version))
+        edit(folder / "cardiac.ttl", part.format("1.2.0"), part.format(version))
 
 
 def test_a_lock_is_replaced_only_by_a_higher_version_that_is_asked_for(folder, tmp_path):
     """Lower the version, build, swap two indices, raise it again, build: nothing noticed that."""
     bundle = tmp_path / "ccg.json"
     before = (folder / "enumeration.lock").read_text(encoding="utf-8")
-    raise_version(folder, "1.1.0")
-    with pytest.raises(UsageError, match=r"freezes version 1\.0\.0, and would be replaced"):
+    raise_version(folder, "1.3.0")
+    with pytest.raises(UsageError, match=r"freezes version 1\.2\.0, and would be replaced"):
         built_files(folder, bundle)
-    for version in ("0.9.0", "1.0.0"):
-        with pytest.raises(UsageError, match=f"{version} isn't higher than 1.0.0"):
+    for version in ("0.9.0", "1.1.0", "1.2.0"):
+        with pytest.raises(UsageError, match=f"{version} isn't higher than 1.2.0"):
             built_files(folder, bundle, version)
-    write_files(built_files(folder, bundle, "1.2.0"))
+    build(folder, bundle, "1.4.0")
     text = (folder / "enumeration.lock").read_text(encoding="utf-8")
-    assert "version\t1.2.0\n" in text
-    assert text.count("\n") == before.count("\n")
-    assert ecg_ontology.load(folder).header.version == "1.2.0"
+    assert "version\t1.4.0\n" in text
+    assert text.count("\n") == before.count("\n") + 1  # the lock that it replaced is an earlier one
+    assert ecg_ontology.load(folder).header.version == "1.4.0"
     assert ecg_ontology.validate(folder, "curated") == ()
 
 
 def test_a_lock_that_was_once_there_is_not_built_anew(folder, tmp_path):
     bundle = tmp_path / "ccg.json"
-    write_files(built_files(folder, bundle))
+    build(folder, bundle)
     (folder / "enumeration.lock").unlink()
-    with pytest.raises(SourceError, match="nothing freezes the enumeration"):
-        built_files(folder, bundle)
-    write_files(built_files(folder, tmp_path / "first.json"))
-    assert (folder / "enumeration.lock").is_file()
+    for path in (bundle, tmp_path / "other.json"):
+        with pytest.raises(SourceError, match=r"was built for 1\.2\.0, whose lock is gone \[CCG-E210\]"):
+            built_files(folder, path)
+    assert not (folder / "enumeration.lock").exists()
 
 
 def test_every_changed_row_is_named_by_code_and_node(folder):
@@ -130,7 +130,7 @@ def test_every_changed_row_is_named_by_code_and_node(folder):
 
 def test_a_patch_may_correct_texts_and_only_a_minor_version_rows(folder):
     edit(folder / "cardiac.ttl", "Atrial flutter", "Flutter of the atria")
-    raise_version(folder, "1.0.1")
+    raise_version(folder, "1.2.1")
     assert ids(folder) == set()
     edit(folder / "routing.scp.sssom.tsv", "normal ECG", "a normal ECG")
     assert ids(folder) == {"CCG-E206"}
@@ -141,14 +141,14 @@ def test_a_table_that_is_called_otherwise_is_named(folder, name):
     (folder / "routing.scp.sssom.tsv").rename(folder / name)
     findings = ecg_ontology.validate(folder)
     assert [f.where for f in findings if f.id == "CCG-W315"] == [name]
-    assert "routing scp is gone at version 1.0.0" in [f.message for f in findings]
+    assert "routing scp is gone at version 1.2.0" in [f.message for f in findings]
 
 
 def test_the_version_s_two_statements_agree(folder):
-    edit(folder / "cardiac.ttl", "cardiac/1.0.0>", "cardiac/1.1.0>")
+    edit(folder / "cardiac.ttl", "cardiac/1.2.0>", "cardiac/1.3.0>")
     messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E015"]
-    iri = "https://w3id.org/mar-ecg/cardiac/1.1.0"
-    assert messages == [f"cardiac has the versionIRI {iri} and the versionInfo '1.0.0'"]
+    iri = "https://w3id.org/mar-ecg/cardiac/1.3.0"
+    assert messages == [f"cardiac has the versionIRI {iri} and the versionInfo '1.2.0'"]
 
 
 def test_the_graph_s_own_hash_is_what_it_was_before_seals(onto):
@@ -173,7 +173,7 @@ def bundle(onto, tmp_path):
         ('"yields": true', '"yields": false'),
         ('"node": "https://w3id.org/mar-ecg/cardiac#AFL"', '"node": "https://w3id.org/mar-ecg/cardiac#AF"'),
         ('"reason": "', '"reason": "not '),
-        ('"version": "1.0.0"', '"version": "1.0.1"'),
+        ('"version": "1.2.0"', '"version": "1.2.1"'),
         ('"bundle_sha256": "[0-9a-f]{64}",', ""),
     ],
 )

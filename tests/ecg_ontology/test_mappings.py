@@ -4,7 +4,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, Status
-from ecg_ontology.sssom import COLUMNS
+from ecg_ontology.formats.sssom import COLUMNS
 
 LUNG = """@prefix : <https://example.org/lung#> .
 @prefix ccg: <https://w3id.org/mar-ecg/ccg#> .

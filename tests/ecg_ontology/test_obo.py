@@ -6,9 +6,9 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Kind, Relation, SourceError, UnknownConceptError, export, find_concept
-from ecg_ontology.drafts import ForeignStatement
-from ecg_ontology.sources import read_source
-from ecg_ontology.turtle import turtle_text
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.turtle import turtle_text
+from ecg_ontology.graph.drafts import ForeignStatement
 
 TERMS = r"""format-version: 1.2
 data-version: releases/2026-02-03

@@ -10,9 +10,9 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Ontology, UsageError, perturb
-from ecg_ontology.browse import write_page
-from ecg_ontology.draw import draw_graph
-from ecg_ontology.exports import turtle_comments
+from ecg_ontology.views.browse import write_page
+from ecg_ontology.views.draw import draw_graph
+from ecg_ontology.views.exports import turtle_comments
 
 FORMS = ("npz", "safetensors", "json", "ttl", "owl", "nt", "dot", "obo")
 FILES, VIEWS = tuple(f"ccg.{form}" for form in FORMS), ("ccg.skos.ttl", "ccg.sssom.tsv")

@@ -5,9 +5,10 @@ import shutil
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Kind, UsageError, owl
-from ecg_ontology.drafts import DraftRelation
-from ecg_ontology.turtle import SCHEMA
+from ecg_ontology import Kind, UsageError
+from ecg_ontology.formats.turtle import SCHEMA
+from ecg_ontology.graph.drafts import DraftRelation
+from ecg_ontology.validation import owl
 
 
 @pytest.fixture(scope="module")

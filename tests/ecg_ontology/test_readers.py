@@ -15,7 +15,7 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Ontology, export
-from ecg_ontology.vocabulary_exports import skos_text
+from ecg_ontology.views.vocabulary_exports import skos_text
 
 CARDIAC = "https://w3id.org/mar-ecg/cardiac"
 

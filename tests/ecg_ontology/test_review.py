@@ -9,13 +9,13 @@ from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_ontology import EcgError
-from ecg_ontology.concepts import Regime
-from ecg_ontology.corpora import CorpusCodes
-from ecg_ontology.matching import candidate_rows, read_new_codes
-from ecg_ontology.review import review_rows, write_review
-from ecg_ontology.revise import apply_decisions, read_decisions
-from ecg_ontology.routing_file import Decision
-from ecg_ontology.sources import read_source
+from ecg_ontology.codes.corpus_codes import CorpusCodes
+from ecg_ontology.curation.matching import candidate_rows, read_new_codes
+from ecg_ontology.curation.review import review_rows, write_review
+from ecg_ontology.curation.revise import apply_decisions, read_decisions
+from ecg_ontology.curation.routing_file import Decision
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.graph.concepts import Regime
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
 AF = ("base", "164889003", "AF")
@@ -55,7 +55,7 @@ def test_the_sheet_has_every_mapping_of_every_table_with_its_counts(onto):
     assert len(rows) == len(onto.draft.mappings)
     af = row_at(rows, AF)
     assert (af["predicate"], af["records"], af["decision"]) == ("skos:exactMatch", "7", "")
-    assert {row["table"] for row in rows} == {"base", "curated", "paper", "scp"}
+    assert {row["table"] for row in rows} == {"base", "curated", "disorders", "paper", "scp"}
     [unrouted] = [row for row in rows if row["code"] == "39732003"]
     assert unrouted["node"] == unrouted["predicate"] == ""
 

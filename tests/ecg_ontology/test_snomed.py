@@ -7,8 +7,8 @@ import pytest
 from tests.ecg_ontology.changes import with_rows
 
 from ecg_ontology import InputError, Ontology
-from ecg_ontology.release import read_release
-from ecg_ontology.snomed import review_release
+from ecg_ontology.validation.release import read_release
+from ecg_ontology.validation.snomed import review_release
 
 BEGIN = "id\teffectiveTime\tactive\tmoduleId\t"
 CONCEPT = f"{BEGIN}definitionStatusId\n"
@@ -23,7 +23,10 @@ def concept_rows(labels, inactive=()):
 
 
 def description_rows(labels):
-    terms = enumerate(labels.items())
+    """Rows of each code's first term, then of the further ones, as a release lists synonyms."""
+    first = [(code, terms[0]) for code, terms in labels.items()]
+    further = [(code, term) for code, terms in labels.items() for term in terms[1:]]
+    terms = enumerate(first + further)
     rows = (f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in terms)
     return DESCRIPTION + "".join(rows)
 
@@ -35,9 +38,20 @@ def relationship_rows(pairs, kind=IS_A):
 
 @pytest.fixture
 def labels(curated):
-    """A term for every routed code: its own label, as a release would word it."""
+    """Terms for every routed code: its own label, as a release would word it.
+
+    Where the curators overrode a label, the name of the concept that they chose comes first.
+    """
     routes = [curated.route(code) for code in curated.codes if code.isdecimal()]
-    return {route.code: f"ECG: {route.label} (finding)" for route in routes if route.nodes}
+    chosen = {row.code: curated.draft.by_iri[row.node].label for row in curated.rows if row.override}
+    return {
+        route.code: (
+            *([f"{chosen[route.code]} (disorder)"] if route.code in chosen else []),
+            f"ECG: {route.label} (finding)",
+        )
+        for route in routes
+        if route.nodes
+    }
 
 
 @pytest.fixture
@@ -81,7 +95,7 @@ def test_a_release_that_says_the_same_gives_no_finding(review):
 def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(labels, review):
     there = without_af(labels)
     concepts = concept_rows(there, inactive={"164890007"})
-    descriptions = description_rows({**there, "270492004": "Fracture of femur (disorder)"})
+    descriptions = description_rows({**there, "270492004": ["Fracture of femur (disorder)"]})
     missing, inactive = ("CCG-E401", "164889003"), ("CCG-W402", "164890007")
     assert ids(review(concepts, descriptions)) == {missing, inactive, ("CCG-W403", "270492004")}
 
@@ -131,7 +145,7 @@ def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
 
 
 def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_path):
-    rows = [f"{code}\t{term}\t{term[5:]}\tActive\n" for code, term in without_af(labels).items()]
+    rows = [f"{code}\t{terms[0]}\t{terms[-1][5:]}\tActive\n" for code, terms in without_af(labels).items()]
     path = tmp_path / "gps.txt"
     path.write_text("Concept ID\tFSN\tPreferred Term\tStatus\n" + "".join(rows), encoding="utf-8")
     assert ids(review_release(curated, path)) == {("CCG-E401", "164889003")}

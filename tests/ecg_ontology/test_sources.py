@@ -14,11 +14,11 @@ from tests.ecg_ontology.changes import WITHOUT_17_18, edit
 
 import ecg_ontology
 from ecg_ontology import OutputError, SourceError, UsageError
-from ecg_ontology.building import built_files, stale_files
-from ecg_ontology.bundle import bundle_text, read_bundle
-from ecg_ontology.sources import read_source
-from ecg_ontology.sssom import read_sssom, sssom_text
-from ecg_ontology.turtle import turtle_text
+from ecg_ontology.curation.building import built_files, stale_files
+from ecg_ontology.formats.bundle import bundle_text, read_bundle
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.sssom import read_sssom, sssom_text
+from ecg_ontology.formats.turtle import turtle_text
 
 AF, AMI = ":AF a ccg:Leaf ;\n    ccg:index 5 ;", ":AMI a ccg:Leaf ;"
 

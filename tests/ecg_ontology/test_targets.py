@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import ecg_ontology
 from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation, UsageError
-from ecg_ontology import targets as vectorised
-from ecg_ontology.concepts import Tier
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
+from ecg_ontology.graph import targets as vectorised
+from ecg_ontology.graph.concepts import Tier
+from ecg_ontology.graph.drafts import Draft, DraftConcept, DraftRelation
 
 ONTO = ecg_ontology.load()
 LEAVES = st.sets(st.sampled_from(ONTO.leaves), min_size=1, max_size=6)

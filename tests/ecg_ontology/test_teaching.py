@@ -7,8 +7,8 @@ from tests.ecg_ontology.changes import edit, with_rows
 import ecg_ontology
 from ecg_ontology import InputError, SourceError
 from ecg_ontology.checks import findings
-from ecg_ontology.revise import apply_decisions
-from ecg_ontology.routing_file import Decision
+from ecg_ontology.curation.revise import apply_decisions
+from ecg_ontology.curation.routing_file import Decision
 
 PREDICATES = ("exactMatch", "closeMatch", "relatedMatch", "narrowMatch", "broadMatch")
 
@@ -46,10 +46,17 @@ def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
         apply_decisions(folder, [decision(predicate=predicate)])
 
 
-@pytest.mark.parametrize("kind", ["add", "keep", "change", "remove"])
+@pytest.mark.parametrize("kind", ["add", "change", "remove"])
 def test_what_the_paper_prints_is_not_decided(folder, kind):
     with pytest.raises(InputError, match="what the paper prints"):
         apply_decisions(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
+
+
+def test_to_keep_what_the_paper_prints_changes_no_table(folder):
+    """A signed sheet holds its rows as well."""
+    kept = decision(decision="keep", table="paper", code="698252002", node="Rhythm")
+    files, _ = apply_decisions(folder, [kept])
+    assert files == {}
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from tests.cli.calls import run as run_command
 from tests.extending.examples import example
 from tests.marecg.train.runs import rows
 
+from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.objectives import registry
 from marecg.recipes import Config, by_name, c1
 from marecg.recipes.overrides import override
 from marecg.report.demo import DIAGNOSES
 from marecg.report.run_page import write_report
-from marecg.synth import write_corpus
 
 SMALL = [
     *("--set", "train.max_steps=2", "--set", "train.batch_size=4", "--set", "train.monitor_every=1"),

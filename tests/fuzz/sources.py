@@ -14,7 +14,7 @@ from tests.marecg import clinical_files
 from tests.marecg.made_records import WRITERS
 
 from marecg.base.config import LEADS
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 
 LAYOUT = Layout(500)
 X_BCL = np.random.default_rng(0).normal(0, 0.3, (2, 12, 3000)).astype(np.float32)

@@ -24,11 +24,12 @@ from tests.forked import command as start
 from tests.marecg import clinical_files
 
 import marecg.corpus.prepare  # what the processes need, loaded once
-import marecg.use.embed_records
+import marecg.use.embedding.embed_records
 import marecg.use.predict  # noqa: F401
 from marecg.base.config import LEADS
-from marecg.read import array_files, stretch
-from marecg.read.clinical import dicom
+from marecg.read import stretch
+from marecg.read.arrays import array_files
+from marecg.read.clinical import dicom, xml
 
 PIECE = 1 << 20
 ARRAYS = ("--fs", "500")
@@ -114,6 +115,10 @@ def aecg_within(folder: Path, size: float) -> None:
     aecg_digits(folder, 0.1 * size)
 
 
+def xml_tags(folder: Path, size: float) -> None:
+    (folder / "a.xml").write_text(f"<AnnotatedECG>{'<a/>' * round(12.5e6 * size)}</AnnotatedECG>")
+
+
 def dicom_sparse(folder: Path, size: float) -> None:
     _sparse(folder / "a.dcm", round(4 * size * (1 << 30)), bytes(128) + b"DICM")
 
@@ -166,6 +171,7 @@ INPUTS: dict[str, Hostile] = {
     "HDF5 with one chunk of 2.9 GB": Hostile(hdf5_chunk, "pieces that are too large", ARRAYS),
     "aECG with 100,000,000 digits": Hostile(aecg_digits, "such a file may have"),
     "aECG with 10,000,000 digits": Hostile(aecg_within, "has leads of 5000 and of"),
+    "XML of 12,500,000 empty elements": Hostile(xml_tags, "tags, more|more than .* tags"),
     "DICOM of 4 GB, sparse": Hostile(dicom_sparse, "such a file may have"),
     "DICOM of 4 MB that inflates to 4 GB": Hostile(dicom_deflated, "is deflated"),
     "DICOM of 8,000,000 elements in an item": Hostile(dicom_elements, "elements"),
@@ -235,6 +241,7 @@ def _sparse(path: Path, size: int, begin: bytes) -> None:
 
 SIZE = float(os.environ.get("MARECG_HOSTILE", "0.005"))
 BOUNDS = {stretch: ("MOST_BYTES", "MOST_CODES"), dicom: ("MOST_ELEMENTS",)}
+BOUNDS[xml] = ("MOST_TAGS",)
 BOUNDS[array_files] = ("LARGEST_CHUNK", "MOST_MEMBERS")
 
 

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
-from marecg.synth import write_corpus
 from marecg.train.run import train
 
 HERE = Path(__file__).parent

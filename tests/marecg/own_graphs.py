@@ -4,8 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
-from ecg_ontology.bundle import bundle_sha256
-from ecg_ontology.drafts import Draft
+from ecg_ontology.formats.bundle import bundle_sha256
+from ecg_ontology.graph.drafts import Draft
 
 SOURCES = Path(__file__).parents[2] / "ontology"
 AXIS = """
@@ -48,7 +48,7 @@ def cardiac_with_an_axis(folder: Path) -> Path:
     """The packaged sources with a 36th leaf, left axis deviation, and its route: 41 concepts."""
     shutil.copytree(SOURCES, folder)
     graph, routes = folder / "cardiac.ttl", folder / "routing.sssom.tsv"
-    text = graph.read_text(encoding="utf-8").replace("1.0.0", "1.1.0")
+    text = graph.read_text(encoding="utf-8").replace("1.2.0", "1.3.0")
     graph.write_text(text + AXIS, encoding="utf-8")
     lines = routes.read_text(encoding="utf-8").splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith(f"snomedct:{LEFT_AXIS}\t"))

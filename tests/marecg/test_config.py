@@ -119,6 +119,7 @@ def test_a_context_has_a_patch_that_the_decoder_may_read():
     assert override(recipes.c1_gscl(), [*small, "model.stride=25", "ar=null"]).window_patches == 7
 
 
-def test_beats_are_sought_in_lead_i_as_in_the_paper_and_in_the_best_lead_for_an_encoder_to_be_used():
-    leads = {name: recipes.by_name(name).data.rpeaks_lead for name in ("c1", "c3", "tiny", "small", "base")}
-    assert leads == {"c1": "I", "c3": "I", "tiny": "I", "small": "best", "base": "best"}
+def test_beats_are_sought_in_all_leads_by_every_recipe_and_in_lead_i_alone_on_request():
+    leads = {recipes.by_name(name).data.rpeaks_lead for name in ("c1", "c3", "tiny", "small", "base")}
+    assert leads == {"best"}
+    assert override(recipes.c1_gscl(), ["data.rpeaks_lead=I"]).data.rpeaks_lead == "I"

@@ -13,6 +13,7 @@ from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
 
 import ecg_ontology
+from ecg_synth import write_corpus
 from marecg.base.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -24,9 +25,8 @@ from marecg.objectives import concept_text
 from marecg.objectives.mpct import MpctConfig
 from marecg.recipes.overrides import override
 from marecg.report.run_page import write_report
-from marecg.synth import write_corpus
 from marecg.train.run import train
-from marecg.use.inputs import Inputs
+from marecg.use.embedding.inputs import Inputs
 from marecg.use.predict import nearest, predict_table, reader_of
 
 

@@ -20,13 +20,6 @@ HOMES = sorted(
 )
 
 
-def test_dir_shows_the_public_names_and_each_is_there():
-    assert dir(marecg) == sorted([*marecg.__all__, "__version__"])
-    assert all(getattr(marecg, name) is not None for name in dir(marecg))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = marecg.nothing
-
-
 def test_the_three_packages_tell_one_version():
     assert marecg.__version__ == ecg_ontology.__version__ == marecg_cli.__version__
     assert "__version__" in dir(ecg_ontology)

@@ -6,7 +6,7 @@ import numpy as np
 import wfdb
 
 import marecg_small
-from marecg.synth.record import record
+from ecg_synth.record import record
 
 CODES = "164889003"
 

@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 import marecg
+from ecg_synth import write_corpus
 from marecg.corpus import trained_on
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
-from marecg.synth import write_corpus
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"
 FOLDERS = {"marecg-small": "without_ptbxl_codes", "marecg-small-codes": "with_ptbxl_codes"}

@@ -1,13 +1,13 @@
 """`marecg classify`: an encoder trained on labels, as a classifier to use and as a row of a table."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, settings, task_names
+from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, shares, task_names
 from marecg_cli._output import message, result, result_json
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
@@ -17,22 +17,13 @@ classify = typer.Typer(help=f"{ABOUT}\n\nExample: {EXAMPLE}", **SETTINGS)
 Encoder = Annotated[
     str, typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is.")
 ]
-TRAINING: dict[str, Callable[[str], Any]] = {
-    "steps": int,
-    "patience": int,
-    "batch_size": int,
-    "lr": float,
-    "readout": str,
-    "balanced": lambda text: {"true": True, "false": False}[text],
-    "seed": int,
-}
-"""How a value of the training is read from a text."""
 Set = Annotated[
     list[str] | None,
     set_option(
         "How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
-        "alike, readout=wide or beats, which the head alone reads, seed=0; of judge, folds=1-5,6,7-8 that "
+        "alike, readout=wide, or by the head alone beats, full or best, what has the "
+        "least log loss on validation (default of fit), seed=0; of judge, folds=1-5,6,7-8 that "
         "train, validate and test, too."
     ),
 ]
@@ -59,6 +50,17 @@ def fit(
     threshold: Annotated[
         str, typer.Option(help="When a class is called: youden, f1, sensitivity=.9 or specificity=.95.")
     ] = "youden",
+    exclusive: Annotated[
+        bool, typer.Option("--exclusive", help="A record has one of the classes; the likeliest is called.")
+    ] = False,
+    prevalence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=SHARE",
+            help="How frequent a class is where the classifier is to be used: adds its PPV there; may be "
+            "repeated.",
+        ),
+    ] = None,
     set_: Set = None,
     form: As = "text",
 ) -> None:
@@ -70,22 +72,43 @@ def fit(
     """
     from marecg.corpus.prepared import Corpus
     from marecg.evaluate.classify import fit_classifier
-    from marecg.report.classifier import heads_and_rows, write_classifier_report
-    from marecg.use.classifier import EcgClassifier
+    from marecg.report.classifier import few_positives, heads_and_rows, write_classifier_report
+    from marecg.use.classifying.classifier import EcgClassifier
     from marecg_cli._scores_text import plain_text, rich_table
+    from marecg_cli._settings import Training, read
 
-    classifier = EcgClassifier(
-        model, layers, calibration=calibration, threshold=threshold, **settings(set_, TRAINING)
-    )
-    evaluation = fit_classifier(classifier, data, out, labels)
+    training: dict[str, Any] = {"readout": "best"} | read(Training, set_).given()
+    classifier = EcgClassifier(model, layers, calibration=calibration, threshold=threshold, **training)
+    shares = dict(map(_share, prevalence or ()))
+    evaluation = fit_classifier(classifier, data, out, labels, exclusive=exclusive, prevalence=shares)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
     if evaluation.missing:
-        message(f"{evaluation.missing:,} records that the labels name are not in the corpus")
+        names = ", ".join(map(str, evaluation.missing_names))
+        more = ", …" * (evaluation.missing > len(evaluation.missing_names))
+        message(f"{evaluation.missing:,} records that the labels name aren't in the corpus: {names}{more}")
+    if few := few_positives(evaluation.scores):
+        message(few)
+    for score in evaluation.scores:
+        if score.prevalence is not None:
+            value = "–" if score.ppv_at_prevalence is None else f"{score.ppv_at_prevalence:.1%}"
+            message(f"PPV of {score.name} where {score.prevalence:.3g} of the records have it: {value}")
     message(evaluation.leak)
+    tried = ", ".join(f"{name} {loss:.3f}" for name, loss in evaluation.losses.items())
+    message(f"readout: {evaluation.readout} (log loss on validation: {tried})")
     if form == "json":
         result_json(evaluation.model_dump(mode="json"))
         return
     result(plain_text([rich_table(*heads_and_rows([each for each in evaluation.scores if not each.group]))]))
+
+
+def _share(text: str) -> tuple[str, float]:
+    """A class and its prevalence."""
+    name, _, share = text.rpartition("=")
+    try:
+        return name, float(share)
+    except ValueError as error:
+        remedy = "Write CLASS=SHARE, such as AF=0.02"
+        raise UsageError(f"{text!r} isn't a prevalence", where="--prevalence", remedy=remedy) from error
 
 
 @classify.command(rich_help_panel="Classifiers")
@@ -96,7 +119,8 @@ def judge(
         str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(task_names))
     ] = "ptbxl-super",
     fraction: Annotated[
-        list[float] | None, typer.Option(help="Share of the training records; repeatable. [default: 1]")
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 1]"),
     ] = None,
     layers: Annotated[
         list[str] | None, typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]")
@@ -113,15 +137,17 @@ def judge(
     Example: marecg classify judge runs/c3 --task ptbxl-super --root data/ptb-xl --layers head --layers all
     """
     from marecg.evaluate.finetune import finetune
-    from marecg.evaluate.request import READERS
     from marecg.evaluate.scores.results import remarks
-    from marecg.use.tuning import Tuning
+    from marecg.use.classifying.tuning import Tuning
     from marecg_cli._scores_text import probe_text
+    from marecg_cli._settings import Judging, read
 
-    values = settings(set_, {**TRAINING, "folds": READERS["folds"]})
+    values = read(Judging, set_).given()
     folds = values.pop("folds", ())
     how = [Tuning(each, **values) for each in layers or ["all"]]
-    report = finetune(run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, folds=folds, out=out)
+    report = finetune(
+        run, task, root, how, fractions=shares(fraction) or (1.0,), seeds=seeds, folds=folds, out=out
+    )
     for line in remarks(report):
         message(line)
     if form == "json":

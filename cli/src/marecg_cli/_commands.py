@@ -8,16 +8,23 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from ecg_ontology import refuse_address
+from ecg_ontology import UsageError, refuse_address
 from marecg_cli._output import set_loudness
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Panels = Mapping[str, Mapping[str, Sequence[str]]]
 """What commands are for, and by module the names of those that are for it."""
+COMMANDS = "marecg.commands"
+"""The entry points by which a package adds commands: functions that Typer reads."""
+OTHERS = "Experiments"
+"""The panel of what other packages add, after all others."""
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
     "rich_markup_mode": "markdown",
@@ -26,13 +33,22 @@ SETTINGS: dict[str, Any] = {
 """Of every group of commands."""
 
 
-def application(about: str, panels: Panels, argv: Sequence[str] = ()) -> typer.Typer:
+def application(
+    about: str,
+    panels: Panels,
+    argv: Sequence[str] = (),
+    elsewhere: Mapping[str, tuple[str, str]] | None = None,
+) -> typer.Typer:
     """A command line, or as much of it as these arguments need.
 
     Args:
         about: what it is for.
         panels: its commands; each is the function, or the group, of that name in its module.
         argv: the arguments; where they begin with a command, it is the only one that is imported.
+        elsewhere: commands of packages that need not be there, each with its package and what to install;
+            other packages add theirs as entry points `marecg.commands`. None: there are none.
+
+    Raises `UsageError` where the command's package isn't installed.
     """
     app = typer.Typer(help=about, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
     app.callback()(_of_all)
@@ -42,25 +58,62 @@ def application(about: str, panels: Panels, argv: Sequence[str] = ()) -> typer.T
         for module, names in modules.items()
         for name in names
     ]
-    for name, module, panel in [each for each in places if each[0] in argv[:1]] or places:
+    named = [each for each in places if each[0] in argv[:1]]
+    others = {} if elsewhere is None or named else _others(argv, elsewhere)
+    if argv and argv[0] in others:
+        others, places = {argv[0]: others[argv[0]]}, []
+    for name, module, panel in named or places:
         command = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
             app.command(name, rich_help_panel=panel)(command)
+    for name, offered in sorted(others.items()):
+        app.command(name, rich_help_panel=OTHERS)(offered.load())
     return app
+
+
+def _others(argv: Sequence[str], elsewhere: Mapping[str, tuple[str, str]]) -> dict[str, "EntryPoint"]:
+    """The commands that other packages offer. Raises `UsageError` where the named one isn't there."""
+    from importlib.metadata import entry_points
+
+    offered = {each.name: each for each in entry_points(group=COMMANDS)}
+    if argv[:1] and argv[0] in elsewhere and argv[0] not in offered:
+        package, install = elsewhere[argv[0]]
+        problem = f"the command {argv[0]} is in the package {package}"
+        raise UsageError(problem, remedy=f"Run pip install '{install}'")
+    return offered
 
 
 def tree(app: typer.Typer) -> TyperGroup:
     """The commands as they are run: each takes -q and -v, and refuses an address where a path belongs."""
     group = cast(TyperGroup, typer.main.get_command(app))
     loudness = [each for each in group.params if each.name in ("quiet", "verbose")]
+    (help_settings,) = (each for each in group.params if each.name == "help_settings")
+    group.params.remove(help_settings)
     for command in _leaves(group):
         for each in command.params:
             of_paths = each.type_descriptor.annotation in (Path, list[Path]) or each.name == "out"
             each.callback = each.callback or (_refuse_address if of_paths else None)
+        if any(each.name == "set_" for each in command.params):
+            command.params.append(help_settings)
         command.params += loudness
     return group
+
+
+def _list_settings(context: typer.Context, asked: bool) -> None:
+    """List what `--set` can change in the command, and exit."""
+    if not asked:
+        return
+    from marecg_cli._settings import described
+
+    rows = [
+        (key, default and f"[{default}]", about) for key, default, about in described(context.info_name or "")
+    ]
+    wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for key, default, about in rows:
+        typer.echo(f"{key:<{wide[0]}}  {default:<{wide[1]}}  {about}".rstrip())
+    raise typer.Exit
 
 
 def _leaves(group: TyperGroup) -> Iterator[Any]:
@@ -100,6 +153,16 @@ def _of_all(
         bool,
         typer.Option(
             "--version", is_eager=True, callback=_print_versions, help="Print the versions and exit."
+        ),
+    ] = False,
+    help_settings: Annotated[
+        bool,
+        typer.Option(
+            "--help-settings",
+            is_eager=True,
+            expose_value=False,
+            callback=_list_settings,
+            help="List what --set can change, with defaults, and exit.",
         ),
     ] = False,
     quiet: Annotated[

@@ -30,13 +30,13 @@ from marecg_cli._output import EXIT_FINDINGS, problem, result_json
 
 
 def _diagnoses() -> list[str]:
-    from marecg.synth import DIAGNOSES
+    from ecg_synth import DIAGNOSES
 
     return list(DIAGNOSES)
 
 
 def _quirks() -> list[str]:
-    from marecg.synth import QUIRKS
+    from ecg_synth import QUIRKS
 
     return [*QUIRKS, "all"]
 
@@ -71,10 +71,12 @@ def synth(
 
     Example: marecg synth --out wfdb --records 600 --seed 0
     """
-    from marecg.synth import DIAGNOSES, QUIRKS, write_corpus
+    from marecg.base.plugins import beside
+    from marecg.base.progress import shown
 
-    quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    written = write_corpus(
+    made = beside("ecg_synth", "ecg-synth", "marecg synth")
+    quirks = tuple(made.QUIRKS) if quirk == ["all"] else tuple(quirk or ())
+    written = made.write_corpus(
         out,
         records,
         seed,
@@ -82,11 +84,12 @@ def synth(
         noise=noise,
         label_noise=label_noise,
         quirks=quirks,
+        progress=shown,
     )
     if form == "json":
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
-    rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
+    rows = {name: (made.DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
     print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
 
 
@@ -103,7 +106,8 @@ def prepare(
     ontology: Annotated[
         str | None,
         typer.Option(
-            help="Your own graph: a folder of sources, a bundle or a .ttl file. [default: the packaged one]"
+            help="Your own graph: a folder of sources, a bundle or a .ttl file; or `extended`: the "
+            "packaged one with more findings. [default: the packaged one]"
         ),
     ] = None,
     profile: Profile = "paper",
@@ -133,7 +137,8 @@ def prepare(
 
     Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
     differ. With --codes, a row per record and code, the table's labels take the place of the files' own.
-    With --set codes.mapping=FILE alone, statements that electrocardiographs wrote into the files get codes.
+    With --set codes.mapping=FILE alone, statements that electrocardiographs wrote into the files get codes;
+    codes.mapping=machine is the packaged mapping.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """

@@ -36,11 +36,11 @@ def print_accounts(
     reasons = list(total.quarantined)
     rows = {}
     for name, each in [*sources.items(), ("total", total)]:
-        share = f"{each.kept / max(total.kept, 1):.1%}"
+        shares = [f"{each.kept / max(count, 1):.1%}" for count in (each.found, total.kept)]
         hertz = [", ".join(rates.get(name, ()))] if rates else []
         counts = (each.quarantined.get(reason, 0) for reason in reasons)
-        rows[name] = (each.found, each.kept, share, *hertz, *counts)
-    headings = ("source", "found", "kept", "share", *(["Hz"] if rates else []), *reasons)
+        rows[name] = (each.found, each.kept, *shares, *hertz, *counts)
+    headings = ("source", "found", "kept", "kept %", "of corpus", *(["Hz"] if rates else []), *reasons)
     print_table("Records", headings, rows)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from marecg_cli._commands import SETTINGS
 from marecg_cli._options import As, one_of
-from marecg_cli._output import result, result_json
+from marecg_cli._output import message, result, result_json
 
 ABOUT = "The datasets that are read by name: list them, get them."
 data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
@@ -29,7 +29,8 @@ def list_(
 
     Example: marecg data list --root /data
     """
-    from marecg.read.catalogue import catalogue, records_on_disk
+    from marecg.read.catalogue import catalogue
+    from marecg.read.discovery import records_on_disk
 
     counts = records_on_disk(root) if root else {}
     if form == "json":
@@ -84,22 +85,42 @@ def export(
     to: Annotated[
         Literal["onnx", "torch"], typer.Option(help="ONNX, or a program of torch.export.")
     ] = "onnx",
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where a classifier's test records lie, of which some are compared with `marecg predict`. "
+            "[default: the corpus that it was fitted on]",
+        ),
+    ] = None,
     form: As = "text",
 ) -> None:
     """Write an encoder, or a classifier, as one file that needs no marecg.
 
-    A file that differs from the model isn't written. A classifier's has its head and calibration inside.
+    A file that differs from the model isn't written. A classifier's takes whole records, as `marecg predict`
+    does: windows, head, calibration and thresholds are inside.
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """
+    from marecg.evaluate.classify import judged_recordings
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 
-    done = export_run(source, to, out)
+    corpus, recordings = judged_recordings(source, data)
+    done = export_run(source, to, out, recordings)
     if form == "json":
         result_json({**asdict(done), "path": str(done.path)})
         return
     size = done.path.stat().st_size / 1e6
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
-    result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
+    what = "one window each" if corpus is None else "whole, of random length"
+    numbers = f"{done.records} random records ({what}): {done.difference:.1e} (≤ {TOLERANCE:g})"
+    result(f"largest difference from the model in {numbers}")
+    if done.real is not None:
+        real = done.real
+        result(
+            f"from `marecg predict` in {real.records} test records of {corpus}: {real.difference:.1e}; "
+            f"calls that change: {real.changed} of {real.records}"
+        )
+    elif corpus is not None:
+        message(f"no recorded ECG was compared: {corpus} isn't there; name the corpus by --data")

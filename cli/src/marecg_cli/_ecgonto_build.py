@@ -66,14 +66,11 @@ def build(
         raise ecg_ontology.UsageError(
             "no place is named for the bundle", where=sources, remedy=f"Name it: {place}"
         )
-    from ecg_ontology.building import built_files, stale_files, write_files
+    from ecg_ontology.curation import building
 
     out = out or BUNDLE
-    files = built_files(sources, out, new_version)
-    outdated = stale_files(files)
-    if not check:
-        write_files({path: files[path] for path in outdated})
-    for path in files:
+    paths, outdated = building.build(sources, out, new_version, check=check)
+    for path in paths:
         state = "up to date" if path not in outdated else "stale" if check else "written"
         result(f"{path}: {state}")
     if check and outdated:
@@ -86,7 +83,7 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
 
     Example: ecgonto init my-ontology
     """
-    from ecg_ontology.building import write_sources
+    from ecg_ontology.curation.building import write_sources
 
     result(str(write_sources(folder)))
     message(f"validate, review and add-code take it; then: ecgonto build {folder} {place_to_name(folder)}")

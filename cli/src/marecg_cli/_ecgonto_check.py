@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from ecg_ontology import Finding
 
 
-ReportFormat = Annotated[
-    Literal["text", "json", "sarif", "junit", "github"], typer.Option("--format", help="How to print.")
-]
+ReportFormat = Annotated[Literal["text", "json", "github"], typer.Option("--format", help="How to print.")]
 Threshold = Annotated[Literal["error", "warn", "info"], typer.Option(help="The least severity that exits 1.")]
 
 
@@ -40,17 +38,17 @@ def validate(
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
     if shacl:
-        from ecg_ontology.shacl import shacl_report
+        from ecg_ontology.validation.shacl import shacl_report
 
         conforms, report = shacl_report(source)
         result(report.rstrip())
         raise typer.Exit(0 if conforms else EXIT_FINDINGS)
-    from ecg_ontology import reports
+    from ecg_ontology.validation import reports
 
     off = reports.known_rules(disable or [])
     findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
     if reasoner:
-        from ecg_ontology.owl import consistency
+        from ecg_ontology.validation.owl import consistency
 
         findings += consistency(ecg_ontology.load(source, profile))
     _report(findings, fail_on, form, source)
@@ -69,7 +67,7 @@ def snomed(
 
     Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
     """
-    from ecg_ontology.snomed import review_release
+    from ecg_ontology.validation.snomed import review_release
 
     findings = review_release(ecg_ontology.load(ontology, profile), release)
     _report(findings, fail_on, form)
@@ -85,7 +83,7 @@ def rules(
 
     Example: ecgonto rules CCG-E012
     """
-    from ecg_ontology import reports
+    from ecg_ontology.validation import reports
 
     if form == "markdown":
         result(reports.catalogue_markdown())
@@ -118,10 +116,9 @@ def _report(
     findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
 ) -> None:
     """Print findings, and end with exit code 1 when they fail."""
-    from ecg_ontology import reports
+    from ecg_ontology.validation import reports
 
-    threshold = ecg_ontology.Severity[fail_on]
-    failed = reports.fails(findings, threshold)
+    failed = reports.fails(findings, ecg_ontology.Severity[fail_on])
     if form == "json":
         result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
     elif form == "text":
@@ -129,9 +126,7 @@ def _report(
             place = f"{finding.where}: " if finding.where else ""
             result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
         result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
-    elif form == "junit":
-        result(reports.junit(findings, threshold))
-    elif form == "sarif" or findings:
-        result((reports.sarif if form == "sarif" else reports.github)(findings, source))
+    elif findings:
+        result(reports.github(findings, source))
     if failed:
         raise typer.Exit(EXIT_FINDINGS)

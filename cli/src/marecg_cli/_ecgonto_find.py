@@ -12,7 +12,7 @@ from marecg_cli._output import EXIT_FINDINGS, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Ontology
-    from ecg_ontology.search import Hit
+    from ecg_ontology.views.search import Hit
 
 _SHOWN = 3
 """Matches of one concept that the text form lists; JSON has all."""
@@ -39,7 +39,7 @@ def search(
         result(_as_text(onto, hit, lang))
     note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)
     if not hits:
-        from ecg_ontology.search import suggestions
+        from ecg_ontology.views.search import suggestions
 
         near = ", ".join(f"{c.abbr} ({c.label})" for c in suggestions(onto, " ".join(words)))
         problem(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
@@ -75,7 +75,7 @@ def tree(
 
     Example: ecgonto tree AMI
     """
-    from ecg_ontology.hierarchy import branches
+    from ecg_ontology.graph.hierarchy import branches
 
     onto = ecg_ontology.load(ontology)
     top = None if node is None else ecg_ontology.find_concept(onto, node)
@@ -109,7 +109,7 @@ def browse(
 
     Example: ecgonto browse --out onto.html
     """
-    from ecg_ontology.browse import write_page
+    from ecg_ontology.views.browse import write_page
 
     onto = ecg_ontology.load(ontology, profile)
     result(str(write_page(onto, out, lang)))
@@ -123,6 +123,6 @@ def draw(
 
     Example: ecgonto draw --out graph.svg
     """
-    from ecg_ontology.draw import draw_graph
+    from ecg_ontology.views.draw import draw_graph
 
     result(str(draw_graph(ecg_ontology.load(ontology), out)))

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,12 +12,22 @@ import typer
 
 import ecg_ontology
 from marecg_cli._options import As, Profile
-from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
+from marecg_cli._output import (
+    EXIT_FINDINGS,
+    json_text,
+    message,
+    problem,
+    result,
+    result_json,
+    result_json_list,
+)
 
 if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
-    from ecg_ontology.explain import Explanation
+    from ecg_ontology.views.explain import Explanation
 
+_NAMED = 20
+"""So many unknown codes are named."""
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
 ]
@@ -39,13 +49,26 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     Example: ecgonto route 164889003 54329005 698252002 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    routes = onto.routes(_codes_or_stdin(codes))
+    routes: dict[str, Route] = {}
+    texts: dict[str, str] = {}
+
+    def answers() -> Iterator[str]:
+        """The answer to every code; each code is looked up once."""
+        for code in _each_code(codes):
+            if code not in texts:
+                routes[code] = onto.route(code)
+                as_json = form == "json"
+                texts[code] = (
+                    json_text(_as_json(onto, routes[code])) if as_json else _as_text(onto, routes[code])
+                )
+            yield texts[code]
+
     if form == "json":
-        result_json([_as_json(onto, route) for route in routes])
+        result_json_list(answers())
     else:
-        for answer in routes:
-            result(_as_text(onto, answer))
-    _exit_if_unknown(routes)
+        for text in answers():
+            result(text)
+    _exit_if_unknown(routes.values())
 
 
 def distance(
@@ -91,7 +114,7 @@ def show(
                 result(f"{concept.index:>3}  {concept.abbr:<10}  {label}")
         note_language(onto, onto.nodes, lang)
         return
-    from ecg_ontology.vocabulary_exports import ecl
+    from ecg_ontology.views.vocabulary_exports import ecl
 
     concept = ecg_ontology.find_concept(onto, node)
     neighbours = onto.neighbours(concept.index)
@@ -160,7 +183,7 @@ def explain(
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, _codes_or_stdin(codes), sigma, rule)
     if picture is not None:
-        from ecg_ontology.draw import draw_graph
+        from ecg_ontology.views.draw import draw_graph
 
         draw_graph(onto, picture, why)
     whole = {**why.model_dump(mode="json"), "rules_agree": why.rules_agree}
@@ -170,7 +193,7 @@ def explain(
 def _answer(onto: "Ontology", why: "Explanation", json: dict[str, object] | None) -> None:
     """Print it as JSON or, without any, in words; exits 1 when a code is unknown."""
     if json is None:
-        from ecg_ontology.explain import explanation_text
+        from ecg_ontology.views.explain import explanation_text
 
         result(explanation_text(onto, why))
     else:
@@ -196,18 +219,26 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
 
 def _codes_or_stdin(codes: list[str]) -> list[str]:
     """The codes, those of stdin for ``-``: parted by blanks, commas or lines."""
+    return list(_each_code(codes))
+
+
+def _each_code(codes: list[str]) -> Iterator[str]:
+    """The codes, one by one as they come on stdin for ``-``."""
     if codes != ["-"]:
-        return codes
-    read = sys.stdin.read().replace(",", " ").split()
-    if not read:
+        yield from codes
+        return
+    read = (code for line in sys.stdin for code in line.replace(",", " ").split())
+    first = next(read, None)
+    if first is None:
         raise ecg_ontology.UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
-    return read
+    yield first
+    yield from read
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
     """Say on stderr where labels are missing in this language, or unreviewed."""
     if lang != "en" and concepts:
-        from ecg_ontology.languages import language_notes
+        from ecg_ontology.views.languages import language_notes
 
         for note in language_notes(onto, concepts, lang):
             message(note)
@@ -227,10 +258,12 @@ def _as_text(onto: "Ontology", answer: "Route") -> str:
     return "\n".join((f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes)))
 
 
-def _exit_if_unknown(routes: "tuple[Route, ...]") -> None:
+def _exit_if_unknown(routes: "Iterable[Route]") -> None:
     """End with exit code 1 when a code is unknown or malformed, naming it on stderr."""
     strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
-    codes = [repr(route.code) for route in routes if route.status in strange]
+    codes = list(dict.fromkeys(repr(route.code) for route in routes if route.status in strange))
     if codes:
-        problem(f"unknown or malformed: {', '.join(codes)}; `ecgonto search` finds codes by words")
+        more = f" and {len(codes) - _NAMED} more" if len(codes) > _NAMED else ""
+        named = f"{', '.join(codes[:_NAMED])}{more}"
+        problem(f"unknown or malformed: {named}; `ecgonto search` finds codes by words")
         raise typer.Exit(EXIT_FINDINGS)

@@ -12,11 +12,13 @@ import ecg_ontology
 from marecg_cli._ecgonto_build import place_to_name
 from marecg_cli._ecgonto_look import Rule, Sigma, Source
 from marecg_cli._options import As, Profile, code_settings
-from marecg_cli._output import message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
 
 if TYPE_CHECKING:
-    from ecg_ontology.corpora import CorpusCodes
-    from ecg_ontology.routing_file import Decision
+    from ecg_ontology.codes.corpus_codes import CorpusCodes
+    from ecg_ontology.codes.coverage import Coverage
+    from ecg_ontology.codes.reading import Mention
+    from ecg_ontology.curation.routing_file import Decision
 
 Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
 
@@ -50,7 +52,7 @@ def coverage(
 
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
-    from ecg_ontology.corpora import corpus_of
+    from ecg_ontology.codes.corpus_codes import corpus_of
 
     onto = ecg_ontology.load(ontology, profile)
     if set_:
@@ -58,6 +60,14 @@ def coverage(
     else:
         records = _read_corpus(corpus, sources or ())
     covered = ecg_ontology.coverage_of(onto, records, rule)
+    _print_coverage(covered, form)
+    if covered.codes and covered.by_status[ecg_ontology.Status.invalid] == len(covered.codes):
+        problem("none of these is a code: a column of codes as text is needed, with SNOMED CT identifiers")
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _print_coverage(covered: "Coverage", form: As) -> None:
+    """Print what the codes hit and miss."""
     if form == "json":
         result_json(covered.model_dump(mode="json"))
         return
@@ -99,7 +109,7 @@ def diff(
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
     records = None if corpus is None else _read_corpus(corpus)
     difference = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
-    from ecg_ontology.diff_text import difference_markdown, difference_text
+    from ecg_ontology.curation.diff_text import difference_markdown, difference_text
 
     if form == "json":
         result_json(difference.model_dump(mode="json"))
@@ -124,7 +134,7 @@ def review(
 
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
     """
-    from ecg_ontology.review import review_rows, write_review
+    from ecg_ontology.curation.review import review_rows, write_review
 
     if (out is None) == (apply is None):
         raise ecg_ontology.UsageError("say either --out or --apply")
@@ -155,13 +165,16 @@ def add_code(
     ] = "skos:closeMatch",
     table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
     date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
+    override: Annotated[
+        str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
+    ] = "",
     ontology: Folder = Path("ontology"),
 ) -> None:
     """Add a code to a routing table: the row of its node, and that of the node's family.
 
     Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
     """
-    from ecg_ontology.revise import decision_of
+    from ecg_ontology.curation.revise import decision_of
 
     abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
     cells = {
@@ -173,6 +186,7 @@ def add_code(
         "predicate": predicate,
         "comment": comment,
         "reviewer": author,
+        "override": override.strip(),
         "date": date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
     _write(ontology, [decision_of(cells, "--author" if not author else "")])
@@ -180,30 +194,46 @@ def add_code(
 
 def match(
     codes: Annotated[
-        Path, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
-    ],
-    out: Annotated[Path, typer.Option(help="The sheet of candidates: .xlsx, .tsv or .csv.")] = Path(
-        "candidates.tsv"
-    ),
+        Path | None, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
+    ] = None,
+    statements: Annotated[
+        Path | None,
+        typer.Option(
+            help="Statements instead of codes: a text with one a line, or a table with the column statement, "
+            "or report_0, report_1, … of MIMIC-IV-ECG."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The sheet of candidates, .xlsx, .tsv or .csv [default: candidates.tsv]."),
+    ] = None,
     table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
     candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
     profile: Profile = "curated",
     ontology: Source = None,
     form: As = "text",
 ) -> None:
-    """Propose concepts for new codes by the words of their labels. Nothing is applied.
+    """Propose concepts for new codes by their labels, or report what statements say. Nothing is applied.
 
-    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet.
+    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet. Of
+    statements it shows which share of lines and records is read; with --out each line is in a table.
 
     Example: ecgonto match new_codes.csv --out candidates.xlsx
     """
-    from ecg_ontology.matching import candidate_rows, read_new_codes
-    from ecg_ontology.review import write_review
+    from ecg_ontology.curation.matching import candidate_rows, read_new_codes
+    from ecg_ontology.curation.review import write_review
 
+    if (codes is None) == (statements is None):
+        remedy = "Give one of them: codes get a sheet of candidates, statements a report"
+        raise ecg_ontology.UsageError("takes a table of codes or --statements", remedy=remedy)
     onto = ecg_ontology.load(ontology, profile)
+    if statements is not None:
+        _report_statements(onto, statements, out, form)
+    if codes is None:
+        return
     new = read_new_codes(codes, onto)
     rows = candidate_rows(onto, new, table, candidates)
-    written = write_review(out, rows)
+    written = write_review(out or Path("candidates.tsv"), rows)
     if form == "json":
         result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
     else:
@@ -212,8 +242,62 @@ def match(
     message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
 
 
+def _report_statements(
+    onto: "ecg_ontology.Ontology", statements: Path, out: Path | None, form: Literal["text", "json"]
+) -> None:
+    from ecg_ontology.codes.statements import read_statements, statement_report
+
+    report = statement_report(onto, read_statements(statements))
+    rows = [
+        {
+            "statement": use.text,
+            "lines": str(use.lines),
+            "read_by": use.read_by,
+            "says": "; ".join(_said(mention) for mention in use.says),
+        }
+        for use in report.statements
+    ]
+    if out is not None:
+        from ecg_ontology.curation.sheets import write_sheet
+
+        write_sheet(out, ("statement", "lines", "read_by", "says"), rows)
+        message(f"{out}: a row for each distinct statement")
+    if form == "json":
+        counts = report.model_dump(exclude={"statements"})
+        result_json(counts | {"statements": rows})
+        return
+    known = report.in_table + report.by_rules
+    result(f"{report.lines} lines, {report.distinct} of them distinct, of {report.records} records")
+    readers = f"{report.in_table} in the table, {report.by_rules} by rules"
+    result(f"read: {_share(known, report.lines)} of lines ({readers})")
+    result(f"records with a concept: {_share(report.records_coded, report.records)}")
+    unread = [use for use in report.statements if not use.read_by][:_UNREAD_SHOWN]
+    for use in unread:
+        result(f"{use.lines:>8}  {use.text}")
+
+
+_UNREAD_SHOWN = 20
+"""Statements of which nothing was read that a report lists."""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "–"
+
+
+def _said(mention: "Mention") -> str:
+    name = mention.concept.abbr if mention.concept else mention.finding
+    words = [
+        "denied" if mention.denied else "",
+        "past" if mention.historical else "",
+        "" if mention.certainty == "certain" else mention.certainty,
+        mention.acuity,
+    ]
+    about = ", ".join(filter(None, words))
+    return f"{name} ({about})" if about else name
+
+
 def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
-    from ecg_ontology.revise import apply_decisions, decision_counts
+    from ecg_ontology.curation.revise import apply_decisions, decision_counts
 
     files, decisions = apply_decisions(sources, decided)
     for path in files:

@@ -1,6 +1,5 @@
 """Commands that use and judge a trained encoder."""
 
-import re
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,26 +15,26 @@ from marecg_cli._options import (
     local_path,
     one_of,
     set_option,
-    settings,
+    shares,
     task_names,
 )
 from marecg_cli._output import EXIT_UNREADABLE, message, problem, result, result_json
 
-_NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 TableFormat = Literal["markdown", "latex", "csv", "json"]
 PairedTest = Literal["bootstrap", "delong"]
 
 
 def _baselines() -> tuple[str, ...]:
-    from marecg.evaluate.request import BASELINES
+    from marecg.base.plugins import offered_names
 
-    return tuple(BASELINES)
+    return tuple(offered_names("baseline"))
 
 
 def _protocols() -> tuple[str, ...]:
+    from marecg.base.plugins import offered_names
     from marecg.evaluate.request import PROTOCOLS
 
-    return tuple(PROTOCOLS)
+    return (*PROTOCOLS, *offered_names("protocol"))
 
 
 def probe(
@@ -50,8 +49,8 @@ def probe(
     task: Tasks = None,
     root: Annotated[list[str] | None, typer.Option(**ROOT)] = None,
     fraction: Annotated[
-        list[float] | None,
-        typer.Option(help="Shares of the training records, one or several. [default: 0.01 0.1 1]"),
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1]"),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
     protocol: Annotated[
@@ -79,10 +78,11 @@ def probe(
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change one setting; may be repeated: readout=wide, beats or concepts to compare another "
+            "Change one setting; may be repeated: readout=wide, beats, full or concepts to compare another "
             "vector, without='hand-crafted;encoder, wide' to leave out rows, folds=1-5,6,7-8 that train, "
             "select and test (rotations parted by ;), splits=FOLDER of MERL's split tables, resamples=1000 "
-            "of the test records, features=FOLDER to keep computed features in, for later runs too."
+            "of the test records, feature_cache=FOLDER to keep computed features in."
+            " --help-settings lists all."
         ),
     ] = None,
     out: ReportFolder = None,
@@ -101,19 +101,19 @@ def probe(
 
     from marecg.evaluate.evaluation import evaluate, probe_many
     from marecg.evaluate.model_card import write_model_card
-    from marecg.evaluate.request import FRACTIONS, READERS, Request, baseline_named, protocol_named
+    from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
     from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._scores_text import many_text, probe_text
+    from marecg_cli._settings import Probe, read
 
-    folders = [word for word in runs or () if not (fraction and _is_share(word))]  # of --fraction 0.1 1
+    folders = list(runs or ())
     if not folders and not features:
         folders = ["marecg-small"]
-    values = settings(set_, {**READERS, "features": Path})
-    features_in = values.pop("features", None)
-    shares = [float(word) for word in runs or () if word not in folders]
+    values = read(Probe, set_).given()
+    features_in = values.pop("feature_cache", None)
     request = Request(
-        (*(fraction or ()), *shares) or FRACTIONS,
+        shares(fraction) or FRACTIONS,
         seeds,
         protocol_named(protocol),
         baselines=tuple(map(baseline_named, baseline or ())),
@@ -145,10 +145,6 @@ def probe(
         problem(line)
     if refused and not reports:
         raise typer.Exit(EXIT_UNREADABLE)
-
-
-def _is_share(word: str) -> bool:
-    return _NUMBER.fullmatch(word) is not None and not Path(word).exists()
 
 
 def table(

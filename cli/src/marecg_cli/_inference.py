@@ -15,9 +15,7 @@ from marecg_cli._options import (
     Readout,
     array_layout,
     by_group,
-    count,
     set_option,
-    settings,
 )
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
 
@@ -53,7 +51,8 @@ def embed(
     readout: Annotated[
         Readout,
         typer.Option(
-            help="wide writes the wide readout too, for linear classifiers; beats the beats' behind it."
+            help="wide writes the wide readout too, for linear classifiers; beats the beats' behind it; "
+            "full all there is."
         ),
     ] = "rhythm",
     every: Every = None,
@@ -89,12 +88,13 @@ def embed(
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
-    from marecg.use.embed_records import Shard, embed_records
+    from marecg.use.embedding.embed_records import Shard, embed_records
+    from marecg_cli._settings import Sizes, read
 
     run, *inputs = _with_model(given)
     of_arrays, others = by_group("array.", set_)
     layout = array_layout(fs, of_arrays)
-    sizes = settings(others, {"batch_size": count, "part_records": count})
+    sizes = read(Sizes, others).given()
     done = embed_records(
         run,
         inputs,
@@ -132,7 +132,8 @@ def predict(
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
-    The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL. A folder of
+    The shares of all concepts make 100 %; they are not calibrated. A finding that no record of the training
+    bore is given its family's share, marked `by family`. Needs a run trained with GSCL. A folder of
     `marecg classify fit` in its place gives the calibrated probability of each of its classes. Many records
     are a table, as CSV: a row for each, or each step, with its names and patient, and a column for each
     concept or class.
@@ -143,9 +144,16 @@ def predict(
 
     Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
-    from marecg.use.classifier_folder import is_classifier
-    from marecg.use.inputs import Inputs
-    from marecg.use.predict import ABOUT, nearest, predict_into, predict_table, reader_of
+    from marecg.use.classifying.classifier_folder import is_classifier
+    from marecg.use.embedding.inputs import Inputs
+    from marecg.use.predict import (
+        ABOUT,
+        nearest,
+        predict_into,
+        predict_table,
+        reader_of,
+        untaught_leaves,
+    )
 
     run, read = model_and_record(given)
     layout, step = array_layout(fs, set_), _seconds(every)
@@ -165,23 +173,29 @@ def predict(
     if is_classifier(run):
         _print_calls(reader, table.iloc[0, len(ABOUT) : -1], form)
         return
-    shares = table.iloc[:, len(ABOUT) :].to_numpy()
+    shares = table.iloc[:, len(ABOUT) : len(ABOUT) + len(reader.ontology)].to_numpy()
     if step is not None:
         _print_steps(
             {at: nearest(reader, q_N, top) for at, q_N in zip(table["start"], shares, strict=True)}, form
         )
         return
     concepts = nearest(reader, shares[0], top)
+    shown = {concept.index for concept in concepts}
+    others = [leaf for leaf in untaught_leaves(reader, shares[0]) if leaf.index not in shown]
     if form == "json":
-        result_json([asdict(concept) for concept in concepts])
+        result_json([asdict(concept) for concept in [*concepts, *others]])
         return
     names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]
     for concept, name in zip(concepts, names, strict=True):
         near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
         more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
         around = " · ".join(near[:BESIDE]) + more
-        around += "  (no record of it in the training)" if concept.support == 0 else ""
+        if concept.by_family is not None:
+            around += f"  (no record of it in the training; by family {concept.by_family:.1%})"
         result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
+    for leaf in others:
+        family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
+        result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )
@@ -240,7 +254,7 @@ def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embed
     """Say what became of the records; exit code 1 where one could not be read."""
     _tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
-        result_json({"out": out, **done})
+        result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})
     else:
         result(f"{done['records']:,} records in {out}")
     if done["failed"]:

@@ -1,6 +1,6 @@
 """Options and arguments that mean the same in every command that takes them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,11 +10,11 @@ from ecg_ontology import UsageError
 
 if TYPE_CHECKING:
     from ecg_ontology import CodeMapping, CodeTable
-    from marecg.read.array_layout import Layout
+    from marecg.read.arrays.array_layout import Layout
 
 
 def local_path(where: str) -> Path:
-    """A path as it is; of an address the copy of what lies there."""
+    """Return a local path unchanged, and of an address the local copy."""
     if "://" not in where:
         return Path(where)
     from marecg.storage.copies import ensure_local
@@ -31,7 +31,7 @@ LOCAL: dict[str, Any] = {"parser": str, "callback": _local, "metavar": "PATH"}
 
 
 def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """The settings of an option whose values are a closed set that a package knows, and refuses others by.
+    """Settings of an option with a closed set of values, which a package names.
 
     A shell completes them; until then nothing is imported.
     """
@@ -45,9 +45,10 @@ def set_option(text: str) -> Any:
 
 def recipe_names() -> list[str]:
     """Recipes that have a name."""
+    from marecg.base.plugins import offered_names
     from marecg.recipes import RECIPES
 
-    return list(RECIPES)
+    return [*RECIPES, *offered_names("recipe")]
 
 
 def task_names() -> list[str]:
@@ -62,8 +63,8 @@ Profile = Annotated[
     Literal["paper", "curated"],
     typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
 ]
-Readout = Literal["rhythm", "wide", "beats"]
-"""What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
+Readout = Literal["rhythm", "wide", "beats", "full"]
+"""What is read from an encoder as one vector of a record; as `marecg.use.embedding.embed.Readout`."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Tasks = Annotated[
@@ -109,35 +110,16 @@ def count(text: str) -> int:
     return int(text)
 
 
-def settings(
-    assignments: Iterable[str] | None, readers: Mapping[str, Callable[[str], Any]], group: str = ""
-) -> dict[str, Any]:
-    """What `--set KEY=VALUE` says, each value read by the reader of its key.
-
-    Args:
-        assignments: as on the command line.
-        readers: by key; of a group without its name.
-        group: what all keys begin with, such as `array.`.
-
-    Raises:
-        UsageError: there is no such key, or the value isn't one of its kind.
-    """
-    values: dict[str, Any] = {}
-    for each in assignments or ():
-        name, _, text = each.partition("=")
-        key = name.removeprefix(group)
-        if key not in readers or not name.startswith(group):
-            remedy = f"Choose from {', '.join(group + key for key in readers)}"
-            raise UsageError(f"there is no value named {name!r}", where=f"--set {each}", remedy=remedy)
-        try:
-            values[key] = readers[key](text)
-        except (KeyError, ValueError) as error:
-            raise UsageError(f"{text!r} isn't a value of {name}", where=f"--set {each}") from error
-    return values
+def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
+    """Shares of the training records, such as `0.1,1`. Raises `UsageError`."""
+    try:
+        return tuple(float(word) for text in texts or () for word in text.split(","))
+    except ValueError as error:
+        raise UsageError(f"{error.args[0]}", remedy="Write shares such as --fraction 0.01,0.1,1") from error
 
 
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """The assignments whose keys begin so, and the others."""
+    """Assignments with keys of a group, and all others."""
     listed = list(assignments or ())
     inside = [each for each in listed if each.startswith(group)]
     return inside, [each for each in listed if each not in inside]
@@ -145,9 +127,10 @@ def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], 
 
 def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
     """What was said of arrays; None where no rate was. Raises `UsageError`."""
-    from marecg.read.array_layout import Layout
+    from marecg.read.arrays.array_layout import Layout
+    from marecg_cli._settings import Arrays, read
 
-    values = settings(assignments, {"leads": _names, "units": str, "gain": float, "key": str}, "array.")
+    values = read(Arrays, assignments, "array.").given()
     if fs is None and values:
         raise UsageError("array.leads and the like are of arrays", remedy="Add --fs, in samples per second")
     return None if fs is None else Layout(fs, **values)
@@ -155,8 +138,9 @@ def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout
 
 def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
     """What `--set codes.KEY=VALUE` says of a table of codes, as `read_code_table` takes it."""
-    columns = dict.fromkeys(("id_column", "code_column", "patient_column", "vocabulary"), str)
-    return settings(assignments, {**columns, "mapping": local_path, "concepts": local_path}, "codes.")
+    from marecg_cli._settings import Codes, read
+
+    return read(Codes, assignments, "codes.").given()
 
 
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
@@ -172,7 +156,3 @@ def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | Cod
     if values.keys() - {"mapping"}:
         raise UsageError("codes.id_column and the like are of a table of codes", remedy="Name it as --codes")
     return CodeMapping.read(values["mapping"]) if values else None
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())

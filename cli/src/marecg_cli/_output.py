@@ -14,7 +14,8 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from itertools import islice
@@ -53,9 +54,23 @@ def result(text: str) -> None:
 
 def result_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
+    typer.echo(json_text(value))
+
+
+def result_json_list(items: Iterable[str]) -> None:
+    """Print a list to stdout as JSON, item by item as `json_text` has them, so that it may be a long one."""
+    before = "["
+    for text in items:
+        sys.stdout.write(f"{before}\n  " + text.replace("\n", "\n  "))
+        before = ","
+    typer.echo("[]" if before == "[" else "\n]")
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, without what a terminal would obey."""
     plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
     text = json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False)
-    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))  # json leaves \x7f to \x9f
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)  # json leaves \x7f to \x9f
 
 
 def message(text: str) -> None:
@@ -105,9 +120,16 @@ def set_loudness(level: int) -> None:
     logging.getLogger("lightning.pytorch").setLevel(logging.INFO if level > 1 else logging.WARNING)
 
 
+def _silence_libraries() -> None:
+    """Leave out what libraries say of a home that can't be written and of a missing /dev/shm."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", ".*joblib will operate in serial mode", UserWarning)
+
+
 def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) -> NoReturn:
     """Run a command line on these arguments; a mistake or a signal ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
+    _silence_libraries()
     for name in LOGGERS:
         log = logging.getLogger(name)
         if not any(isinstance(handler, _OnStderr) for handler in log.handlers):

@@ -9,13 +9,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.scores.results import Report, basis, describe_leak, remarks
+from marecg.evaluate.scores.results import Report, basis, describe_leak
 from marecg.evaluate.table import ROW, by_class, lines, names_of, of_reports, share, tasks_of, tidy, title
-from marecg.evaluate.table_print import FORMATS, LEAKED, Style, markdown_table, notes, records
-from marecg_cli._output import message, result, result_json
+from marecg.evaluate.table_print import LEAKED, Style, notes
 
 if TYPE_CHECKING:
-    from marecg.evaluate.ablate import ProbedRun
     from marecg.report.demo import Demo
 
 WIDTH = 100
@@ -95,26 +93,6 @@ def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
     return table
 
 
-def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:
-    """What was measured on stderr, and both tables in the form that was asked for."""
-    from marecg.evaluate.leaderboard import NOTE, averaged, heads_and_lines, standings
-
-    for each in probed:
-        for line in (f"measured: {each.folder}, {each.report.task}", *remarks(each.report)):
-            message(line)
-    scores, standing = averaged(probed), standings(probed, wide, resamples)
-    if form == "json":
-        result_json({"cells": records(scores), "recipes": standing})
-    elif form == "text":
-        over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
-        result(scores_text(f"Macro AUC on test{over}, protocol {probed[0].report.protocol}", scores))
-        result(plain_text([rich_table(*heads_and_lines(standing)), NOTE]))
-    else:
-        result(FORMATS[form](scores, False).rstrip())
-        if form == "markdown":
-            result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")
-
-
 def demo_text(done: "Demo") -> str:
     """A table of four numbers, what they mean, and three ways on."""
     auc = tidy(lines("", done.probe)).set_index("method")["macro_auc"]
@@ -136,7 +114,7 @@ def demo_text(done: "Demo") -> str:
 
 
 def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """Build a table with a text column and number columns."""
     table = Table()
     for number, head in enumerate(heads):
         table.add_column(head, justify="right" if number else "left", no_wrap=not number and head == "recipe")

@@ -129,11 +129,13 @@ def recipes(
     Example: marecg recipes c3 --format toml
     """
     from marecg.base.config import Settings, source_of, sources
+    from marecg.base.plugins import offered
     from marecg.objectives.registry import installed
-    from marecg.recipes import COMPARISON, RECIPES, Config, by_name
+    from marecg.recipes import RECIPES, Config, by_name
     from marecg.recipes.overrides import as_toml
 
-    chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
+    makers = RECIPES | dict(offered("marecg.recipes"))
+    chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in makers.items()}
     if form == "toml":
         if recipe is None:
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
@@ -155,10 +157,11 @@ def recipes(
         }
         print_recipe(built[recipe], base, whole, value_sources)
         return
-    others = [name for name in COMPARISON if name.startswith(("tiny-", "small-"))]
-    shown = [name for name in RECIPES if name not in others]
-    print_recipes({name: built[name] for name in shown}, {name: _about(RECIPES[name]) for name in shown})
-    message(f"Other methods and controls have smaller sizes too: {', '.join(others)}.")
+    others = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
+    shown = [name for name in makers if name not in others]
+    print_recipes({name: built[name] for name in shown}, {name: _about(makers[name]) for name in shown})
+    if others:
+        message(f"Other methods and controls have smaller sizes too: {', '.join(others)}.")
     message("marecg recipes NAME shows one as a whole, each value with its source.")
 
 
@@ -172,7 +175,7 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """The values that differ from those of another recipe, by dotted key, without its name."""
+    """Values that differ between two recipes, by dotted key, without the name."""
     before = dict(flat(base))
     return {
         key: value
@@ -209,7 +212,7 @@ def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> No
 
 
 def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[str, str]) -> None:
-    """Every value of a recipe with its source, those first that differ from the base."""
+    """Print every value of a recipe with its source; differences from the base come first."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -234,10 +237,10 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
 
 def _about(make: Callable[..., object]) -> str:
     """The first line of what builds a recipe; of one at another size, which one that is."""
-    from marecg.objectives.registry import COMPARATORS
+    from marecg.objectives.registry import installed
 
-    if isinstance(make, partial) and make.args[-1] in COMPARATORS:
-        return (COMPARATORS[make.args[-1]].__doc__ or "").partition("\n")[0]
+    if isinstance(make, partial) and make.args[-1] in installed():
+        return (installed()[make.args[-1]].__doc__ or "").partition("\n")[0]
     if isinstance(make, partial):
         return f"{make.args[0].__name__} at a size for two CPU cores."
     return (make.__doc__ or "").partition("\n")[0]

@@ -12,7 +12,7 @@ from marecg_cli._output import run
 PANELS: Panels = {
     "Start": {"_training": ("demo",), "_corpus": ("synth",), "_data": ("data",)},
     "Corpus": {"_corpus": ("prepare", "stats", "audit"), "_cohort": ("cohort",)},
-    "Train": {"_training": ("recipes", "train"), "_ablation": ("ablate", "ablate-graph")},
+    "Train": {"_training": ("recipes", "train")},
     "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
     "Use": {
         "_inference": ("embed", "predict"),
@@ -23,12 +23,14 @@ PANELS: Panels = {
     "Develop": {"_training": ("texts",)},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
+EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-experiments", "marecg[experiments]"))
+"""Commands of a package of ours that need not be there: the package, and what to install."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
     """The command line, or as much of it as these arguments need."""
     about = "Ontology-guided representation learning for 12-lead ECG."
-    return application(f"{about}\n\nExample: marecg demo", PANELS, argv)
+    return application(f"{about}\n\nExample: marecg demo", PANELS, argv, EXPERIMENTS)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from marecg.base.config import Settings
-from marecg.objectives.registry import COMPARATORS
 from marecg.recipes.schema import Config
+from marecg_experiments.comparators import COMPARATORS
 
 NO_COUNTS = {"seed", "codes_permuted"}
 """Whole numbers that are seeds: 0 is one."""

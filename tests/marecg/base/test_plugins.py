@@ -48,13 +48,18 @@ def test_one_that_can_not_be_loaded_is_one_clear_error(offer):
         named("broken", {}, int, "task")
 
 
-def test_an_objective_of_a_package_stands_beside_the_comparators(offer):
+def test_an_objective_of_a_package_is_installed(offer):
     class Toy(ObjectiveConfig):
         """Nothing."""
 
     offer.append(Offered("toy", Toy))
     assert registry.installed()["toy"] is Toy
-    assert "simclr" in registry.installed()
+
+
+def test_two_packages_cannot_have_an_objective_of_one_name(offer):
+    offer += [Offered("toy", ObjectiveConfig), Offered("toy", ObjectiveConfig)]
+    with pytest.raises(ConfigError, match="has the name of another package's objective"):
+        registry.installed()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,6 @@ def test_an_objective_of_a_package_stands_beside_the_comparators(offer):
     [
         (Offered("toy", ImportError("gone")), UsageError, "can't be loaded"),
         (Offered("toy", int), ConfigError, "isn't an ObjectiveConfig"),
-        (Offered("simclr", ObjectiveConfig), ConfigError, "has the name of an objective of ours"),
     ],
 )
 def test_an_objective_that_can_not_be_taken_is_refused(one, kind, problem, offer):

@@ -7,8 +7,9 @@ from tests.marecg.told import Told
 
 from marecg.base.errors import CorpusError
 from marecg.corpus import audit as module
-from marecg.corpus.audit import Audit, Overlap, audit, identity
+from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
+from marecg.read.identity import identity
 
 
 def heart(seed: int) -> np.ndarray:
@@ -88,4 +89,4 @@ def test_the_records_that_are_compared_are_seen_going_by(tmp_path):
     progress = Told()
     audit(tmp_path / "corpus", [tmp_path / "wfdb"], progress)
     totals = {(what, total) for what, _, total, _ in progress.seen}
-    assert totals == {("evaluation records", 1), ("blocks of 1,024 corpus records", 1)}
+    assert totals == {("evaluation records", 1), ("blocks of 128 corpus records", 1)}

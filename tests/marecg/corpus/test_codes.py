@@ -16,7 +16,7 @@ from ecg_ontology import CodeTable, read_code_table
 from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.train.run import train
 
 Form = Literal["NFC", "NFD"]

@@ -1,7 +1,10 @@
 """Cohorts: the records that an expression is true of, as a table and as a corpus."""
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +97,44 @@ def test_expressions_mean_what_sets_mean(corpus, pair):
     assert {corpus.ids[row] for row in matching(corpus, text)} == records
 
 
+def test_infarctions_are_a_set_and_their_family_has_more(tmp_path_factory):
+    """ST depression is ischaemic, and no infarction."""
+    folder = tmp_path_factory.mktemp("infarctions")
+    for name, dx in {"a": ANT_MI, "b": "429622005", "c": "164867002", "d": NSR}.items():
+        make_record(folder / "clinic", name, make_ecg(seed=ord(name)), comments=[f"Dx: {dx}"])
+    prepare([folder / "clinic"], folder / "corpus", jobs=1)
+    corpus = Corpus.open(folder / "corpus")
+    selected = {
+        where: matching(corpus, where).tolist() for where in ("MI", "not MI", "Ischemic", "infarction")
+    }
+    assert selected == {"MI": [0, 2], "not MI": [1, 3], "Ischemic": [0, 1, 2], "infarction": [0, 2]}
+
+
+@pytest.mark.parametrize(
+    ("where", "warning"),
+    [
+        ("codes = 99999", "no record has codes '99999'; there are '164889003',"),
+        ("source = nowhere", "no record has source 'nowhere'; there are 'clinic'"),
+        ("device = X", "no record has a value of device"),
+        ("statement = x", "no record has any statement"),
+        ("patient = nobody", "no record has a value of patient"),
+    ],
+)
+def test_a_comparison_that_can_be_true_of_nobody_says_so(where, warning, corpus, caplog):
+    assert not len(matching(corpus, where))
+    assert warning in caplog.text
+
+
+def test_blanks_in_a_name_count_as_one(corpus, monkeypatch, caplog):
+    column = pa.array(["CS-12   E", "AT-6 C", None, "AT-6 C"])
+    monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
+    assert matching(corpus, 'device = "CS-12 E"').tolist() == [0]
+    assert matching(corpus, 'device = "CS-12   E"').tolist() == [0]
+    assert not caplog.text
+    assert not len(matching(corpus, 'device = "AT-6"'))
+    assert "no record has device 'AT-6'; there are 'AT-6 C', 'CS-12 E'" in caplog.text
+
+
 @pytest.mark.parametrize("date", ["2019", "2019-07", "2019-07-31", "2019-07-31T08"])
 def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
     column = pa.array(["2018-12-31T23:00:00", "2019-07-31T08:15:00", None, "2020-01-01T00:00:00"])
@@ -113,9 +154,16 @@ def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
         ("AF and )", "position 8: a concept or a field is missing before"),
         ("codes > 3", "position 9: a list is no less and no more"),
         ("age > old", "position 7: 'old' isn't a number"),
-        ("AF and weight > 3", "position 8: the corpus knows no weight"),
+        ("AF and weight > 3", "position 8: the corpus has no column 'weight'"),
         ("AF and Paket", "position 8: .*Paket"),
-        ("AF and age", "position 8: .*compare it, as in age > 60"),
+        ("AF and age", "position 8: age is a column.* Compare it, as in age > 60"),
+        ("age between 40", "position 1: age is a column"),
+        (
+            "AF and heart rate > 100",
+            "position 8: the corpus has no column 'heart rate'.*mean .*rate or",
+        ),
+        ("sex = X", "position 7: 'X' is no sex"),
+        ("date >= 2019-13", "position 9: '2019-13' isn't a date"),
         ('AF and "LB', "position 8: '\"' begins nothing"),
         ("age >", "position 6: a value is missing"),
     ],
@@ -178,3 +226,31 @@ def test_real_records_are_found_by_date_device_and_sex(realdata, tmp_path):
     normal = {record for record, row in rows if "NORM" in row.scp}
     assert set(cohort(corpus, "statement = norm")["id"].to_pylist()) == normal
     assert table["identity"].to_pylist() == [f"ptbxl/{record}" for record in expected]
+
+
+def test_statements_are_asked_for_what_they_say(corpus, tmp_path):
+    shutil.copytree(corpus.folder, tmp_path / "corpus")
+    file = tmp_path / "corpus" / "index.parquet"
+    rows = pq.read_table(file)
+    texts = [["Sinus rhythm", "Possible LVH"], ["No LVH"], *([] for _ in range(len(rows) - 2))]
+    place = rows.schema.get_field_index("statements")
+    pq.write_table(rows.set_column(place, "statements", pa.array(texts, pa.list_(pa.string()))), file)
+    changed = Corpus.open(tmp_path / "corpus")
+    assert matching(changed, "says = LVH").tolist() == [0]
+    assert matching(changed, "says = Structural and says != AF").tolist() == [0]
+    assert 0 not in matching(changed, "says != LVH")
+    with pytest.raises(UsageError, match="a concept is no less and no more"):
+        matching(changed, "says < LVH")
+
+
+def test_ages_that_another_program_stored_as_text_are_read_as_numbers_or_refused(corpus, tmp_path):
+    shutil.copytree(corpus.folder, tmp_path / "corpus")
+    file = tmp_path / "corpus" / "index.parquet"
+    rows = pq.read_table(file)
+    place = rows.schema.get_field_index("age")
+    pq.write_table(rows.set_column(place, "age", rows["age"].cast(pa.string())), file)
+    assert len(cohort(Corpus.open(tmp_path / "corpus"), "age > 60")) == 2
+    words = pa.array(["old"] * len(rows))
+    pq.write_table(rows.set_column(place, "age", words), file)
+    with pytest.raises(CorpusError, match=r"index\.parquet: can't be read \(.*'old'"):
+        cohort(Corpus.open(tmp_path / "corpus"), "age > 60")

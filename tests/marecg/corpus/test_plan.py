@@ -68,7 +68,7 @@ def test_a_corpus_from_before_a_setting_is_one_with_its_default(source, tmp_path
     described.write_text(json.dumps(about))
     prepare([source], tmp_path / "out", jobs=1)
     with pytest.raises(CorpusError, match="other settings"):
-        prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="best"), jobs=1)
+        prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="I"), jobs=1)
 
 
 def test_a_complete_corpus_is_said_to_be_so_and_no_answer_to_corrected_sources(source, tmp_path, caplog):

@@ -50,7 +50,7 @@ def test_a_record_without_usable_peaks_is_kept(tmp_path):
     assert isinstance(row["rpeaks"], list)
 
 
-def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_path):
+def test_beats_are_looked_for_in_all_leads_unless_lead_i_is_asked_for(tmp_path):
     x_CL, beats = make_bigeminy(0.5)
     make_record(tmp_path / "in", x_CL=x_CL)
     before_the_end = beats[beats < 4700]

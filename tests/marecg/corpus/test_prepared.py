@@ -13,7 +13,7 @@ from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
-from marecg.use.inputs import CorpusRows, Inputs
+from marecg.use.embedding.inputs import CorpusRows, Inputs
 
 
 @pytest.fixture

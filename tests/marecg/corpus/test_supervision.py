@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
+from ecg_synth import write_corpus
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
 from marecg.base.lock import locked
@@ -24,9 +26,10 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import CorpusSupervision
 from marecg.ecg.batch import SoftTargets
 from marecg.ecg.physiology import RhythmThresholds, physiology
-from marecg.synth import write_corpus
 
 ONTOLOGY = ecg_ontology.load()
+FAMILY_CODE = "164865005"
+"""Myocardial infarction, which reaches the root of ischaemia and no leaf."""
 MODEL = ModelConfig(width=16, depth=1, heads=1, concept_width=8)
 
 
@@ -35,6 +38,39 @@ def corpus(tmp_path) -> Corpus:
     write_corpus(tmp_path / "wfdb", 8, 3)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     return Corpus.open(tmp_path / "corpus")
+
+
+@pytest.fixture
+def coarse(tmp_path) -> Corpus:
+    """Five records: a leaf, two leaves, a family's code alone, a family beside a leaf, no code."""
+    codes = ("164889003", "164889003,54329005", FAMILY_CODE, f"{FAMILY_CODE},426783006", "")
+    for number, code in enumerate(codes):
+        make_record(
+            tmp_path / "wfdb",
+            f"E{number:05}",
+            make_ecg(seed=number),
+            comments=[f"Dx: {code}"] if code else [],
+        )
+    prepare([tmp_path / "wfdb"], tmp_path / "coarse", jobs=1)
+    return Corpus.open(tmp_path / "coarse")
+
+
+def test_a_record_of_a_familys_code_alone_has_its_root_and_no_leaf_nor_target(coarse):
+    whole = made(coarse).whole()
+    order = np.argsort(coarse.ids)
+    roots = [whole.root_BN[row].nonzero()[:, 0].tolist() for row in order]
+    family = [node for node in ONTOLOGY.route(FAMILY_CODE).nodes if node in ONTOLOGY.roots]
+    rhythm, ischemic, normal = (
+        ONTOLOGY.families[ONTOLOGY.node(each).index] for each in ("AF", "AntMI", "NSR")
+    )
+    assert roots == [[rhythm], sorted([rhythm, ischemic]), family, [normal], []]
+    assert not whole.y_BN[order[2]].any()
+    assert not whole.target_BN[order[2]].any()
+
+
+def test_families_of_codes_that_are_not_read_supervise_nothing(coarse):
+    source = next(iter(coarse.sources.counts()))
+    assert not made(coarse, without_codes=(source,)).whole().root_BN.any()
 
 
 def made(corpus: Corpus, **how: object) -> CorpusSupervision:

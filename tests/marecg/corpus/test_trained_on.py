@@ -9,10 +9,10 @@ from tests.marecg.made_records import make_record
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.corpus import index, trained_on
-from marecg.corpus.audit import published_as
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import evaluation_records
+from marecg.read.identity import published_as
 
 
 @pytest.fixture(scope="module")

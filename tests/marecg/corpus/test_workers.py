@@ -95,3 +95,17 @@ def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(tmp_p
         Parallel()(delayed(killed)() for _ in range(2))
     assert not list(tmp_path.glob("**/record.dat"))
     assert not list(tmp_path.glob("marecg-*"))
+
+
+def test_where_processes_can_share_no_lock_this_one_does_the_work_and_says_so(monkeypatch, caplog):
+    def no_shared_memory():
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("multiprocessing.Lock", no_shared_memory)
+    with workers(records=0, jobs=2, cluster=None):
+        assert set(Parallel()(delayed(os.getpid)() for _ in range(4))) == {os.getpid()}
+    assert "no processes can be begun here, for want of /dev/shm" in caplog.text
+    caplog.clear()
+    with workers(records=0, jobs=-1, cluster=None):
+        assert Parallel()(delayed(abs)(n) for n in (-1, 2)) == [1, 2]
+    assert not caplog.text

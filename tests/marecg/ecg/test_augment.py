@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from ecg_synth import record
 from marecg.ecg.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
 from marecg.ecg.rpeaks import detect
-from marecg.synth import record
 
 FS = 500
 

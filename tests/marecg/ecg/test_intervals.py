@@ -87,6 +87,38 @@ def test_without_p_waves_there_is_no_pr_and_the_reason_is_told():
     assert found.qrs is not None
 
 
+def test_a_p_wave_on_the_t_wave_is_told_from_a_rhythm_without_one():
+    """P begins 0.3 s before QRS in a cycle of 0.58 s whose T wave ends at 0.37 s; then fibrillation."""
+    on_t = measure(drawn(pr=0.26, qt=0.37, rr=0.58), FS, LEADS)
+    assert (on_t.pr, on_t.reasons["pr"]) == (None, "p_on_t")
+    steps = np.cumsum(RNG.uniform(0.5, 1.1, 12)) + 0.1
+    fibrillating = sum(np.roll(drawn(p=0.0, rr=100.0), round(step * FS), axis=1) for step in steps[:11])
+    assert measure(fibrillating, FS, LEADS).reasons["pr"] == "irregular_no_p"
+
+
+def test_a_t_end_beyond_four_fifths_of_the_cycle_is_not_believed():
+    found = measure(drawn(qt=0.58, rr=0.7, p=0.0), FS, LEADS)
+    assert found.rate == pytest.approx(60 / 0.7, abs=2)
+    assert (found.qt, found.qtc(), found.reasons["qt"]) == (None, None, "unseen")
+
+
+def test_a_paced_complex_begins_behind_its_spike_and_is_said_to_be_paced():
+    x_KL = drawn(qrs=0.16, p=0.0)
+    for place in np.arange(0.6, 9.6, 0.8) * FS:
+        x_KL[:, round(place) - 3 : round(place) - 1] += 2
+    found = measure(x_KL, FS, LEADS)
+    assert found.paced
+    assert found.qrs == pytest.approx(160, abs=15)
+    assert not measure(drawn(), FS, LEADS).paced
+
+
+def test_p_and_t_waves_have_axes_of_their_own():
+    """All waves are drawn with the same heights over leads, so they share one direction."""
+    found = measure(drawn(), FS, LEADS)
+    assert found.p_axis == pytest.approx(found.axis, abs=5)
+    assert found.t_axis == pytest.approx(found.axis, abs=5)
+
+
 def test_noise_and_flat_lines_give_reasons_in_place_of_values():
     assert measure(np.zeros((12, 5000), np.float32), FS, LEADS).reasons["qrs"] == "few_beats"
     assert measure(np.full((12, 300), np.nan, np.float32), FS, LEADS).rate is None

@@ -5,7 +5,7 @@ import pytest
 from tests.marecg.made_records import make_ecg
 
 from marecg.base.config import LEADS, CorpusConfig
-from marecg.ecg.quality import measure, notes, verdict
+from marecg.ecg.quality import bridged, measure, notes, verdict
 
 CONFIG = CorpusConfig()
 
@@ -60,6 +60,23 @@ def test_an_offset_is_no_amplitude_and_hides_none(offset):
     assert reasons(x_CL) == []
     x_CL[3, 2000:2010] = offset - np.sign(offset) * 10.5
     assert reasons(x_CL) == ["extreme-amplitude"]
+
+
+def test_a_moment_of_extreme_amplitude_is_bridged_and_said_and_a_lead_that_has_many_is_not():
+    """Half a second beyond ten millivolts is seven tenths with its margins."""
+    x_CL = make_ecg()
+    clean_CL = x_CL.copy()
+    x_CL[9, 2000:2250] += 12
+    mended_CL, lines = bridged(x_CL, 500, CONFIG)
+    assert lines == ("V4: 0.70 s of extreme amplitude bridged",)
+    assert reasons(mended_CL) == []
+    untouched = np.ones(x_CL.shape, bool)
+    untouched[9, 1950:2300] = False
+    np.testing.assert_array_equal(mended_CL[untouched], clean_CL[untouched])
+    assert np.abs(mended_CL[9]).max() <= np.abs(clean_CL[9]).max()
+    x_CL[9, 2000:2900] += 12
+    np.testing.assert_array_equal(bridged(x_CL, 500, CONFIG)[0], x_CL)
+    assert bridged(clean_CL, 500, CONFIG)[1] == ()
 
 
 def test_a_recording_of_less_than_five_seconds_is_too_short():

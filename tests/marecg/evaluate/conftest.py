@@ -14,8 +14,8 @@ import wfdb
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE
 
 from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg import measured as measuring
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods import handcrafted
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
@@ -36,16 +36,16 @@ CODES = ({"NORM": 100.0, "SR": 0.0}, {"IMI": 0.0, "NST_": 50.0}, {"1AVB": 100.0,
 def _measured_once() -> Iterator[None]:
     """A signal is measured by hand once in all tests: that is three quarters of what a probe takes."""
     features: dict[str, np.ndarray] = {}
-    measure = handcrafted.measure
+    measure = measuring.measure
 
-    def measured(x_CL: np.ndarray) -> np.ndarray:
-        key = f"{x_CL.shape}{hashlib.sha256(x_CL.tobytes()).hexdigest()}"
+    def measured(x_CL: np.ndarray, absent_C: np.ndarray | None = None) -> np.ndarray:
+        key = f"{x_CL.shape}{hashlib.sha256(x_CL.tobytes()).hexdigest()}{absent_C}"
         if key not in features:
-            features[key] = measure(x_CL)
+            features[key] = measure(x_CL, absent_C)
         return features[key]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(handcrafted, "measure", measured)
+        patched.setattr(measuring, "measure", measured)
         yield
 
 

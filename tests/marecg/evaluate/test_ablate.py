@@ -12,13 +12,12 @@ from tests.cli.calls import run as command
 
 import ecg_ontology
 from ecg_ontology import perturb
+from ecg_synth import write_corpus
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Progress, Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
-from marecg.evaluate.leaderboard import averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
@@ -26,7 +25,8 @@ from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
-from marecg.synth import write_corpus
+from marecg_experiments.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
+from marecg_experiments.leaderboard import averaged, heads_and_lines, standings
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
 REQUEST = Request((1.0,), resamples=50, without=("encoder, wide",))

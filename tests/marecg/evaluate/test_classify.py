@@ -18,6 +18,7 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.evaluate.classify import ppv
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
@@ -65,7 +66,7 @@ def fit(corpus: Path, labels: Path, run_folder: Path) -> Callable[..., int]:
 @pytest.fixture(scope="module")
 def clf(fit: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fitted") / "clf"
-    assert not fit(out)
+    assert not fit(out, "--set", "readout=wide")
     return out
 
 
@@ -112,6 +113,61 @@ def test_labels_that_cannot_be_used_are_one_line_and_no_folder(columns, rows, pr
     assert not (tmp_path / "clf").exists()
 
 
+def test_a_table_of_excel_with_names_of_files_is_read(corpus, tmp_path):
+    """German Excel parts cells by semicolons and begins with a mark; names may end as the files do."""
+    (tmp_path / "x.csv").write_text("\ufeffrecord;tall\nE00003.hea;1\nE00004.xml;0\n", encoding="utf-8")
+    task, _ = read_labels(tmp_path / "x.csv", corpus)
+    assert (task.classes, task.missing) == (("tall",), ())
+    assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00003", "georgia/E00004"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("record,AF,AF\nE00003,1,0\n", "has 2 columns called 'AF'"),
+        ("AF,LBBB\n1,0\n0,1\n", "no column that names the records: the first, AF, holds 0 and 1"),
+    ],
+)
+def test_a_table_of_odd_columns_is_refused(text, problem, corpus, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=problem):
+        read_labels(tmp_path / "x.csv", corpus)
+
+
+def test_few_positives_are_said_and_a_colleague_may_read_every_file(clf):
+    """Five of validation's records are tall, and four have a known label in the other class."""
+    scores = json.loads((clf / "evaluation.json").read_text())["scores"]
+    assert [each["chosen_by"] for each in scores] == [5, 4]
+    for file in ("README.md", "report.html"):
+        text = " ".join((clf / file).read_text().split())
+        assert "Thresholds chosen by fewer than 10 positives of validation: tall (5), some (4)." in text
+    assert (clf / "head.safetensors").stat().st_mode == (clf / "classifier.json").stat().st_mode
+
+
+def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, tmp_path, capsys):
+    """The prevalence of the user's own place is the other PPV, by Bayes."""
+    tall = [int(n % 3 == 0) for n in range(RECORDS)]
+    rows = [(f"E{n:05d}", each, 1 - each, split_of(n)) for n, each in enumerate(tall)]
+    labels = table(tmp_path / "one.csv", ("record", "tall", "short", "split"), rows)
+    options = ("--exclusive", "--prevalence", "tall=0.01")
+    assert not fit(tmp_path / "clf", *options, table=labels)
+    assert "PPV of tall where 0.01 of the records have it: " in capsys.readouterr().err
+    assert "PPV at prevalence" in (tmp_path / "clf" / "report.html").read_text()
+    classifier = EcgClassifier.load(tmp_path / "clf")
+    assert not classifier.several_
+    frame = pd.read_parquet(tmp_path / "clf" / "predictions.parquet")
+    np.testing.assert_allclose(frame["p tall"] + frame["p short"], 1)
+    score = json.loads((tmp_path / "clf" / "evaluation.json").read_text())["scores"][0]
+    called = frame["p tall"] > frame["p short"]
+    assert score["sensitivity"] == called[frame["label tall"] == 1].mean()
+    expected = ppv(score["sensitivity"], score["specificity"], 0.01)
+    assert score["ppv_at_prevalence"] == expected
+    labels = table(tmp_path / "two.csv", ("record", "tall", "short"), [("E00003", 1, 1), ("E00004", 1, 0)])
+    assert fit(tmp_path / "two", "--exclusive", table=labels) == 3
+    assert "1 of 2 records haven't one class, such as georgia/E00003 with 2" in capsys.readouterr().err
+    assert fit(tmp_path / "two", "--prevalence", "tall=2") == 2
+
+
 def test_a_patient_on_two_sides_is_refused(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("marecg.evaluate.tasks.corpus.patient_of", lambda source, patient: "one")
     rows = [(E[number], 1, PARTS[number]) for number in (3, 4, 6)]
@@ -156,15 +212,23 @@ def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(c
     for part in ("Curves", "Calibration", "Confusion", "Groups", "Worst errors"):
         assert f"<h2>{part}</h2>" in page
     assert not re.search(r'(src|href)="(?!#|data:)', page), "nothing is fetched"
-    assert "| tall | 15 | 5 | 100.0 |" in " ".join((clf / "README.md").read_text().split())
+    assert "| tall * | 15 | 5 | 100.0 |" in " ".join((clf / "README.md").read_text().split())
 
 
-def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp_path):
+def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp_path, capsys):
+    """The new one reads what has the least log loss on validation, and the command says what that is."""
     (tmp_path / "thesis.txt").touch()
     assert fit(tmp_path, "--threshold", "f1") == 2
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     assert not fit(clf, "--threshold", "f1")
     assert EcgClassifier.load(clf).threshold == "f1"
+    evaluation = json.loads((clf / "evaluation.json").read_text())
+    losses = evaluation["losses"]
+    assert list(losses) == ["wide", "beats", "full"]
+    assert evaluation["readout"] == EcgClassifier.load(clf).readout_ == min(losses, key=losses.get)
+    assert f"readout: {evaluation['readout']} (log loss on validation: wide {losses['wide']:.3f}" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf, tmp_path):

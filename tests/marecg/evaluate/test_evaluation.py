@@ -13,13 +13,13 @@ import ecg_ontology
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.frozen_encoder import random_encoder
-from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
+from marecg_experiments.merl import BY_NAME, DIFFERENCES
 
 
 def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(report):

@@ -8,10 +8,10 @@ from tests.marecg.evaluate.made_tasks import WHOLE
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
-from marecg.evaluate.methods.baselines import resnet
-from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named
+from marecg_experiments.baselines import resnet
+from marecg_experiments.merl import MERL, MERL_POSITIONAL
 
 
 def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_copy):

@@ -10,7 +10,7 @@ from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.table import lines, measured
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
-from marecg.use.tuning import Tuning
+from marecg.use.classifying.tuning import Tuning
 
 
 def test_each_of_the_layers_has_a_row_in_report_and_table(run_folder, ptbxl_root):

@@ -12,11 +12,9 @@ import torch
 
 from marecg.base.config import CorpusConfig
 from marecg.corpus import trained_on
-from marecg.corpus.audit import identity
 from marecg.corpus.prepare import prepare
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.signal import to_microvolts, window
+from marecg.ecg.signal import signal_hash, to_microvolts, window
 from marecg.evaluate import reporting
 from marecg.evaluate.methods.frozen_encoder import ENCODER, MEAN_H
 from marecg.evaluate.methods.method import FeatureTable
@@ -24,6 +22,7 @@ from marecg.evaluate.reporting import leak
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN, Task
 from marecg.nn.collapse import effective_rank
+from marecg.read.identity import identity
 
 
 def trained(

@@ -80,7 +80,7 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
 
 def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
     monkeypatch.setattr(pretrained, "find_spec", lambda _: None)
-    with pytest.raises(CheckpointError, match=r"not installed.*marecg-model\[small\]"):
+    with pytest.raises(CheckpointError, match=r"not installed. Install the package marecg-small"):
         MarEcg.from_pretrained("marecg-small")
 
 

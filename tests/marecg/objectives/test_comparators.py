@@ -11,16 +11,16 @@ from torch.nn.functional import cosine_similarity, normalize
 
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.tokens import patchify
-from marecg.objectives.comparators.astcl import adversarial_loss
-from marecg.objectives.comparators.clocs import clocs_loss
-from marecg.objectives.comparators.crt import cut, discrimination_loss, joined, spectrum
-from marecg.objectives.comparators.labels import LabelsConfig, labels_loss
-from marecg.objectives.comparators.masked_patches import masked_patch_loss
-from marecg.objectives.comparators.momentum import ByolConfig, byol_loss, dino_loss, moco_loss
-from marecg.objectives.comparators.tstcc import temporal_loss
-from marecg.objectives.comparators.two_views import BarlowConfig, SimclrConfig, barlow_loss
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.gscl import GsclConfig
+from marecg_experiments.comparators.astcl import adversarial_loss
+from marecg_experiments.comparators.clocs import clocs_loss
+from marecg_experiments.comparators.crt import cut, discrimination_loss, joined, spectrum
+from marecg_experiments.comparators.labels import LabelsConfig, labels_loss
+from marecg_experiments.comparators.masked_patches import masked_patch_loss
+from marecg_experiments.comparators.momentum import ByolConfig, byol_loss, dino_loss, moco_loss
+from marecg_experiments.comparators.tstcc import temporal_loss
+from marecg_experiments.comparators.two_views import BarlowConfig, SimclrConfig, barlow_loss
 
 
 @pytest.fixture

@@ -52,15 +52,17 @@ def test_small_graph_takes_leaves_and_families_in_place_of_hops():
 def test_the_families_loss_is_added_by_its_share():
     shape = override(by_name("tiny-c1"), ["model.width=12", "model.depth=1"]).model
     parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
-    y_BN = torch.zeros(3, 40, dtype=torch.bool)
-    y_BN[range(3), [5, 34, 10]] = True
+    y_BN, root_BN = torch.zeros(2, 3, 40, dtype=torch.bool)
+    y_BN[range(2), [5, 34]] = True
+    root_BN[range(3), [1, 0, 2]] = True  # of the third record only the family is known
     losses = {}
     for share in (0.0, 0.5):
         torch.manual_seed(0)
         objective = GsclConfig(families=share, node_width=8).build(parts)
-        supervision = SimpleNamespace(target_BN=y_BN.float(), y_BN=y_BN)
+        supervision = SimpleNamespace(target_BN=y_BN.float(), root_BN=root_BN)
         seen = SimpleNamespace(concept_BK=torch.randn(3, shape.concept_width), supervision=supervision)
         views = SimpleNamespace(supervised=seen, generator=torch.Generator().manual_seed(0), logits_BN=None)
         losses[share] = objective.losses(views)["gscl"]
-    families = family_loss(views.logits_BN, y_BN, objective.family_N)
+    families = family_loss(views.logits_BN, root_BN, objective.family_N)
+    assert families != family_loss(views.logits_BN, y_BN, objective.family_N), "the third record teaches"
     torch.testing.assert_close(losses[0.5], losses[0.0] + 0.5 * families)

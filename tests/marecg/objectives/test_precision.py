@@ -9,13 +9,13 @@ from torch.nn.functional import normalize
 
 from marecg.base.config import ModelConfig
 from marecg.nn.concepts import concept_logits
-from marecg.objectives.comparators.clocs import clocs_loss
-from marecg.objectives.comparators.crt import discrimination_loss
-from marecg.objectives.comparators.momentum import DinoConfig, _Head, dino_loss, moco_loss
-from marecg.objectives.comparators.tstcc import temporal_loss
-from marecg.objectives.comparators.two_views import barlow_loss
 from marecg.objectives.contrast import info_nce, nt_xent
 from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
+from marecg_experiments.comparators.clocs import clocs_loss
+from marecg_experiments.comparators.crt import discrimination_loss
+from marecg_experiments.comparators.momentum import DinoConfig, _Head, dino_loss, moco_loss
+from marecg_experiments.comparators.tstcc import temporal_loss
+from marecg_experiments.comparators.two_views import barlow_loss
 
 TAU = 0.07
 ACTIVE_BV = torch.eye(6).bool()

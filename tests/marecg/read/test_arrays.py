@@ -14,9 +14,9 @@ from marecg.base.errors import CorpusError, InputError, OutputError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.read import arrays, lazy_array
-from marecg.read.array_layout import Layout
-from marecg.read.arrays import ArrayFile
+from marecg.read.arrays import arrays, lazy_array
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.arrays.arrays import ArrayFile
 from marecg.read.discovery import find
 from marecg.read.inputs import find_inputs
 from marecg.report.records import gallery

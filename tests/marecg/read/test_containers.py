@@ -13,11 +13,11 @@ from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 
 from marecg.base.config import LEADS
 from marecg.base.errors import InputError, RecordError, UsageError
-from marecg.read import arrays
-from marecg.read.array_files import arrays_in
-from marecg.read.array_layout import Layout
-from marecg.read.arrays import ArrayFile
-from marecg.read.lazy_array import Unpacked
+from marecg.read.arrays import arrays
+from marecg.read.arrays.array_files import arrays_in
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.arrays.arrays import ArrayFile
+from marecg.read.arrays.lazy_array import Unpacked
 from marecg.read.stretch import Stretch
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
@@ -216,6 +216,6 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
 
 def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path, monkeypatch):
     parquet(tmp_path / "a.parquet", X_BCL)
-    monkeypatch.setattr("marecg.read.parquet.MOST_NUMBERS", 3599)
+    monkeypatch.setattr("marecg.read.arrays.parquet.MOST_NUMBERS", 3599)
     with pytest.raises(InputError, match="too long to be read"):
         ArrayFile(tmp_path / "a.parquet", Layout(500))

@@ -10,8 +10,8 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.errors import Reason, RecordError
 from marecg.corpus.prepare import prepare
-from marecg.read.array_layout import Layout
-from marecg.read.discovery import find, sources_sha256
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.discovery import find, hash_sources
 from marecg.read.record import Candidate, LabelOverride
 
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
@@ -105,7 +105,7 @@ def test_two_folders_of_one_name_are_two_sources(tmp_path):
 def test_other_codes_or_gains_are_other_records_and_another_place_is_not(tmp_path):
     def sha256(folder, **change):
         make_record(tmp_path / folder / "in", "a", **change)
-        return sources_sha256(find([tmp_path / folder / "in"]))
+        return hash_sources(find([tmp_path / folder / "in"])).sha256
 
     first = sha256("one")
     assert sha256("two") == first
@@ -117,18 +117,18 @@ def test_what_the_hash_of_records_covers(tmp_path):
     """Names, headers, and what tables say of records: PTB-XL's own, and one of the user's."""
     make_record(tmp_path / "here", "A0001")
     (record,), (again,) = find([tmp_path / "here"]), find([tmp_path / "here"])
-    same = sources_sha256([record])
-    assert sources_sha256([again]) == same
+    same = hash_sources([record])
+    assert hash_sources([again]) == same
     others = [
         replace(record, about=("50.0", "{'NORM': 100.0}")),
         replace(record, about=("50.0", "{'AFIB': 100.0}")),
         replace(record, stated=LabelOverride(("164889003",), None)),
         replace(record, root_name="there"),
     ]
-    assert len({same, *(sources_sha256([other]) for other in others)}) == 5
-    assert sources_sha256([record, record]) != same
+    assert len({same, *(hash_sources([other]) for other in others)}) == 5
+    assert hash_sources([record, record]) != same
     make_record(tmp_path / "here", "A0001", comments=["Dx: 164889003"])
-    assert sources_sha256([record]) != same
+    assert hash_sources([record]) != same
 
 
 def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, caplog):

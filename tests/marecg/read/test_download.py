@@ -4,7 +4,8 @@ import pytest
 from tests.marecg.read.publishing import EXPECTED, GEORGIA, content
 from tests.marecg.told import Told
 
-from marecg.base.errors import InputError, OutputError
+from marecg.base.errors import CorpusError, InputError, OutputError
+from marecg.base.lock import locked
 from marecg.read.download import get
 
 
@@ -97,3 +98,11 @@ def test_a_folder_that_can_t_be_written_is_one_clear_error(tmp_path, base):
     (tmp_path / "georgia").write_text("a file")
     with pytest.raises(OutputError, match="cannot be written"):
         get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_second_process_is_told_who_fetches(tmp_path, base, publisher):
+    busy = pytest.raises(CorpusError, match="is being fetched by another")
+    with locked(tmp_path / "georgia", "fetched"), busy:
+        get(GEORGIA, tmp_path, base=base)
+    assert not publisher.fetched()
+    assert len(list(get(GEORGIA, tmp_path, base=base).rglob("*.hea"))) == 4

@@ -17,7 +17,7 @@ from tests.marecg import clinical_files as files
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.read import stretch
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import find_one, read_one
 
 

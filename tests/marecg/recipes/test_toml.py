@@ -61,6 +61,6 @@ def test_a_mistake_is_named_with_its_file_and_its_key(tmp_path, text, key, compl
 
 def test_a_file_that_is_not_there_or_no_text_is_one_error(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff")
-    for name, complaint in (("none.toml", "No such file"), ("binary.toml", "UTF-8")):
+    for name, complaint in (("none.toml", "is missing"), ("binary.toml", "UTF-8")):
         with pytest.raises(InputError, match=complaint):
             by_name(str(tmp_path / name))

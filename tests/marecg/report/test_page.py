@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.cli.calls import end, invoke
 
+from ecg_synth import write_corpus
 from marecg.base.config import LEADS
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
@@ -19,7 +20,6 @@ from marecg.report.attention import attention
 from marecg.report.demo import demo
 from marecg.report.run_page import write_report
 from marecg.report.tracing import WIDTH
-from marecg.synth import write_corpus
 
 
 class Checked(HTMLParser):

@@ -19,7 +19,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import run_page
 from marecg.report.day import day_sections
-from marecg.report.neighbours import NEAREST, _sharing, neighbours
+from marecg.report.neighbours import NEAREST, _map, _sharing, neighbours
 from marecg.report.page import Section, facts, folded, heading, page, paragraph, table
 from marecg.report.records import from_corpus, gallery
 from marecg.report.texts import Texts
@@ -44,6 +44,18 @@ def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives():
     assert _sharing(y_BN, nearest_BK).startswith("67 % of a record's")
     assert _sharing(y_BN, nearest_BK).rstrip().endswith("67 % would.")
     assert _sharing(y_BN, np.array([[1], [0], [0], [0]])).startswith("100 % of a record's")
+
+
+def test_the_map_is_drawn_without_a_word_where_lscpu_counts_no_cores(monkeypatch, tmp_path, capfd):
+    (tmp_path / "lscpu").write_text("#!/bin/sh\n")
+    (tmp_path / "lscpu").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # with it, nobody counts
+    monkeypatch.setattr("joblib.externals.loky.backend.context.physical_cores_cache", None)
+    unit_BD = np.linalg.qr(np.random.default_rng(0).normal(size=(24, 24)))[0].astype(np.float32)
+    [figure] = _map(unit_BD @ unit_BD.T, np.full(24, -1), ecg_ontology.load())
+    assert figure.kind == "row"
+    assert capfd.readouterr() == ("", "")
 
 
 def test_records_that_were_not_trained_on_are_shown_first(run, corpus_folder):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.report.svg import standalone
-from marecg.report.tracing import fitting, rows, tracing
+from marecg.report.tracing import fitting, rows, stacked, tracing
 
 
 def read_back(svg: str) -> dict[str, list[NDArray[np.float64]]]:
@@ -103,20 +103,41 @@ def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach):
     assert gain == 10 or 2.5 * gain * reach > 15 * 0.399
 
 
+@pytest.mark.parametrize("picture", [tracing, stacked])
 @pytest.mark.parametrize(
-    ("lead", "seconds", "height", "gain"),
-    [("V4", 9, 2.9, 5), ("V4", 9, 2.4, 10), ("V4", 1, 2.9, 10), ("II", 9, -2.9, 5), ("V4", 9, 80, 0.1)],
+    ("lead", "height", "gains"),
+    [
+        ("V4", 2.9, (10, 5)),
+        ("V4", 1.4, (10, 10)),
+        ("II", -2.9, (5, 10)),
+        ("V4", 80, (10, 0.1)),
+    ],
 )
-def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(lead, seconds, height, gain):
+def test_waves_too_high_for_the_paper_lower_the_gain_of_their_group_of_leads(picture, lead, height, gains):
+    """A wave in every second; a name and a pulse say at which gain, and nothing leaves the paper."""
     x_CL = np.zeros((12, 5000), np.float32)
-    x_CL[LEADS.index(lead), 500 * seconds : 500 * seconds + 20] = height
-    svg = tracing(x_CL, 500)
-    assert f"{gain:g} mm/mV" in svg
-    assert f"v{-gain:g}h5v{gain:g}" in svg
+    for second in range(10):
+        x_CL[LEADS.index(lead), 500 * second + 100 : 500 * second + 120] = height
+    svg = picture(x_CL, 500)
+    limb, chest = gains
+    assert (f"{limb:g} mm/mV, V1–V6 {chest:g} mm/mV" if limb != chest else f"{limb:g} mm/mV<") in svg
+    assert f"v{-limb:g}h5v{limb:g}" in svg
+    assert (f"v{-chest:g}h5v{chest:g}" in svg) == (picture is stacked or limb == chest)
     width, bottom = size_in_mm(svg)
     points = np.concatenate([each for drawn in read_back(svg).values() for each in drawn])
     assert (points >= 0).all()
     assert (points <= (width, bottom)).all()
+
+
+@pytest.mark.parametrize("picture", [tracing, stacked])
+def test_one_artefact_lowers_no_gain_and_is_cut_off_at_the_papers_edge(picture):
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[:, ::500] = 1
+    x_CL[LEADS.index("V5"), 4500:4900] = 9
+    svg = picture(x_CL, 500)
+    assert "25 mm/s    10 mm/mV<" in svg
+    if picture is tracing:
+        assert np.concatenate(read_back(svg)["V5"])[:, 1].min() == pytest.approx(0, abs=0.05)
 
 
 def test_rows_of_leads_that_are_too_high_are_drawn_at_a_lower_gain_that_is_written_on_them():

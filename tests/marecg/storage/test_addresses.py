@@ -6,8 +6,8 @@ from tests.marecg.conftest import MICRO
 
 import ecg_ontology
 from ecg_ontology import UsageError, replacing
+from ecg_synth import write_corpus
 from marecg.storage.copies import ensure_local
-from marecg.synth import write_corpus
 from marecg.train.run import train
 
 

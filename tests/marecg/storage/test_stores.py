@@ -23,10 +23,10 @@ from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import read_one
 from marecg.storage.copies import cache, ensure_local
-from marecg.use.embed_records import embed_records
+from marecg.use.embedding.embed_records import embed_records
 
 pytest.importorskip("pydicom")
 LAYOUT = Layout(fs=500)

@@ -39,8 +39,8 @@ def test_a_corpus_with_evaluation_records_is_warned_of(pretrain, corpus_folder, 
 def test_r_peaks_found_otherwise_than_the_recipe_says_are_warned_of(pretrain, tmp_path, caplog):
     pretrain(tmp_path / "same", "train.max_steps=1")
     assert "rpeaks_lead" not in caplog.text
-    pretrain(tmp_path / "other", "train.max_steps=1", "data.rpeaks_lead=best")
-    assert "prepare it with --set rpeaks_lead=best" in caplog.text
+    pretrain(tmp_path / "other", "train.max_steps=1", "data.rpeaks_lead=I")
+    assert "prepare it with --set rpeaks_lead=I" in caplog.text
 
 
 def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, tmp_path):

@@ -32,12 +32,12 @@ def a_batch() -> Batch:
     y_BN, target_BN = torch.from_numpy(y.astype(bool)), torch.from_numpy(ONTOLOGY.soft_targets(y)).float()
     rhythm = (torch.full((4,), 0.8), torch.rand(4, generator=draw), torch.arange(4), torch.zeros(4))
     phase_BT = torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8)
-    supervision = Supervision(y_BN, target_BN, rpeaks_BK, *rhythm, phase_BT)
+    supervision = Supervision(y_BN, target_BN, rpeaks_BK, *rhythm, phase_BT, torch.zeros_like(y_BN))
     d_BCL = torch.randint(-2000, 2000, (4, 12, 4700), generator=draw, dtype=torch.int16)
     return Batch(0, torch.arange(4), d_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
 
 
-@pytest.mark.parametrize(("device", "pinned"), [("cuda", 11), ("cpu", 0)])
+@pytest.mark.parametrize(("device", "pinned"), [("cuda", 12), ("cpu", 0)])
 def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(monkeypatch, device, pinned):
     seen: list[Tensor] = []
     monkeypatch.setattr(Tensor, "pin_memory", lambda value: seen.append(value) or value)

@@ -10,14 +10,15 @@ from tests.marecg.own_graphs import edited
 from tests.marecg.train.runs import SMALL, files, killed, rows
 
 import ecg_ontology
+from ecg_synth import write_corpus
 from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageError
 from marecg.base.lock import locked
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
-from marecg.recipes import COMPARISON, by_name
+from marecg.recipes import by_name
 from marecg.recipes.overrides import override
-from marecg.synth import write_corpus
 from marecg.train.run import train
+from marecg_experiments.recipes import COMPARISON
 
 
 @pytest.mark.parametrize("after_step", [1, 3, 4])

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
-from marecg.synth import write_corpus
-from marecg.use.embed_records import Embedded, embed_records
+from marecg.use.embedding.embed_records import Embedded, embed_records
 
 PART = 3
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from marecg.base.errors import UsageError
-from marecg.use.calibration import Calibration, calibrate, log_loss, threshold
+from marecg.use.classifying.calibration import Calibration, calibrate, log_loss, threshold
 
 RNG = np.random.default_rng(0)
 TRUE = RNG.normal(0, 2, 4000)
@@ -32,9 +32,27 @@ def test_best_takes_the_curve_that_the_log_loss_of_other_records_is_least_with()
     np.testing.assert_allclose(curve(np.array([-3.0, 0.0, 3.0])), [0.05, 0.9, 0.95], atol=0.04)
 
 
-def test_few_records_get_a_temperature_and_those_of_one_kind_nothing():
+def test_logits_that_are_right_already_are_left_as_they_are():
+    """Of a hundred small samples from true probabilities few get a curve, and none by few positives."""
+    rng = np.random.default_rng(1)
+    kinds = []
+    for _ in range(100):
+        logit_M = rng.normal(-3, 1.5, 300)
+        kinds.append(calibrate(logit_M, (rng.random(300) < expit(logit_M)).astype(float)).kind)
+    assert kinds.count("none") >= 80
     few = np.array([0.0] * 10 + [1.0] * 3)
-    assert calibrate(few, few).kind == "temperature"
+    assert calibrate(few, few) == Calibration()
+
+
+def test_a_temperature_stays_near_what_is_expected_the_more_the_fewer_records_there_are():
+    logit_M, y_M = np.array([-2.0, 2.0]), np.array([0.0, 1.0])
+    slopes = [calibrate(np.tile(logit_M, n), np.tile(y_M, n), "temperature").slope for n in (1, 10, 1000)]
+    assert 1 < slopes[0] < 1.2 < slopes[1] < 2 < slopes[2]
+    assert calibrate(logit_M, y_M, "temperature", expected=-3).shift == pytest.approx(-3, abs=0.2)
+    assert calibrate(logit_M, y_M, expected=-3).kind == "temperature"
+
+
+def test_records_of_one_kind_get_no_calibration():
     assert calibrate(TRUE, np.zeros(4000)) == Calibration()
     assert calibrate(TRUE, Y, "none") == Calibration()
 

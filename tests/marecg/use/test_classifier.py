@@ -1,6 +1,8 @@
 """`EcgClassifier`: what is trained, what stays, and what comes back from a folder."""
 
 import itertools
+import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +17,11 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg import augment
 from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.use import classifier as module
-from marecg.use import tuning
-from marecg.use.logistic import weighted_loss
-from marecg.use.tuning import Classifier, Tuned, Tuning, Vectors, tune
+from marecg.use.classifying import classifier as module
+from marecg.use.classifying import tuning
+from marecg.use.classifying.classifier_folder import is_classifier
+from marecg.use.classifying.logistic import weighted_loss
+from marecg.use.classifying.tuning import Classifier, Tuned, Tuning, Vectors, tune
 
 RECORDS = 24
 LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))
@@ -234,8 +237,8 @@ def test_it_can_be_cloned_and_set():
     [
         ({"layers": "last:0"}, LABELS, "no layers 'last:0'"),
         ({"layers": "tail"}, LABELS, "no layers 'tail'"),
-        ({"layers": "all", "readout": "beats"}, LABELS, "beats are read by a frozen encoder"),
-        ({"layers": "last:1", "readout": "beats"}, LABELS, "beats are read by a frozen encoder"),
+        ({"layers": "all", "readout": "beats"}, LABELS, "beats is read by a frozen encoder"),
+        ({"layers": "last:1", "readout": "full"}, LABELS, "full is read by a frozen encoder"),
         ({"readout": "rhythm"}, LABELS, "no head reads 'rhythm'"),
         *(({"batch_size": size}, LABELS, "batch_size is ") for size in (2.5, "4")),
         *(({"lr": rate}, LABELS, "lr is ") for rate in (None, float("inf"))),
@@ -263,6 +266,34 @@ def test_numbers_may_be_numpys_as_a_grid_gives_them():
 def test_one_record_is_no_training(model, signals):
     with pytest.raises(UsageError, match="one record isn't training"):
         classifier(model, "head").fit(signals[:1], [[0, 1]])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 2.0])
+def test_a_threshold_that_is_no_probability_is_refused(fitted, tmp_path, value):
+    fitted.save(tmp_path / "clf")
+    description = json.loads((tmp_path / "clf" / "classifier.json").read_text())
+    description["thresholds"][0] = value
+    (tmp_path / "clf" / "classifier.json").write_text(json.dumps(description))
+    with pytest.raises(CheckpointError, match=r"isn't a classifier of this version \(.*: thresholds\)"):
+        EcgClassifier.load(tmp_path / "clf")
+
+
+def test_a_head_that_is_not_finite_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "clf")
+    head = tmp_path / "clf" / "head.safetensors"
+    save_file({name: value * float("nan") for name, value in load_file(head).items()}, head)
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: .* not finite"):
+        EcgClassifier.load(tmp_path / "clf")
+
+
+@pytest.mark.parametrize("file", ["classifier.json", "head.safetensors"])
+def test_a_pipe_in_a_classifier_s_folder_is_refused_and_not_waited_for(fitted, tmp_path, file):
+    fitted.save(tmp_path / "clf")
+    (tmp_path / "clf" / file).unlink()
+    os.mkfifo(tmp_path / "clf" / file)
+    assert is_classifier(tmp_path / "clf")
+    with pytest.raises(CheckpointError, match=rf"{file}: isn't a file\. Name a folder"):
+        EcgClassifier.load(tmp_path / "clf")
 
 
 def test_a_damaged_folder_is_refused(fitted, tmp_path):

@@ -15,7 +15,7 @@ from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
-from marecg.use.embed import embed, encode
+from marecg.use.embedding.embed import embed, encode
 from marecg.use.predict import reader_of
 
 

@@ -9,12 +9,12 @@ from tests.marecg.use.conftest import run
 
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
-from marecg.use import embedding_files
-from marecg.use import processes as shared
-from marecg.use.embed_records import embed_records
-from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
+from marecg.use.embedding import embedding_files
+from marecg.use.embedding import processes as shared
+from marecg.use.embedding.embed_records import embed_records
+from marecg.use.embedding.processes import SMALL, WORTH_A_PROCESS, processes
 
 ONE_FILE = {"part_records": None, "batch_size": 2}
 

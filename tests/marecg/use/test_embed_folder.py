@@ -1,7 +1,9 @@
 """Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
 
+import errno
 import json
 import os
+import shutil
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.told import Told
 from tests.marecg.use.conftest import run, same_files
 
-from marecg.base.errors import CorpusError, Reason, RecordError, UsageError
+from marecg.base.errors import CorpusError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.workers import KILLED
 from marecg.model.mar_ecg import MarEcg
@@ -26,11 +28,11 @@ from marecg.read.discovery import EMBEDDINGS
 from marecg.read.inputs import find_inputs
 from marecg.read.record import Candidate, Record
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.use import embed_records as module
-from marecg.use import inputs, processes
-from marecg.use.embed import embed
-from marecg.use.embed_records import Shard
-from marecg.use.embedding_store import ABOUT
+from marecg.use.embedding import embed_records as module
+from marecg.use.embedding import inputs, processes
+from marecg.use.embedding.embed import embed
+from marecg.use.embedding.embed_records import Shard
+from marecg.use.embedding.embedding_store import ABOUT
 
 
 @dataclass(frozen=True)
@@ -225,3 +227,42 @@ def test_a_dask_cluster_writes_the_bytes_of_one_process(place, tmp_path):
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         run(place, tmp_path / "out", cluster=cluster.scheduler_address)
     same_files(tmp_path / "out", place / "quiet")
+
+
+def test_records_that_were_unavailable_are_tried_again_by_the_next_start(place, tmp_path, monkeypatch):
+    header = sorted((place / "wfdb").rglob("*.hea"))[1]
+    opened = Path.open
+
+    def failing(self, *args, **options):
+        if self == header:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return opened(self, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", failing)
+        assert len(run(place, tmp_path / "out", jobs=1).unavailable) == 1
+    again = run(place, tmp_path / "out", jobs=1)
+    assert (again.records, again.unavailable) == (9, set())
+    assert again.failed.keys() == run(place, place / "quiet").failed.keys()
+    assert pq.read_table(tmp_path / "out").equals(pq.read_table(place / "quiet"))
+
+
+def test_a_source_that_vanishes_stops_the_command_and_the_parts_that_are_there_stay(
+    place, tmp_path, monkeypatch
+):
+    shutil.copytree(place / "wfdb", tmp_path / "wfdb")
+    read, left = Candidate.read, iter(range(5))
+
+    def vanishing(self, *args, **options):
+        if next(left, None) is None and (tmp_path / "wfdb").exists():
+            (tmp_path / "wfdb").rename(tmp_path / "away")
+        return read(self, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Candidate, "read", vanishing)
+        with pytest.raises(SourceGoneError):
+            run(place, tmp_path / "out", tmp_path / "wfdb", jobs=1)
+    assert [path.name for path in (tmp_path / "out").glob("part-*")] == ["part-00000.parquet"]
+    (tmp_path / "away").rename(tmp_path / "wfdb")
+    run(place, tmp_path / "out", tmp_path / "wfdb", jobs=1)
+    assert pq.read_table(tmp_path / "out").equals(pq.read_table(place / "quiet"))

@@ -8,15 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.use.conftest import run
 
+from ecg_synth import write_corpus
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.read.array_layout import Layout
-from marecg.synth import write_corpus
-from marecg.use import processes
-from marecg.use.embed_records import Shard
+from marecg.read.arrays.array_layout import Layout
+from marecg.use.embedding import processes
+from marecg.use.embedding.embed_records import Shard
 
 
 @pytest.fixture

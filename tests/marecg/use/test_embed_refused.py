@@ -9,7 +9,7 @@ from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import embed
+from marecg.use.embedding.embed import embed
 from marecg.use.predict import predict
 
 SIGNALS = np.random.default_rng(0).normal(size=(2, 12, 3500)).astype(np.float32)

@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,16 @@ import torch
 
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
+from marecg.ecg.windows import Recording, tta_windows
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import small, tiny
 from marecg.use import export as exporting
-from marecg.use.calibration import Calibration
-from marecg.use.classifier import EcgClassifier
-from marecg.use.embed import embed
+from marecg.use import exported_networks
+from marecg.use.classifying.calibration import Calibration
+from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.embedding.embed import embed
 from marecg.use.export import export
+from marecg.use.exported_networks import window_starts
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +95,7 @@ def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_fac
 def test_a_file_that_differs_is_not_written(run, monkeypatch):
     def falsified(frozen, path, _):
         path.write_bytes(b"a program")
-        return (lambda inputs: [each + 2e-4 for each in frozen(*inputs)]), {}
+        return (lambda inputs: tuple(each + 2e-4 for each in frozen(*inputs))), {}
 
     monkeypatch.setitem(exporting.WRITERS, "torch", falsified)
     with pytest.raises(OutputError, match=r"differs from the model by 2\.0e-04, more than 1e-04"):
@@ -121,22 +126,69 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, 
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_a_classifier_takes_its_head_and_calibration_along(several, micro, tmp_path):
-    """One class is calibrated by knots, one by a temperature; records of one context have one look."""
+def test_the_windows_of_a_traced_record_are_those_that_the_encoder_is_shown(micro):
+    """Whatever the length: as many looks, or each of them as much more often, at the same places."""
+    for config in (micro.model.model_copy(update={"phases": 3}), tiny().model, small().model):
+        context, patch = config.context, config.patch
+        around = [n * context + by for n in range(6) for by in (-1, 0, 1, 2, 37, patch, patch + 1)]
+        lengths = [n for n in [*around, *range(patch, 4 * context, 97)] if n >= patch]
+        row_U, start_U = window_starts(torch.tensor(lengths), max(lengths), config)
+        for row, length in enumerate(lengths):
+            whole = Recording(np.zeros((12, length), np.float32), np.zeros(12, bool))
+            expected = Counter(window.start for window in tta_windows(whole, config))
+            starts = Counter(start_U[row_U == row].tolist())
+            times = starts.total() // expected.total()
+            assert starts == {start: times * count for start, count in expected.items()}, length
+
+
+@pytest.fixture(scope="module")
+def labelled(micro) -> tuple[MarEcg, np.ndarray, np.ndarray]:
+    """An encoder that reads windows from three beginnings, records longer than a window, and classes."""
     torch.manual_seed(0)
-    model = MarEcg(micro.model.model_copy(update={"phases": 1, "modulation": True}))
-    x = np.random.default_rng(0).normal(0, 0.3, (24, 12, model.config.context)).astype(np.float32)
+    model = MarEcg(micro.model.model_copy(update={"phases": 3, "modulation": True}))
+    x = np.random.default_rng(0).normal(0, 0.3, (24, 12, model.config.context + 900)).astype(np.float32)
     y = np.arange(24) % 2
     x[y == 1] *= 1.5
-    labels = np.stack([y, 1 - y], 1) if several else y
-    fitted = EcgClassifier(model, seed=1).fit(x, labels)
-    knots = Calibration(kind="isotonic", knots=(-9.0, -1.0, -0.9, 8.0), values=(0.01, 0.2, 0.7, 0.99))
+    return model, x, y
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_the_file_of_a_classifier_calls_whole_records_as_the_classifier_does(several, labelled, tmp_path):
+    """One class is calibrated by knots, one by a temperature; the file takes records of any lengths."""
+    model, x, y = labelled
+    fitted = EcgClassifier(model, seed=1).fit(x, np.stack([y, 1 - y], 1) if several else y)
+    logits = fitted.logits_of([Recording(each, np.zeros(12, bool)) for each in x])
+    middle = float(np.median(logits[:, 0]))
+    steps = (middle - 2, middle - 0.1, middle + 0.1, middle + 2)
+    knots = Calibration(kind="isotonic", knots=steps, values=(0.01, 0.2, 0.2, 0.99))
     fitted.calibrations_ = [knots, Calibration(kind="temperature", slope=0.7, shift=0.2)]
+    fitted.thresholds_ = np.array([0.2, 0.5])
     fitted.save(tmp_path / "clf")
-    export(tmp_path / "clf", "onnx", tmp_path / "clf.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "clf.onnx")
-    assert json.loads(session.get_modelmeta().custom_metadata_map["classes"]) == [0, 1]
+    recorded = [Recording(each[:, : 2000 + 80 * n], np.zeros(12, bool)) for n, each in enumerate(x)]
+    done = export(tmp_path / "clf", "onnx", tmp_path / "clf.onnx", recorded)
+    assert done.difference <= 1e-4
+    assert (done.real.records, done.real.changed) == (24, 0)
+    session = onnxruntime.InferenceSession(done.path)
+    about = session.get_modelmeta().custom_metadata_map
+    assert (json.loads(about["classes"]), json.loads(about["exclusive"])) == ([0, 1], not several)
     inputs = {"x": x, "n_valid": np.full(24, x.shape[2]), "absent": np.zeros((24, 12), bool)}
-    (probability,) = session.run(["probability"], inputs)
-    np.testing.assert_allclose(probability, fitted.predict_proba(x), atol=1e-4)
+    probability, called = session.run(["probability", "called"], inputs)
+    expected = fitted.predict_proba(x)
+    np.testing.assert_allclose(probability, expected, atol=1e-4)
+    np.testing.assert_array_equal(called, fitted.calls(expected))
+    assert 0 < called[:, 0].sum() < 24
+
+
+def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled, tmp_path, monkeypatch):
+    """What `export` did before: the first window, from one beginning."""
+    model, x, y = labelled
+    EcgClassifier(model, seed=1).fit(x, y).save(tmp_path / "clf")
+
+    def first(*given):
+        row_U, start_U = window_starts(*given)
+        return row_U, torch.zeros_like(start_U)
+
+    monkeypatch.setattr(exported_networks, "window_starts", first)
+    with pytest.raises(OutputError, match="differs from the model"):
+        export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
+    assert not list(tmp_path.glob("*.pt2"))

@@ -12,10 +12,10 @@ from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.stretch import Stretch
-from marecg.use import recordings
-from marecg.use.embed import embed, encode
+from marecg.use.embedding import recordings
+from marecg.use.embedding.embed import embed, encode
+from marecg.use.embedding.recordings import LongSignal, read_recording
 from marecg.use.predict import concepts, predict
-from marecg.use.recordings import LongSignal, read_recording
 
 
 def reader(x_CL: NDArray[np.float32], fs: float):

@@ -19,7 +19,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import embed
+from marecg.use.embedding.embed import embed
 from marecg.use.sklearn import EcgEmbedder
 
 

@@ -1,8 +1,19 @@
 """The cardiac concept graph of MAR-ECG: routing, distances and soft targets.
 
-`load` gives an `Ontology`; everything else hangs on it. Importing the package imports nothing else: each
-public name brings its module when it is first used, so one code is routed without arrays, graphs or RDF.
-The names, each with its module, stand in ``__init__.pyi``.
+`load` gives an `Ontology`; everything else hangs on it. The rooms, from the ground up::
+
+    base         errors, files, tables, text folding
+    graph        concepts, their order, codes → concepts, soft targets
+    formats      bundle, Turtle and RDF, SSSOM, OBO, networkx
+    checks       the rules that a graph must keep
+    (top)        Ontology, load, and perturb: control graphs
+    codes        codes of users and corpora, and their coverage
+    validation   SNOMED CT releases, OWL, SHACL, reports of findings
+    curation     build, review, decisions, matching, differences
+    views        explanation, search, figures, browse page, exports
+
+Importing the package imports nothing else: each public name brings its module when it is first used, so one
+code is routed without arrays, graphs or RDF. The names, each with its module, stand in ``__init__.pyi``.
 """
 
 from importlib import import_module

@@ -1,34 +1,33 @@
 # ruff: noqa: I001 - a line for each module; what the package shows, and where it is
 
-from .code_tables import (
+from .codes.code_tables import (
     CodeMapping as CodeMapping,
     CodeTable as CodeTable,
     read_code_table as read_code_table,
 )
-from .coded import CodedRecords as CodedRecords
-from .concepts import (
+from .graph.coded_records import CodedRecords as CodedRecords
+from .graph.concepts import (
     Concept as Concept,
     Finding as Finding,
     Kind as Kind,
     Profile as Profile,
     Relation as Relation,
     Route as Route,
-    Rule as Rule,
     Severity as Severity,
     Status as Status,
 )
-from .corpora import read_corpus as read_corpus
-from .coverage import coverage_of as coverage_of
-from .diff import compare as compare
-from .draw import family_colours as family_colours, graph_figure as graph_figure
-from .dx import (
+from .codes.corpus_codes import read_corpus as read_corpus
+from .codes.coverage import coverage_of as coverage_of
+from .curation.diff import compare as compare
+from .views.draw import family_colours as family_colours, graph_figure as graph_figure
+from .codes.dx import (
     CPSC_LABELS as CPSC_LABELS,
     NO_DIAGNOSIS as NO_DIAGNOSIS,
     diagnoses as diagnoses,
     header_comments as header_comments,
     header_lines as header_lines,
 )
-from .errors import (
+from .base.errors import (
     EcgError as EcgError,
     InputError as InputError,
     OutputError as OutputError,
@@ -36,20 +35,22 @@ from .errors import (
     UnknownConceptError as UnknownConceptError,
     UsageError as UsageError,
 )
-from .explain import explain_codes as explain_codes
-from .exports import export as export
-from .figures import inline_svg as inline_svg
-from .files import (
+from .views.explain import explain_codes as explain_codes
+from .views.exports import export as export
+from .views.figures import inline_svg as inline_svg
+from .base.files import (
     refuse_address as refuse_address,
     refuse_others as refuse_others,
     refuse_pipe as refuse_pipe,
     replacing as replacing,
 )
-from .graph import ConceptGraph as ConceptGraph
-from .languages import label_in as label_in
-from .loading import errata as errata, load as load, validate as validate
-from .matching import match_label as match_label
+from .graph.graph import ConceptGraph as ConceptGraph
+from .views.languages import label_in as label_in
+from .loading import errata as errata, load as load
+from .curation.findings import validate as validate
+from .curation.matching import match_label as match_label
 from .ontology import Ontology as Ontology
-from .search import find_concept as find_concept, search_concepts as search_concepts
+from .codes.statements import read_statement as read_statement
+from .views.search import find_concept as find_concept, search_concepts as search_concepts
 
 __version__: str

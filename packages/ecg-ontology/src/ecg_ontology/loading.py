@@ -1,15 +1,17 @@
-"""`load` and `validate`: the two ways into the package."""
+"""`load`: the way into the package."""
 
 from pathlib import Path
 
-from ecg_ontology.bundle import read_bundle
-from ecg_ontology.concepts import Finding, Profile
-from ecg_ontology.drafts import Draft, Erratum
-from ecg_ontology.errors import UsageError
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.formats.bundle import read_bundle
+from ecg_ontology.graph.concepts import Profile
+from ecg_ontology.graph.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
 """The bundle of the wheel; `ecgonto build` writes none that is unsound."""
+EXTENDED = "extended"
+"""The name of the packaged graph that adds 26 findings to the 40 concepts."""
 
 
 def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontology:
@@ -17,7 +19,8 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 
     Args:
         source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo`` file (a graph
-            without routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
+            without routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph,
+            ``"extended"`` for the packaged one with 26 more findings.
         profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
             holds the curators' decisions on doubted codes.
 
@@ -30,40 +33,25 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
         >>> onto = ecg_ontology.load()
         >>> len(onto.nodes), len(onto.relations), onto.distances.shape
         (40, 57, (40, 40))
+        >>> len(ecg_ontology.load("extended"))
+        66
     """
     draft = read_draft(source)
-    return Ontology(draft, profile, where=source, checked=source is None)
-
-
-def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of the catalogue on an ontology, without building it; () where there is none.
-
-    Args:
-        source: as for `load`.
-        profile: as for `load`; under ``curated`` the paper's deviating rows aren't findings.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.validate()[0]
-        Finding(id='CCG-W310', severity=<Severity.warn: 'WARN'>, subject='164931005', ...)
-        >>> ecg_ontology.validate(profile="curated")
-        ()
-    """
-    from ecg_ontology.checks import findings
-
-    return findings(read_draft(source), profile)
+    return Ontology(draft, profile, where=source, checked=source is None or str(source) == EXTENDED)
 
 
 def read_draft(source: str | Path | None) -> Draft:
     """Read `source` (`None`: the packaged bundle) as stated, unchecked."""
     if source is None:
         return read_bundle(PACKAGED)
+    if str(source) == EXTENDED:
+        return read_bundle(PACKAGED.with_name("ccg-extended.json"))
     if not str(source):
         raise UsageError("no source is named", remedy="Name one, or leave it out for the packaged ontology")
     path = Path(source)
     if path.suffix == ".json" and path.is_file():
         return read_bundle(path)
-    from ecg_ontology.sources import read_source
+    from ecg_ontology.formats.sources import read_source
 
     return read_source(path)
 

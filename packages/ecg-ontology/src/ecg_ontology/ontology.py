@@ -5,26 +5,30 @@ Arrays, the graph library and the checks load on first use: a single code is rou
 Shapes: B records, N concepts.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
-from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
-from ecg_ontology.drafts import Draft, OntologyHeader, RoutingRow
-from ecg_ontology.enumeration import draft_nodes, draft_relations
-from ecg_ontology.errors import SourceError
-from ecg_ontology.files import refuse_unmarked, write_text
-from ecg_ontology.routing import RoutingTable
-from ecg_ontology.vocabulary import Vocabulary
+from ecg_ontology.base.errors import SourceError, UsageError, optional
+from ecg_ontology.base.files import refuse_unmarked, write_text
+from ecg_ontology.formats.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
+from ecg_ontology.graph.concepts import Profile, Route, Rule, Severity, Status
+from ecg_ontology.graph.drafts import Draft, OntologyHeader, RoutingRow
+from ecg_ontology.graph.enumeration import draft_nodes, draft_relations
+from ecg_ontology.graph.routing import RoutingTable
+from ecg_ontology.graph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import networkx as nx
     import numpy as np
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from ecg_ontology.coded import CodedRecords
+    from ecg_ontology.graph.coded_records import CodedRecords
+
+logger = logging.getLogger(__name__)
 
 
 class Ontology(Vocabulary):
@@ -53,7 +57,7 @@ class Ontology(Vocabulary):
         >>> import ecg_ontology, tempfile
         >>> onto = ecg_ontology.load()
         >>> onto
-        <Ontology Cardiac concept graph 1.0.0: 40 concepts, ...>
+        <Ontology Cardiac concept graph 1.2.0: 40 concepts, ...>
         >>> onto.route("164889003")
         Route(code='164889003', status=<Status.routed: 'routed'>, nodes=(5, 1), leaves=(5,), ...)
         >>> [route.leaves for route in onto.routes(["164889003", "6374002"])]
@@ -85,7 +89,17 @@ class Ontology(Vocabulary):
         self.draft = draft
         self.header: OntologyHeader = draft.header
         self.profile = profile
-        self._routing = RoutingTable(draft.mappings, self.nodes, profile)
+        self._routing = RoutingTable(draft.mappings, self.nodes, profile, draft.crosswalks)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is the same: content, tables of all profiles, and profile."""
+        if not isinstance(other, Ontology):
+            return NotImplemented
+        same = self.profile == other.profile and self.sha256 == other.sha256
+        return self is other or (same and self.bundle_sha256 == other.bundle_sha256)
+
+    def __hash__(self) -> int:
+        return hash((self.sha256, self.profile))
 
     def __repr__(self) -> str:
         return (
@@ -97,7 +111,7 @@ class Ontology(Vocabulary):
         """Return an ontology of any domain from a graph of networkx, made without files.
 
         Args:
-            graph: as for `ecg_ontology.domains.draft_from_networkx`: in a directed graph edges point upwards.
+            graph: as for `formats.from_networkx.draft_from_networkx`; directed edges point upwards.
             iri: name of the ontology.
             about: ``title``, ``version`` and ``licence``.
 
@@ -112,9 +126,35 @@ class Ontology(Vocabulary):
             >>> onto.distances[onto.node("COPD").index].tolist()
             [1, 3, 0, 2, 3]
         """
-        from ecg_ontology.domains import draft_from_networkx
+        from ecg_ontology.formats.from_networkx import draft_from_networkx
 
         return cls(draft_from_networkx(graph, iri, **about), where=iri)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the concepts as a pandas table: a row each by index, with its family and its codes.
+
+        Raises:
+            UsageError: pandas is not installed.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().to_frame().loc[5, ["abbr", "label", "family"]].tolist()
+            ['AF', 'Atrial fibrillation', 'Rhythm']
+        """
+        pandas = optional("pandas", "a table needs pandas", "pip install pandas")
+        codes: dict[int, list[str]] = {}
+        for route in self.routes(self.codes):
+            for index in route.leaves or route.nodes:
+                codes.setdefault(index, []).append(route.code)
+        rows = [
+            {
+                **node.model_dump(include={"index", "abbr", "label", "root", "definition", "iri"}),
+                "family": self.nodes[self.families[node.index]].abbr,
+                "codes": codes.get(node.index, []),
+            }
+            for node in self.nodes
+        ]
+        return pandas.DataFrame(rows).set_index("index")
 
     def _repr_html_(self) -> str:
         """What a notebook shows: each family with its findings, whose labels a pointer tells."""
@@ -201,22 +241,41 @@ class Ontology(Vocabulary):
 
     # --- targets
 
-    def leaf_multi_hot(self, records: "Sequence[Sequence[str | int]] | CodedRecords") -> "NDArray[np.uint8]":
+    def leaf_multi_hot(
+        self, records: "Sequence[Sequence[str | int]] | CodedRecords", strict: bool | None = False
+    ) -> "NDArray[np.uint8]":
         """Return y, uint8[B, N], for B records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
 
         Args:
             records: the codes of each of B records.
+            strict: refuse codes that are unknown or malformed; by default they are counted in a warning of
+                the log, and with `None` not even that.
 
         Raises:
-            UsageError: a record isn't a list of codes.
+            UsageError: a record isn't a list of codes, or `strict` and a code is unknown or malformed.
         """
-        from ecg_ontology import targets
-        from ecg_ontology.coded import CodedRecords
+        from ecg_ontology.graph import targets
+        from ecg_ontology.graph.coded_records import CodedRecords
 
         coded = records if isinstance(records, CodedRecords) else CodedRecords.of(records)
+        if strict is not None:
+            self._mention_strange(coded, strict)
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
+
+    def _mention_strange(self, coded: "CodedRecords", strict: bool) -> None:
+        """Say, or refuse, that codes are unknown or malformed."""
+        of_status: dict[Status, list[str]] = {Status.unknown: [], Status.invalid: []}
+        for code in coded.vocabulary:
+            of_status.get(self.route(code).status, []).append(code)
+        if any(of_status.values()):
+            kinds = [f"{len(codes)} {status}" for status, codes in of_status.items() if codes]
+            first = ", ".join(repr(code[:60]) for codes in of_status.values() for code in codes[:3])
+            problem = f"{' and '.join(kinds)} of {len(coded.vocabulary)} codes add nothing: {first}"
+            if strict:
+                raise UsageError(problem, remedy="Correct them, or leave out strict")
+            logger.warning("%s", problem)
 
     def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
         """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.
@@ -228,7 +287,7 @@ class Ontology(Vocabulary):
         Raises:
             UsageError: no such rule, or `y` is not [B, N], holds more than 0 and 1, or has a root active.
         """
-        from ecg_ontology import targets
+        from ecg_ontology.graph import targets
 
         active_BN = targets.active_leaves(y, self.nodes)
         return targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
@@ -246,7 +305,7 @@ class Ontology(Vocabulary):
         Raises:
             UsageError: `sigma` is not positive, no such rule, or `y` isn't one for `primary`.
         """
-        from ecg_ontology import targets
+        from ecg_ontology.graph import targets
 
         active_BN = targets.active_leaves(y, self.nodes)
         c_star_B = targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
@@ -254,10 +313,11 @@ class Ontology(Vocabulary):
 
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
+    from ecg_ontology.checks.enumeration import SEALED
     from ecg_ontology.checks.mappings import DECISIVE
     from ecg_ontology.checks.structure import STRUCTURE
 
-    findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
+    findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft), *SEALED.findings(draft))
     errors = [finding for finding in findings if finding.severity is Severity.error]
     if errors:
         first = errors[0]

@@ -18,10 +18,10 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import Draft, DraftRelation, RoutingRow
-from ecg_ontology.enumeration import lock_of
-from ecg_ontology.errors import UsageError
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.graph.concepts import Kind, Tier
+from ecg_ontology.graph.drafts import Draft, DraftRelation, RoutingRow
+from ecg_ontology.graph.enumeration import lock_of
 from ecg_ontology.ontology import Ontology
 
 _KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from marecg import recipes
     from marecg.corpus.prepared import Corpus
     from marecg.model.mar_ecg import MarEcg
-    from marecg.use.classifier import EcgClassifier
-    from marecg.use.embed import Embeddings, WideEmbeddings, embed
+    from marecg.use.classifying.classifier import EcgClassifier
+    from marecg.use.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
 
@@ -37,12 +37,12 @@ __all__ = [
 
 _HOMES = {
     "Corpus": "marecg.corpus.prepared",
-    "EcgClassifier": "marecg.use.classifier",
+    "EcgClassifier": "marecg.use.classifying.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
-    "Embeddings": "marecg.use.embed",
+    "Embeddings": "marecg.use.embedding.embed",
     "MarEcg": "marecg.model.mar_ecg",
-    "WideEmbeddings": "marecg.use.embed",
-    "embed": "marecg.use.embed",
+    "WideEmbeddings": "marecg.use.embedding.embed",
+    "embed": "marecg.use.embedding.embed",
     "predict": "marecg.use.predict",
 }
 

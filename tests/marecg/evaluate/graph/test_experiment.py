@@ -14,20 +14,24 @@ from ecg_ontology import Kind, Ontology, perturb
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.graph import branches as second
-from marecg.evaluate.graph import experiment as whole
-from marecg.evaluate.graph import records
-from marecg.evaluate.graph.heads import ndcg
-from marecg.evaluate.graph.records import Design, Split
-from marecg.evaluate.graph.verdict import write_answer
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
+from marecg_experiments.graph import branches as second
+from marecg_experiments.graph import experiment as whole
+from marecg_experiments.graph import few_records, heads, records
+from marecg_experiments.graph.endpoints import endpoints, leaves_of
+from marecg_experiments.graph.heads import ndcg
+from marecg_experiments.graph.records import Design, Split
+from marecg_experiments.graph.verdict import write_answer
 
 CODES = ("164889003", "426783006", "164909002", "59118001", "429622005", "427084000")
-TINY = {"test_source": "georgia", "shuffles": 2, "sigmas": (0.5, 1.0), "steps": (2, 3)}
-HEADS = Design(**TINY, seeds=2, regime_seeds=1)
+TINY = {
+    "test_source": "georgia", "shuffles": 2, "sigmas": (0.5, 1.0), "steps": (2, 3), "random_families": 1
+}  # fmt: skip
+K = {"kept_draws": 1, "kept_records": (0, 1)}
+HEADS = Design(**TINY, seeds=2, regime_seeds=1, floor_shuffles=3, floor_seeds=1, turn_seeds=1, **K)
 ARMS = ("none", "real", "edgeless", "shuffle 0", "labels")
 BRANCHES = Design(**TINY, seeds=0, regime_seeds=0, branch_steps=2, branch_arms=ARMS)
 
@@ -60,6 +64,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leaf needs two records to be tested, twenty records teach, and a branch's batch is four."""
     monkeypatch.setattr(records, "FEWEST", 20)
     monkeypatch.setattr(whole, "TESTED", 2)
+    monkeypatch.setattr(heads, "CHOOSING", 1)
+    monkeypatch.setattr(few_records, "ENOUGH", 1)
     monkeypatch.setattr(second, "FOLDS", 2)
     monkeypatch.setattr(second, "BATCH", 4)
 
@@ -67,10 +73,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def experiment(bases: list[Path], corpus: Path, out: Path, design: Design, *arms: str) -> pd.DataFrame:
     """As the command does it."""
     real = Corpus.open(corpus).ontology()
-    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(design.shuffles)}
+    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(max(design.shuffles, 3))}
     controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
     design = design.model_copy(update={"branch_arms": arms} if arms else {})
     return whole.experiment(bases, corpus, out, design, controls)
+
+
+def answer(scores: pd.DataFrame, out: Path) -> str:
+    """As the command does it."""
+    leaves = pd.read_csv(out / "leaves.csv")
+    kept = endpoints(scores, leaves)
+    kept.to_parquet(out / "scores.parquet")
+    kept = pd.read_parquet(out / "scores.parquet")
+    return write_answer(kept, {name: leaves_of(name, leaves) for name in kept["regime"].unique()}, out)
 
 
 def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
@@ -79,8 +94,15 @@ def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
     both = experiment(bases, corpus, tmp_path, HEADS)
     assert {path: path.stat().st_mtime_ns for path in written} == written  # a base may come later
     assert both[both["base"] == 0].reset_index(drop=True).equals(first)
-    text = write_answer(both, pd.read_csv(tmp_path / "leaves.csv"), tmp_path)
-    for part in ("### all: 2 bases × 2 seeds", "| real − edgeless |", "| fixed σ |"):
+    text = answer(both, tmp_path)
+    for part in (
+        "### all: 2 bases × 2 seeds",
+        "| real − edgeless |",
+        "| fixed σ |",
+        "p of 3, Holm",
+        "### in turn: ",
+        "### k records",
+    ):
         assert part in text
     assert "nan" not in text
     assert (tmp_path / "forest.svg").read_text().count("<svg") == 1
@@ -99,7 +121,7 @@ def test_branches_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
     first = {path.parent.name: pd.read_csv(path)["recon"][0] for path in tmp_path.glob("*/*/metrics.csv")}
     assert len(first) == len(bases) * len(ARMS)
     assert len(set(first.values())) == len(bases)  # one start, one batch, one mask in all arms of a base
-    texts = write_answer(scores, pd.read_csv(tmp_path / "leaves.csv"), tmp_path).split("### ")
+    texts = answer(scores, tmp_path).split("### ")
     assert [text.partition(":")[0] for text in texts[1:]] == ["branch", "branch, probe"]
     assert "| none − edgeless |" not in texts[1]  # it has no prototypes
     assert "| none − edgeless |" in texts[2]
@@ -126,10 +148,15 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bas
     wider.save_pretrained(tmp_path / "wider")
     with pytest.raises(EcgError, match="wider: has another shape than"):
         experiment([bases[0], tmp_path / "wider"], corpus, tmp_path / "out", HEADS)
+    monkeypatch.setattr(whole, "TESTED", 100)
+    with pytest.raises(EcgError, match=r"no finding with at most 40 .* has 100 or more of the 18"):
+        experiment(bases, corpus, tmp_path / "out", HEADS)
+    monkeypatch.setattr(whole, "TESTED", 2)
     monkeypatch.setattr(whole, "signals_sha256", lambda _: "another")
     with pytest.raises(EcgError, match="base-0: was trained on another corpus"):
         experiment(bases, corpus, tmp_path / "out", HEADS)
     assert not (tmp_path / "out").exists()
+    assert whole._alike(bases, Corpus.open(corpus), any_base=True)
 
 
 def test_an_arm_whose_graph_reads_other_leaves_is_refused(corpus, bases, tmp_path, monkeypatch):
@@ -150,12 +177,23 @@ def test_regimes_take_codes_away_and_nothing_else(corpus):
         split.taught(split.teach, regime, 0, [5]) for regime in ("all", "few", "coarse", "left-out")
     )
     assert (len(every.row_M), len(few.row_M)) == (len(split.teach), len(split.teach) // 10)
-    fine_M = coarse.root_M < 0
+    fine_M = coarse.coarse_M < 0
     assert 0 < fine_M.sum() < len(split.teach) == len(fine_M)
     assert (coarse.y_MN[fine_M] == every.y_MN[fine_M]).all()
     assert not coarse.y_MN[~fine_M].any()
     assert not without.y_MN[:, 5].any()
     assert len(without.row_M) == (every.y_MN[:, 5] == 0).sum()
+
+
+def test_a_leaf_keeps_as_many_records_as_it_should_and_records_of_other_leaves_stay():
+    y_MN = np.zeros((7, 4), np.uint8)
+    for row, leaves in enumerate(([1], [1], [1, 2], [2], [3], [3, 1], [])):
+        y_MN[row, leaves] = 1
+    keep_M = few_records.keeping(y_MN, [1, 2], 1, np.arange(7))
+    assert keep_M.tolist() == [True, False, False, True, True, False, False]
+    assert few_records.keeping(y_MN, [1, 2], 0, np.arange(7)).tolist() == [False] * 4 + [True] + [False] * 2
+    both_first = few_records.keeping(y_MN, [1, 2], 1, np.array([2, 0, 1, 3, 4, 5, 6]))
+    assert both_first.tolist() == [False, False, True, False, True, False, False]
 
 
 def test_neighbours_that_share_a_diagnosis_give_a_gain_of_one():

@@ -1,10 +1,10 @@
 """The answer's arithmetic, on numbers that can be checked by hand."""
 
-import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
-from marecg.evaluate.graph import verdict
+from marecg_experiments.graph import differences, endpoints
 
 
 def units(**arms: list[float]) -> pd.DataFrame:
@@ -16,31 +16,58 @@ def units(**arms: list[float]) -> pd.DataFrame:
 SOME = units(real=[3, 5, 5, 7], edgeless=[1, 1, 1, 1], shuffle_0=[4, 4, 6, 6], shuffle_1=[2, 2, 2, 2])
 
 
-def test_a_difference_has_an_interval_over_units_and_a_wider_one_over_bases():
-    mean, over_units, over_bases = verdict.difference(SOME, "real", "edgeless")
-    assert mean == 4
-    assert over_units == pytest.approx(3.182 * np.std([2, 4, 4, 6], ddof=1) / 2, rel=1e-3)
-    assert over_bases == pytest.approx(12.706, rel=1e-3)  # t of one degree of freedom, SD √2, two bases
+def test_the_interval_of_a_crossed_difference_follows_from_its_mean_squares():
+    table = pd.DataFrame([[1.0, 4.0, 4.0], [2.0, 7.0, 6.0]], index=[0, 1], columns=[0, 1, 2])  # bases × seeds
+    of = differences.crossed(table.rename_axis("base").rename_axis("seed", axis=1).stack())
+    base, seed, rest = 6.0, 9.5, 0.5  # mean squares by hand: df 1, 2, 2
+    assert of.mean == 4
+    assert (of.base, of.seed, of.residual) == pytest.approx(((base - rest) / 3, (seed - rest) / 2, rest))
+    total = base + seed - rest
+    df = total**2 / (base**2 / 1 + seed**2 / 2 + rest**2 / 2)
+    assert of.df == pytest.approx(df)
+    assert of.reach == pytest.approx(student.ppf(0.975, df) * (total / 6) ** 0.5)
+
+
+def test_a_negative_component_is_printed_and_counts_as_none():
+    table = pd.DataFrame([[1.0, 5.0], [3.0, 3.0]], index=[0, 1], columns=[0, 1])  # means of bases are equal
+    of = differences.crossed(table.rename_axis("base").rename_axis("seed", axis=1).stack())
+    assert of.base < 0  # mean squares: 0, 4, 4
+    assert of.seed == 0
+    assert of.reach == pytest.approx(student.ppf(0.975, 1) * (4 / 4) ** 0.5)
+
+
+def test_seeds_that_all_bases_share_do_not_cancel():
+    """Over bases alone the interval would be nothing; the seeds' differences are all there is."""
+    of = differences.crossed(units(real=[0, 4, 0, 4])["real"])
+    assert of.mean == 2
+    assert of.reach == pytest.approx(12.706 * 2, rel=1e-3)
+
+
+def test_with_one_base_the_interval_is_over_its_seeds():
+    of = differences.difference(SOME.loc[[0]], "real", "edgeless")
+    assert (of.mean, of.df) == (3, 1)
+    assert of.reach == pytest.approx(12.706, rel=1e-3)
 
 
 def test_shuffles_that_are_as_good_count_against_the_real_graph():
-    assert verdict.permutation(SOME) == pytest.approx(2 / 3)  # shuffle 0 is as good
-    assert verdict.permutation(-SOME, lower_is_better=True) == pytest.approx(2 / 3)
-    assert verdict.permutation(SOME.assign(real=SOME["real"] + 1)) == pytest.approx(1 / 3)
+    assert differences.permutation(SOME) == pytest.approx(2 / 3)  # shuffle 0 is as good
+    assert differences.permutation(-SOME, lower_is_better=True) == pytest.approx(2 / 3)
+    assert differences.permutation(SOME.assign(real=SOME["real"] + 1)) == pytest.approx(1 / 3)
 
 
 def test_holm_multiplies_the_least_p_most():
-    assert verdict.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert differences.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
-def test_sigma_is_chosen_on_one_half_of_the_leaves_and_scored_on_the_other():
-    value = {(0.5, "a"): 90, (0.5, "b"): 10, (1.0, "a"): 20, (1.0, "b"): 80}
-    rows = [
-        {"metric": "auc", "arm": "real", "base": 0, "seed": 0, "sigma": sigma, "of": leaf, "value": points}
-        for (sigma, leaf), points in value.items()
-    ]
-    scored = verdict.primary(pd.DataFrame(rows), ["a", "b"])
-    assert scored["real"].tolist() == [15]  # a chooses 0.5, which gives 10 on b; b chooses 1, 20 on a
+def test_sigma_is_chosen_by_held_out_source_records_and_not_by_what_is_judged():
+    value = {(0.5, "choosing"): 70, (0.5, "primary"): 10, (1.0, "choosing"): 60, (1.0, "primary"): 80}
+    kept = pd.DataFrame(
+        {"arm": "real", "base": 0, "seed": 0, "sigma": sigma, "endpoint": endpoint, "value": points}
+        for (sigma, endpoint), points in value.items()
+    )
+    sigmas = endpoints.chosen_sigmas(kept)
+    assert sigmas == {"real": 0.5}
+    assert endpoints.units(kept, "primary", sigmas)["real"].tolist() == [10]
 
 
 def test_each_regime_is_read_at_the_step_where_held_out_records_are_learnt_best():
@@ -48,9 +75,5 @@ def test_each_regime_is_read_at_the_step_where_held_out_records_are_learnt_best(
         {"metric": "closed", "regime": regime, "step": step, "value": share}
         for regime, step, share in (("all", 1, 0.2), ("all", 2, 0.5), ("few", 1, 0.4), ("few", 2, 0.1))
     ]
-    chosen = verdict.at_mark(pd.DataFrame(rows))
+    chosen = endpoints.at_mark(pd.DataFrame(rows))
     assert chosen[["regime", "step"]].to_numpy().tolist() == [["all", 2], ["few", 1]]
-
-
-def test_seeds_that_differ_by_chance_alone_are_the_null():
-    assert verdict.null(units(real=[1, 3, 1, 3])) == 2

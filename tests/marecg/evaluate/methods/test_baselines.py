@@ -10,11 +10,10 @@ from tests.marecg.evaluate.made_tasks import WHOLE
 
 from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods import baselines
-from marecg.evaluate.methods.baselines import ResNet1d, choose_resnet, minirocket, slow_signals
 from marecg.evaluate.probe.linear import Part
-from marecg.evaluate.request import BASELINES
 from marecg.evaluate.scores.metrics import macro_auc
+from marecg_experiments import baselines
+from marecg_experiments.baselines import ResNet1d, choose_resnet, minirocket, resnet1d, slow_signals
 
 
 def waves(records: int, seed: int) -> Part:
@@ -72,7 +71,7 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(BASELINES["resnet1d"],)))
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(resnet1d,)))
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
 
@@ -95,7 +94,7 @@ def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
     """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
     code = f"""
 import numba, numpy as np, pathlib, torch
-from marecg.evaluate.methods.baselines import minirocket
+from marecg_experiments.baselines import minirocket
 from marecg.evaluate.tasks.registry import task_named
 task = task_named("ptbxl-super").open(pathlib.Path({str(ptbxl_root)!r}))
 method = minirocket(task)

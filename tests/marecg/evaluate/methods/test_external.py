@@ -9,7 +9,7 @@ from marecg.base.errors import InputError
 from marecg.evaluate.methods.features import read_features
 from marecg.evaluate.reporting import file_sha256
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.embedding_files import FORMATS
+from marecg.use.embedding.embedding_files import FORMATS
 
 RECORDINGS = Recordings("made", ("a", "b", "c"), "0" * 64, "", lambda row: np.zeros((12, 1), np.float32))
 

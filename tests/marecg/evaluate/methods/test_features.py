@@ -14,7 +14,7 @@ from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.processes import SMALL
+from marecg.use.embedding.processes import SMALL
 
 TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 

@@ -6,7 +6,8 @@ from tests.marecg.ecg.test_intervals import drawn
 
 from marecg.base.config import LEADS
 from marecg.ecg.intervals import Measurements
-from marecg.evaluate.methods.handcrafted import _intervals, _rhythm, handcrafted, measure
+from marecg.ecg.measured import _intervals, _rhythm, measure
+from marecg.evaluate.methods.handcrafted import handcrafted
 
 RHYTHM = slice(14 * 12, 14 * 12 + 7)
 INTERVALS = slice(RHYTHM.stop, RHYTHM.stop + 11)

@@ -14,6 +14,7 @@ from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks import task as tasks
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import task_named
+from marecg.model.card import Provenance
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
@@ -57,6 +58,22 @@ def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_par
     np.testing.assert_array_equal(with_MF[:, :20], x_MF)
     np.testing.assert_array_equal(with_MF[:, 20:], zero_shot(model, x_MF[:, :8], task, ONTO).logits_MK)
     np.testing.assert_allclose(weight_F, [0.5] * 20 + [np.sqrt(8)] * 4)
+
+
+def test_a_class_that_no_record_taught_scores_the_mass_of_its_family(model, task):
+    rhythm = np.random.default_rng(0).normal(size=(3, 8))
+    before = zero_shot(model, rhythm, task, ONTO).logits_MK
+    support = {abbr: int(abbr != "NSR") for abbr in (node.abbr for node in ONTO.nodes if not node.root)}
+    model.provenance = Provenance(recipe="micro", steps=1, records=9, sources={}, support=support)
+    logits = model.concept_logits(torch.from_numpy(rhythm).float()).detach().double().numpy()
+    q = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    scores = zero_shot(model, rhythm, task, ONTO).logits_MK
+    normal, others = SUPER.index("NORM"), [place for place, name in enumerate(SUPER) if name != "NORM"]
+    np.testing.assert_allclose(
+        scores[:, normal], np.log(q[:, np.array(ONTO.families) == 0].sum(1)), rtol=1e-5
+    )
+    np.testing.assert_array_equal(scores[:, others], before[:, others])
+    np.testing.assert_array_equal(zero_shot(model, rhythm, task, ONTO, family=False).logits_MK, before)
 
 
 def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():

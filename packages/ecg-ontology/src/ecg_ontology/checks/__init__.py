@@ -4,18 +4,28 @@ A rule has an id that never changes meaning. The letter is its severity, the fir
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
+from ecg_ontology.base.errors import refuse_unknown
 from ecg_ontology.checks.enumeration import ENUMERATION
+from ecg_ontology.checks.mappings import DECISIVE
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
 from ecg_ontology.checks.rule import Chapter, Rule
+from ecg_ontology.checks.statements import STATEMENTS
 from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
-from ecg_ontology.concepts import Finding, Profile
-from ecg_ontology.drafts import Draft
-from ecg_ontology.errors import refuse_unknown
-from ecg_ontology.routing import PROFILES
+from ecg_ontology.graph.concepts import Finding, Profile
+from ecg_ontology.graph.drafts import Draft
+from ecg_ontology.graph.routing import PROFILES
 
-CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
+CHAPTERS: tuple[Chapter[Draft], ...] = (
+    Chapter("Structure", STRUCTURE, STATEMENTS),
+    TEXTS,
+    ENUMERATION,
+    ROUTING,
+)
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
+
+BUILDABLE = frozenset(rule.id for chapter in (STRUCTURE, DECISIVE) for rule in chapter.rules)
+"""Rules without whose keeping no ontology can be built of a draft."""
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:

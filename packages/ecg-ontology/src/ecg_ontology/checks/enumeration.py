@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.drafts import SEMVER, Draft, Lock
-from ecg_ontology.enumeration import (
+from ecg_ontology.graph.drafts import SEMVER, Draft, Lock
+from ecg_ontology.graph.enumeration import (
+    SINCE_FORM_2,
     TABLE,
     draft_lines,
     enumeration_difference,
@@ -16,12 +17,14 @@ from ecg_ontology.enumeration import (
     yielding,
 )
 
-ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
+SEALED: Chapter[Draft] = Chapter("Seal")
+"""Rules whose breach shows that the lock was tampered with: no ontology is built against them."""
 FROZEN = "CCG-E206"
 NO_LOCK = "CCG-E208"
+OTHER_VERSION = "CCG-E210"
 
 
-@ENUMERATION.rule(
+@SEALED.rule(
     "CCG-E201",
     "The lock file is as it was written",
     why="The lock is the only witness of what existing checkpoints were trained on.",
@@ -38,8 +41,32 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
         yield Breach("enumeration.lock", "its sha256 is not that of its lines", lock.place)
     elif seal_of(lock) != lock.seal:
         yield Breach("enumeration.lock", "its seal is not that of its lines", lock.place)
-    elif lock.items and {group: sha256_of(each) for group, each in items.items()} != lock.hashes:
+    elif lock.place and not lock.hashes:  # a bundle of an earlier version has a hash of its own
+        yield Breach("enumeration.lock", "it freezes no text and no table", lock.place)
+    elif lock.place and {group: sha256_of(each) for group, each in items.items()} != lock.hashes:
         yield Breach("enumeration.lock", "a hash is not that of its items", lock.place)
+
+
+@SEALED.rule(
+    OTHER_VERSION,
+    "Every table is of the ontology's version",
+    why="A table of another version was left behind by an unfinished build, or its lock was taken away.",
+    fix="Run ecgonto build, which writes the version into each; restore a lost lock from version control",
+)
+def _other_version(draft: Draft) -> Iterator[Breach]:
+    lock = draft.lock
+    rising = lock is not None and version_of(draft.header.version) > version_of(lock.version)
+    for name, head in draft.tables.items():
+        if rising and lock is not None and head.version == lock.version:
+            continue  # the version was raised by hand: the next build writes it into the table
+        if head.version and head.version != draft.header.version:
+            message = f"{name} is of the version {head.version}, and the graph of {draft.header.version}"
+            yield Breach(name, message, name)
+        elif head.version and draft.lock is None:
+            yield Breach(name, f"{name} was built for {head.version}, whose lock is gone", name)
+
+
+ENUMERATION: Chapter[Draft] = Chapter("Enumeration", SEALED)
 
 
 @ENUMERATION.rule(
@@ -99,7 +126,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
     NO_LOCK,
     "From version 1.0.0 on a lock freezes graph, texts and routing",
     why="Without it nothing notices that an index moved or that a row was sent to another node.",
-    fix="Restore enumeration.lock from version control; for a first version run ecgonto build",
+    fix="Restore enumeration.lock from version control; for a first version run ecgonto build --new-version",
 )
 def _lost_lock(draft: Draft) -> Iterator[Breach]:
     if draft.mappings:
@@ -108,7 +135,7 @@ def _lost_lock(draft: Draft) -> Iterator[Breach]:
 
 def _unlocked(draft: Draft) -> Iterator[Breach]:
     version = draft.header.version
-    if draft.lock is None and version_of(version)[0] > 0:
+    if draft.lock is None and version_of(version)[0][0] > 0:
         yield Breach("enumeration.lock", f"nothing freezes the enumeration of version {version}")
 
 
@@ -137,7 +164,7 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None or not lock.hashes or _rose(draft, lock, 2):
         return
-    now = frozen_items(draft)
+    now = {group: items for group, items in frozen_items(draft).items() if not _is_later(group, lock)}
     for group in dict.fromkeys((*lock.hashes, *now)):
         taught = group == "official" or group.startswith(TABLE)
         if sha256_of(now.get(group, [])) == lock.hashes.get(group) or (not taught and _rose(draft, lock, 3)):
@@ -152,6 +179,36 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
             subject, *rest = line.split("\t")[2:]
             what = "is gone" if line in before else "is new"
             yield Breach(subject, f"{group}: {' '.join((subject, *rest))} {what}", lock.place)
+
+
+@ENUMERATION.rule(
+    "CCG-W209",
+    "The lock freezes all that it can",
+    why="An older lock says nothing of licence, reviews, authors, reasons, sources and prefixes.",
+    fix="Run ecgonto build --new-version with the next version",
+)
+def _older_form(draft: Draft) -> Iterator[Breach]:
+    lock = draft.lock
+    if lock is not None and lock.hashes and any(_is_later(group, lock) for group in frozen_items(draft)):
+        yield Breach("enumeration.lock", "it freezes neither who decided nor why", lock.place)
+
+
+def _is_later(group: str, lock: Lock) -> bool:
+    """Whether a group is one that this lock, of the older form, doesn't know."""
+    return group.startswith(SINCE_FORM_2) and not any(each.startswith(SINCE_FORM_2) for each in lock.hashes)
+
+
+@ENUMERATION.rule(
+    "CCG-E211",
+    "A version is used once",
+    why="Two contents of one version can't be told apart: a model says only which version taught it.",
+    fix="Give the ontology a version that was never frozen",
+)
+def _used_version(draft: Draft) -> Iterator[Breach]:
+    lock = draft.lock
+    version = draft.header.version
+    if lock is not None and version in lock.earlier and version != lock.version:
+        yield Breach("the ontology", f"the version {version} was frozen before", lock.place)
 
 
 @ENUMERATION.rule(
@@ -173,12 +230,26 @@ def _without_moved(lock: Lock, draft: Draft) -> list[str]:
     return [line for line in lock.lines if line in now or line.startswith("edge\t")]
 
 
-def version_of(text: str) -> tuple[int, ...]:
-    """Return major, minor and patch as numbers, 0 where there is none."""
-    plain = re.split("[-+]", text)[0]
-    return tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in plain.split("."))
+def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
+    """Return a version as it is compared: its numbers, whether it is final, and what a pre-release says.
+
+    As semver.org, 11: 1.1.0-rc1 comes before 1.1.0; what stands after "+" makes no difference.
+    """
+    plain, _, before_release = text.partition("+")[0].partition("-")
+    numbers = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in plain.split("."))
+    parts = [
+        (not part.isdigit(), int(part) if part.isdigit() else 0, part)
+        for part in before_release.split(".")
+        if part
+    ]
+    return numbers, not before_release, tuple(parts)
 
 
 def _rose(draft: Draft, lock: Lock, parts: int) -> bool:
-    """Whether the version is higher than the lock's within its first numbers."""
-    return version_of(draft.header.version)[:parts] > version_of(lock.version)[:parts]
+    """Whether the version is higher than the lock's within its first numbers.
+
+    A pre-release of such a version isn't final: what the version may change it may change until it is.
+    """
+    (new, *_), (old, final, _) = version_of(draft.header.version), version_of(lock.version)
+    higher = version_of(draft.header.version) > version_of(lock.version)
+    return new[:parts] > old[:parts] or (higher and not final and not any(old[parts:]))

@@ -4,11 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ecg_ontology.base.text_folding import fold
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
-from ecg_ontology.routing import PROFILES
-from ecg_ontology.wording import fold
+from ecg_ontology.graph.concepts import Kind, Tier
+from ecg_ontology.graph.drafts import Draft, DraftConcept, RoutingRow
+from ecg_ontology.graph.routing import PROFILES
 
 DECISIVE: Chapter[Draft] = Chapter("Routing")
 """Rules whose breach would route a code otherwise than its rows say: no ontology is built against them."""
@@ -177,13 +177,14 @@ def _retired_node(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-W315",
-    "Every routing table is read",
-    why="The codes of a table that has another name are gone, and nobody is told.",
-    fix="Call it routing.NAME.sssom.tsv, in small letters, or move it elsewhere",
+    "Every table and graph of the folder is read",
+    why="The codes of a table, or the edits of a graph, that has another name are gone, and nobody is told.",
+    fix="Call it routing.NAME.sssom.tsv, or end a graph's name in small letters, or move it elsewhere",
 )
 def _unread_table(draft: Draft) -> Iterator[Breach]:
     for name in draft.unread:
-        yield Breach(name, f"{name} looks like a routing table and isn't read", name)
+        kind = "routing table" if "sssom" in name.lower() or name.lower().startswith("routing") else "graph"
+        yield Breach(name, f"{name} looks like a {kind} and isn't read", name)
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 
 from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS, breach
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Tier
-from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
-from ecg_ontology.routing import malformation
-from ecg_ontology.sssom import regime_of
+from ecg_ontology.checks.table_heads import TABLES
+from ecg_ontology.graph.concepts import Tier
+from ecg_ontology.graph.drafts import BASE_TABLE, Draft, RoutingRow
+from ecg_ontology.graph.routing import malformation, regime_of
 
-ROUTING: Chapter[Draft] = Chapter("Routing", DECISIVE, MAPPINGS)
+ROUTING: Chapter[Draft] = Chapter("Routing", DECISIVE, MAPPINGS, TABLES)
 PROFILE_DIFFERENCE = "CCG-W310"
 
 Rows = list[RoutingRow]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ecg_ontology.concepts import Finding, Severity
+from ecg_ontology.graph.concepts import Finding, Severity
 
 Subject = TypeVar("Subject")
 

@@ -6,9 +6,9 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
-from ecg_ontology.hierarchy import reachable
+from ecg_ontology.graph.concepts import Kind, Tier
+from ecg_ontology.graph.drafts import Draft, DraftConcept, DraftRelation
+from ecg_ontology.graph.hierarchy import reachable
 
 STRUCTURE: Chapter[Draft] = Chapter("Structure")
 """A draft that breaks one of these rules can't be built."""
@@ -101,7 +101,7 @@ def _misstatement(draft: Draft) -> Iterator[Breach]:
         yield Breach(name, f"{name} {each.problem}", each.place)
 
 
-def _resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
+def resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
     """Relations of these kinds (default: all) whose ends exist: the others are E007's business alone."""
     concepts = draft.by_iri
     chosen = (edge for edge in draft.relations if edge.kind in (kinds or tuple(Kind)))
@@ -110,7 +110,7 @@ def _resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
 
 def _families(draft: Draft) -> dict[str, list[str]]:
     families: dict[str, list[str]] = defaultdict(list)
-    for relation in _resolved(draft, Kind.family):
+    for relation in resolved(draft, Kind.family):
         families[relation.subject].append(relation.object)
     return families
 
@@ -119,7 +119,7 @@ def _families(draft: Draft) -> dict[str, list[str]]:
     "CCG-E005",
     "Every leaf has exactly one family",
     why="Routing brings a leaf's root with it; with two roots, or none, that is undefined.",
-    fix="State one ccg:family",
+    fix="State the one ccg:family under which it is counted; a second one can have a leaf of its own",
 )
 def _family_count(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
@@ -138,7 +138,7 @@ def _family_count(draft: Draft) -> Iterator[Breach]:
     fix="Use the kind of relation that says what is meant, or correct its end",
 )
 def _wrong_tier(draft: Draft) -> Iterator[Breach]:
-    for relation in _resolved(draft):
+    for relation in resolved(draft):
         ends = (draft.by_iri[relation.subject].tier, draft.by_iri[relation.object].tier)
         if None not in ends and ends != _ENDS[relation.kind]:
             expected = " → ".join(_ENDS[relation.kind])
@@ -179,7 +179,7 @@ def _self_loop(draft: Draft) -> Iterator[Breach]:
 )
 def _one_sided(draft: Draft) -> Iterator[Breach]:
     stated = {(r.kind, r.subject, r.object) for r in draft.relations}
-    for relation in _resolved(draft):
+    for relation in resolved(draft):
         mirrored = (relation.kind, relation.object, relation.subject)
         if relation.kind.symmetric and mirrored not in stated:
             yield _breach(draft, relation, f"is not stated at {draft.abbreviation(relation.object)}")
@@ -193,7 +193,7 @@ def _one_sided(draft: Draft) -> Iterator[Breach]:
 )
 def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
     parents: dict[str, dict[str, DraftRelation]] = defaultdict(dict)
-    for relation in _resolved(draft, Kind.subtype_of):
+    for relation in resolved(draft, Kind.subtype_of):
         if relation.subject != relation.object:
             parents[relation.subject][relation.object] = relation
     try:
@@ -214,13 +214,13 @@ def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
 )
 def _disconnected(draft: Draft) -> Iterator[Breach]:
     neighbours: dict[str, set[str]] = {concept.iri: set() for concept in draft.concepts}
-    for relation in _resolved(draft):
+    for relation in resolved(draft):
         neighbours[relation.subject].add(relation.object)
         neighbours[relation.object].add(relation.subject)
     if not neighbours:
         yield Breach("graph", "there is no concept at all")
         return
-    forest = not _resolved(draft, Kind.ring)
+    forest = not resolved(draft, Kind.ring)
     starts = [concept.iri for concept in draft.concepts if concept.tier is Tier.root] if forest else []
     reached = set(reachable(starts or [draft.concepts[0].iri], neighbours))
     apart = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
@@ -237,7 +237,7 @@ def _disconnected(draft: Draft) -> Iterator[Breach]:
 )
 def _cross_family(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
-    for relation in _resolved(draft, *_BETWEEN_LEAVES):
+    for relation in resolved(draft, *_BETWEEN_LEAVES):
         one, other = families[relation.subject], families[relation.object]
         if one and other and not set(one) & set(other):
             between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
@@ -253,7 +253,7 @@ def _cross_family(draft: Draft) -> Iterator[Breach]:
 def _broken_ring(draft: Draft) -> Iterator[Breach]:
     roots = [concept for concept in draft.concepts if concept.tier is Tier.root]
     neighbours: dict[str, set[str]] = {root.iri: set() for root in roots}
-    for relation in _resolved(draft, Kind.ring):
+    for relation in resolved(draft, Kind.ring):
         if {relation.subject, relation.object} <= neighbours.keys():
             neighbours[relation.subject] |= {relation.object} - {relation.subject}
             neighbours[relation.object] |= {relation.subject} - {relation.object}
@@ -273,7 +273,7 @@ def _broken_ring(draft: Draft) -> Iterator[Breach]:
     fix="Append new subtypes at the end; where one must stand before, use the rule most-specific",
 )
 def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
-    for relation in _resolved(draft, Kind.subtype_of):
+    for relation in resolved(draft, Kind.subtype_of):
         below, above = draft.by_iri[relation.subject].index, draft.by_iri[relation.object].index
         if below is not None and above is not None and below < above:
             yield _breach(draft, relation, f"has the index {below}, before its parent's {above}")

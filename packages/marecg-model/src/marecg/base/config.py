@@ -39,9 +39,15 @@ def chosen(default: Any, why: str, **limits: Any) -> Any:
 
 
 class Frozen(BaseModel):
-    """A value: immutable, closed against misspelt fields."""
+    """A value: immutable, closed against misspelt fields and numbers that aren't finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A share or a probability."""
+Count = Annotated[int, Field(ge=0)]
+"""How many there are."""
 
 
 class Settings(Frozen):
@@ -78,6 +84,8 @@ class CorpusConfig(Settings):
     margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
     shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
     amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
+    bridge_limit: float = chosen(0.1, "share of a lead beyond that which is bridged and noted; 0: none", ge=0)
+    bridge_margin: float = chosen(0.1, "s before and after such a stretch, of its rise and its fall", ge=0)
     clip_level: float = chosen(0.2, "mV from the lead's median; nearer by, it rests rather than clips", ge=0)
     clip_limit: float = chosen(0.02, "share of a lead; unclipped real records stay below 0.01", gt=0)
     zero_limit: float = chosen(0.25, "share of a lead; below 0.13 in real ones, above 0.7 if unplugged", gt=0)
@@ -87,7 +95,7 @@ class CorpusConfig(Settings):
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
     rpeaks_lead: Literal["I", "best"] = chosen(
-        "I", "as in the paper; best: I, II or all leads together, where the beats stand out most"
+        "best", "what all leads show together; I: lead I alone by `rpeaks`, as in the paper"
     )
     windows: str = chosen(
         "1",
@@ -212,7 +220,7 @@ class MaskingConfig(Settings):
 
 
 class CleanConfig(Settings):
-    """The pass that sees the record unmasked, and what is asked of it."""
+    """Settings of the pass over the unmasked record."""
 
     supervised: bool = chosen(
         False, "the paper's one pass is masked; inference is not, and small and base learn as they are used"
@@ -222,7 +230,7 @@ class CleanConfig(Settings):
 
 
 class SamplingConfig(Settings):
-    """Which records are drawn how often, and whose codes are read."""
+    """Settings of sampling: shares of sources, balance of leaves, sources without codes."""
 
     balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
     shares: dict[str, Annotated[float, Field(ge=0)]] = chosen(

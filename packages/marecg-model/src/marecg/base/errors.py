@@ -1,4 +1,23 @@
-"""What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`."""
+"""What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`.
+
+One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
+
+    EcgError                        a problem that the user can mend
+    ├── UsageError                  2: the request itself is wrong
+    │   ├── ConfigError             a recipe's key or value
+    │   └── UnknownConceptError     no concept has this index or abbreviation
+    ├── InputError                  3: something that should be read can't be
+    │   ├── SourceError             an ontology's source
+    │   ├── CorpusError             a corpus, or a folder of records
+    │   │   ├── SourceGoneError     a folder of records can't be reached any more
+    │   │   └── WorkerKilledError   a process was killed by somebody else
+    │   ├── CheckpointError         a checkpoint, or an exported model
+    │   └── RecordError             one record, with the reason that reports count
+    ├── OutputError                 3: something that should be written can't be
+    ├── DivergedError               gradients stay infinite or undefined
+    ├── PeerError                   another process of the run is silent
+    └── StoppedError                a signal ended the training
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +34,9 @@ __all__ = [
     "InputError",
     "OutputError",
     "PeerError",
+    "Reason",
     "RecordError",
+    "SourceGoneError",
     "StoppedError",
     "UsageError",
     "in_short",
@@ -40,6 +61,10 @@ class ConfigError(UsageError):
 
 class CorpusError(InputError):
     """A prepared corpus, or a folder of records, can't be used as a whole."""
+
+
+class SourceGoneError(CorpusError):
+    """A folder of records can't be reached any more: its records weren't judged."""
 
 
 class CheckpointError(InputError):
@@ -86,7 +111,8 @@ class Reason(StrEnum):
     """One name per way in which a record can be unusable; each says what was found, not whose fault it is."""
 
     # The header.
-    unreadable = "unreadable"  # no text, or a file system that won't give it
+    unreadable = "unreadable"  # no text, or no file
+    unavailable = "unavailable"  # the file system didn't give it: the next start tries again
     header = "header"  # not a WFDB header, or one that contradicts itself
     multi_segment = "multi-segment"
     sampling_rate = "sampling-rate"

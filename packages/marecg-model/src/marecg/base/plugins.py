@@ -1,11 +1,13 @@
 """What is known by a name: our own, `FILE.py:NAME`, or what a package offers as an entry point.
 
-Entry points are of objectives, readers, tasks and recipes. A file is run only where a user names it.
+Entry points are of objectives, readers, tasks, recipes, protocols, baselines and commands; one that is called
+`*` is a mapping of several. A file is run only where a user names it.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -15,7 +17,14 @@ from typing import Any, TypeVar
 from marecg.base.errors import UsageError
 
 T = TypeVar("T")
-_OFFERED = ("task", "recipe")
+_OFFERED = ("task", "recipe", "protocol", "baseline")
+_SEVERAL = "*"
+"""The name of an entry point that is a mapping: each of its keys is a name."""
+EXPERIMENTS = (
+    "simclr byol barlow simsiam moco dino mae stmem clocs tstcc astcl crt labels sigma0 random supervised "
+    "merl merl-positional minirocket resnet1d ablate ablate-graph"
+)
+"""Names in marecg-experiments, for the error that says what to install; recipes without their size."""
 
 
 def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
@@ -27,15 +36,12 @@ def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
     if name in ours:
         return ours[name]
     file, _, attribute = name.rpartition(":")
-    offered = {each.name: each for each in entry_points(group=f"marecg.{what}s")} if what in _OFFERED else {}
     if file.endswith(".py"):
         value = getattr(_module(Path(file).resolve()), attribute, None)
-    elif name in offered:
-        value = _loaded(offered[name])
+    elif name in (names := offered_names(what)):
+        value = dict(offered(f"marecg.{what}s", name))[name]
     else:
-        choice = ", ".join([*ours, *offered])
-        remedy = f"Choose one of {choice}, or name your own as FILE.py:NAME"
-        raise UsageError(f"there is no {what} {name!r}", remedy=remedy)
+        raise _nothing_named(name, [*ours, *names], what)
     if not isinstance(value, kind):
         article = "an" if what[0] in "aeiou" else "a"
         problem = f"isn't {article} {what}" if value is not None else f"holds no {attribute}"
@@ -43,10 +49,49 @@ def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
     return value  # type: ignore[no-any-return]
 
 
+def offered_names(what: str) -> list[str]:
+    """Names of what packages offer of a kind, such as `recipe`. Raises `UsageError`."""
+    if what not in _OFFERED:
+        return []
+    entries = entry_points(group=f"marecg.{what}s")
+    return [name for each in entries for name in (_loaded(each) if each.name == _SEVERAL else [each.name])]
+
+
+def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield what packages offer in a group of entry points, by name, or what has one name."""
+    for each in sorted(entry_points(group=group), key=lambda entry: (entry.name == _SEVERAL, entry.name)):
+        if each.name == _SEVERAL:
+            yield from _loaded(each).items()
+        elif only in (None, each.name):
+            yield each.name, _loaded(each)
+
+
 def installed(group: str) -> dict[str, Any]:
-    """What every package offers in a group of entry points, ordered by name. Raises `UsageError`."""
-    ordered = sorted(entry_points(group=group), key=lambda each: each.name)
-    return {entry.name: _loaded(entry) for entry in ordered}
+    """What packages offer in a group of entry points, by name. Raises `UsageError`."""
+    return dict(offered(group))
+
+
+def experiments_missing(name: str) -> str | None:
+    """The remedy for a name of the package marecg-experiments, or None for another name."""
+    bare = name.removeprefix("tiny-").removeprefix("small-").removeprefix("c1-")
+    return "Run pip install 'marecg[experiments]'" if bare in EXPERIMENTS.split() else None
+
+
+def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
+    if remedy := experiments_missing(name):
+        return UsageError(f"the {what} {name!r} is in the package marecg-experiments", remedy=remedy)
+    remedy = f"Choose one of {', '.join(choice)}, or name your own as FILE.py:NAME"
+    return UsageError(f"there is no {what} {name!r}", remedy=remedy)
+
+
+def beside(module: str, package: str, who: str) -> ModuleType:
+    """Import a package that stands beside the core. Raises `UsageError` where it isn't installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise UsageError(f"{who} needs the package {package}", remedy=f"Run pip install {package}") from error
 
 
 def _loaded(entry: EntryPoint) -> Any:

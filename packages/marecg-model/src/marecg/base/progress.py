@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Tell(Protocol):
-    """Is told how far something is."""
+    """Called with the progress of a task."""
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
         """How many are done, of how many if that is known, and what else there is to say."""
@@ -65,7 +65,7 @@ def shown(what: str) -> Iterator[Tell]:
 
 
 def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
-    """Hand on what is given, and show how much of it has gone by."""
+    """Iterate over steps and show progress."""
     total = len(steps) if isinstance(steps, Sized) else None
     with progress(what) as tell:
         for done, step in enumerate(steps, start=1):

@@ -6,12 +6,12 @@ under other names, so this has to be checked on the records themselves.
 Shapes: C leads, L samples, K evaluation records, M corpus records, F features of a fingerprint.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
@@ -19,20 +19,20 @@ from marecg.base.config import CorpusConfig, Frozen
 from marecg.base.errors import RecordError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
-from marecg.corpus.prepare_record import judged_samples, signal_hash, windowed
+from marecg.corpus.prepare_record import judged_samples, windowed
 from marecg.corpus.prepared import Corpus
-from marecg.read.datasets import cpsc2018, ptbxl
-from marecg.read.datasets.cinc2021 import COLLECTIONS
+from marecg.ecg.signal import signal_hash
+from marecg.read.datasets.ptbxl import patients_by_identity
 from marecg.read.discovery import find
+from marecg.read.identity import dataset_of, identity, patient_of
 from marecg.read.record import Candidate
 from marecg.storage.copies import ensure_local
 
 ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
-_PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 _STEP = 20
-_BLOCK = 1024
+_BLOCK = 128
 
 
 class Overlap(Frozen):
@@ -90,26 +90,28 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     Raises `CorpusError` where the folder isn't a corpus, or a source can't be listed or holds no records.
     """
     corpus = Corpus.open(folder)
-    rows = index.of(corpus.folder, _ROWS).to_pylist()
+    rows = index.of(corpus.folder, _ROWS)
     sources = [ensure_local(source) for source in against]
     evaluated = _evaluated(passing(find(sources), "evaluation records", progress), corpus.config)
-    patients = ptbxl_patients(sources)
-    names = [f"{row['root']}/{row['path']}" for row in rows]
-    identities = [identity(row["id"], row["source"]) for row in rows]
+    patients = patients_by_identity(sources)
+    names, records = index.names(rows), rows["id"].to_pylist()
+    collections, owners = rows["source"].to_pylist(), rows["patient"].to_pylist()
+    identities = list(map(identity, records, collections))
     datasets = {dataset_of(who) for who in evaluated.identities} - {""}
     theirs = set(evaluated.patients) - {None}
     shared_ids = _pairs(names, identities, evaluated.names, evaluated.identities)
-    named = list(zip(names, identities, rows, strict=True))
     shared_patients = tuple(
         name
-        for name, who, row in named
-        if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
+        for name, who, source, owner in zip(names, identities, collections, owners, strict=True)
+        if patients.get(who, patient_of(source, owner)) in theirs
     )
-    same_dataset = tuple(name for name, who, _ in named if dataset_of(who) in datasets)
-    identical = _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes)
+    same_dataset = tuple(
+        name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
+    )
+    identical = _pairs(names, rows["signal_hash"].to_pylist(), evaluated.names, evaluated.hashes)
     similar = _similar(corpus, names, evaluated, progress)
     in_pairs = [pair[0] for pair in (*shared_ids, *identical)] + [name for name, _, _ in similar]
-    ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
+    ours, ontology = set(pc.unique(pc.list_flatten(rows["codes"])).to_pylist()), corpus.ontology()
     return Audit(
         records=len(corpus),
         evaluation_records=len(evaluated.names),
@@ -124,47 +126,10 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     )
 
 
-def identity(name: str, source: str) -> str:
-    """What a record is called across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
-
-    Example:
-        >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
-        ('ptbxl/00034', 'ptbxl/00034', 'cpsc2018/A0001')
-    """
-    in_cinc = _PTBXL_IN_CINC.fullmatch(name)
-    if in_cinc:
-        return f"ptbxl/{in_cinc[1]}"
-    if source in ("cpsc_2018", cpsc2018.SOURCE):
-        return f"{cpsc2018.SOURCE}/{name}"
-    return f"{ptbxl.SOURCE}/{name}" if source == ptbxl.SOURCE else name
-
-
-def published_as(name: str, source: str) -> str | None:
-    """What the world calls a record; None for one of no published collection, whose name says nothing.
-
-    Example:
-        >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
-        ('ptbxl/00034', 'georgia/E00001', None)
-    """
-    who = identity(name, source)
-    if dataset_of(who):
-        return who
-    return f"{source}/{name}" if source in COLLECTIONS else None
-
-
-def dataset_of(who: str) -> str:
-    """The dataset that an identity names, if any."""
-    return who.rpartition("/")[0]
-
-
-def patient_of(source: str, patient: str | None) -> str | None:
-    """A patient's name across sources, if it is known."""
-    return f"{source}/{patient}" if patient else None
-
-
-def fingerprint(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A unit vector whose dot product with another's is the correlation of the two windows at 25 Hz."""
-    slow_CF = x_CL[:, : x_CL.shape[1] // _STEP * _STEP].reshape(x_CL.shape[0], -1, _STEP).mean(axis=2)
+def fingerprint(d_CL: NDArray[np.int16]) -> NDArray[np.float32]:
+    """Reduce a window to a unit vector [F]; dot products are correlations at 25 Hz."""
+    pieces = d_CL[:, : d_CL.shape[1] // _STEP * _STEP].reshape(len(d_CL), -1, _STEP)
+    slow_CF = pieces.astype(np.float32) @ np.full(_STEP, 1 / _STEP, np.float32)
     slow_CF -= slow_CF.mean(axis=1, keepdims=True)
     return np.asarray(slow_CF / max(float(np.linalg.norm(slow_CF)), 1e-6), np.float32).reshape(-1)
 
@@ -186,15 +151,9 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
         patients.append(patient_of(record.source, record.patient))
         codes.update(record.codes)
         hashes.append(signal_hash(d_CL))
-        prints.append(fingerprint(d_CL.astype(np.float32)))
+        prints.append(fingerprint(d_CL))
     prints_KF = np.stack(prints) if prints else np.zeros((0, 1), np.float32)
     return Evaluated(names, identities, patients, hashes, codes, prints_KF)
-
-
-def ptbxl_patients(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
-    rows = [row for root in roots if ptbxl.is_root(root) for row in ptbxl.database(root)]
-    return {f"ptbxl/{row.ecg_id:05d}": patient_of(ptbxl.SOURCE, row.patient) for row in rows}
 
 
 def _pairs(
@@ -227,8 +186,7 @@ def _similar(
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
-        prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
-        alike_MK = prints_MF @ evaluated.prints_KF.T
+        alike_MK = np.stack(list(map(fingerprint, corpus.stored(rows)))) @ evaluated.prints_KF.T
         for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
             pairs.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
     return tuple(pairs)

@@ -1,4 +1,4 @@
-"""A user's table of codes laid beside the records found: which row is whose, and what is left over.
+"""Match a user's table of codes with records, and count rows that match none.
 
 A record is called by its path below the folder that was given (`2024/a.dcm`), by the path without its ending,
 by its file's name with or without ending, or, in a file of many, by any of these with `/` and its row; where

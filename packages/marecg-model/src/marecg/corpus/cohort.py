@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from marecg.corpus import index
-from marecg.corpus.audit import published_as
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
+from marecg.read.identity import published_as
 from marecg.read.machine import MEASURED
 from marecg.read.parts import name_of
 

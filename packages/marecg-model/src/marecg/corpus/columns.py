@@ -60,7 +60,7 @@ class Texts(Sequence[Text], Generic[Text]):
         return {each["values"]: each["counts"] for each in pc.value_counts(self.values).to_pylist()}
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
-        """Which of them are one of those, bool [M]."""
+        """Membership of each value in a set, bool [M]."""
         kind = self.values.type.value_type if pa.types.is_dictionary(self.values.type) else self.values.type
         is_among = pc.is_in(self.values, value_set=pa.array(list(values), kind))
         return np.asarray(is_among.to_numpy(zero_copy_only=False), bool)

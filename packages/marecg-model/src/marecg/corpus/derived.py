@@ -93,7 +93,7 @@ def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
     if (account := corpus.folder / "report.json").is_file():
         shutil.copyfile(account, out / account.name)
     rows = index.of(corpus.folder)
-    y_MN = graph.leaf_multi_hot(rows["codes"].to_pylist())
+    y_MN = graph.leaf_multi_hot(rows["codes"].to_pylist(), strict=None)
     about = read_about(corpus.folder) | {
         "profile": graph.profile,
         "ontology_sha256": graph.sha256,

@@ -3,9 +3,11 @@
     expression = term {"or" term}        term = factor {"and" factor}
     factor = "not" factor | "(" expression ")" | FIELD OPERATOR VALUE | CONCEPT
 
-A concept covers its descendants. A comparison with a value that nobody knows is neither true nor false, and
-so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`. Rate, P, PR,
-QRS, QT, QTc and axis of every record are measured once, when one is asked for, and kept with the corpus.
+A concept covers its descendants; `MI` is the set of infarctions (`plausible.INFARCTIONS`), and the family
+with ST and T changes, too, is `Ischemic`. A comparison with a value that nobody knows is neither true nor
+false, and so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`.
+Rate, P, PR, QRS, QT, QTc and axis of every record are measured once, when one is asked for, and kept with the
+corpus.
 
 Shapes: M records, C leads, L samples.
 """
@@ -21,10 +23,11 @@ import pyarrow.compute as pc
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_ontology import EcgError, OutputError, find_concept, replacing
+from ecg_ontology import Concept, EcgError, OutputError, find_concept, read_statement, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.corpus import index
+from marecg.base.progress import passing
+from marecg.corpus import index, plausible
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER as SUPERVISION
 from marecg.ecg.intervals import measure
@@ -35,11 +38,13 @@ INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
 """Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
 AT_ONCE = 64
+MEASURED_BY = 2
+"""The version of what measures: intervals of an earlier one are measured again."""
 
 
 def intervals(corpus: Corpus) -> pa.Table:
     """A row of `INTERVALS` per record, in the corpus' order; read where it is kept, else measured."""
-    path = corpus.folder / SUPERVISION / "intervals.parquet"
+    path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
     if path.is_file():
         cached = index.read(path)
@@ -47,7 +52,8 @@ def intervals(corpus: Corpus) -> pa.Table:
             return cached.drop_columns("signal_hash")
     logger.warning("the intervals of %d records are measured once", len(corpus))
     starts = range(0, len(corpus), AT_ONCE)
-    blocks = Parallel(n_jobs=-1)(delayed(_measured)(corpus, first) for first in starts)
+    work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
+    blocks = [next(work) for _ in passing(starts, "intervals measured")]
     columns = list(zip(*(row for block in blocks for row in block), strict=True))
     table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
     try:
@@ -70,8 +76,10 @@ def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
     return rows
 
 
-ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements"}
+ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements", "says": "statements"}
 """Names of fields that read better than the index's; `seconds` is its length over its rate."""
+SAYS = "says"
+"""Compared with a concept: whether a statement of the electrocardiograph says that it is there."""
 LISTS = ("codes", "statements", "notes")
 """Of these one has to be as it is said."""
 EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
@@ -113,7 +121,7 @@ class _Parser:
     """Recursive descent; each method returns bool [M], null where nobody knows."""
 
     def __init__(self, corpus: Corpus, text: str) -> None:
-        self.corpus, self.onto = corpus, corpus.ontology()
+        self.corpus, self.onto, self.text = corpus, corpus.ontology(), text
         self.tokens = list(_tokens(text))
         self.next = 0
         self.beyond = len(text) + 1
@@ -151,13 +159,28 @@ class _Parser:
         return self.concept(token)
 
     def concept(self, token: Token) -> pa.Array:
-        try:
-            concept = find_concept(self.onto, token.text)
-        except EcgError as error:
-            hint = "compare it, as in age > 60" if token.text in self.fields else error.remedy
-            raise UsageError(f"position {token.place}: {error.problem}", remedy=hint) from error
-        kinds = [each.index for each in (concept, *self.onto.descendants(concept.abbr))]
+        kinds = plausible.infarctions(self.onto, token.text)
+        if not kinds:
+            concept = self.named(token)
+            kinds = [each.index for each in (concept, *self.onto.descendants(concept.abbr))]
         return pa.array(self.corpus.y[:, kinds].any(axis=1))
+
+    def named(self, token: Token) -> Concept:
+        """The concept of that name. Raises `UsageError`, of a column where one was meant."""
+        if token.text.lower() in (*self.fields, *ALIASES):
+            problem = f"position {token.place}: {token.text} is a column, and isn't compared with anything"
+            raise UsageError(problem, remedy="Compare it, as in age > 60 and age < 80")
+        try:
+            return find_concept(self.onto, token.text)
+        except EcgError as error:
+            if column := plausible.column_meant(self.text, token.place):
+                raise self.no_column(token.place, column) from error
+            raise UsageError(f"position {token.place}: {error.problem}", remedy=error.remedy) from error
+
+    def no_column(self, place: int, name: str) -> UsageError:
+        """That the corpus has no such column."""
+        remedy = plausible.unknown_column(name, {*self.fields, *ALIASES})
+        return UsageError(f"position {place}: the corpus has no column {name!r}", remedy=remedy)
 
     def comparison(self, field: Token) -> pa.Array:
         operator = self.tokens[self.next].text
@@ -165,18 +188,15 @@ class _Parser:
         value = self.word("a value")
         name = ALIASES.get(field.text.lower(), field.text.lower())
         if name not in self.fields:
-            problem = f"position {field.place}: the corpus knows no {field.text} of its records"
-            listed = ", ".join(sorted({*self.fields, *ALIASES}))
-            remedy = f"It knows {listed}; what is newer, a corpus that is prepared again knows"
-            raise UsageError(problem, remedy=remedy)
+            raise self.no_column(field.place, field.text)
         column = self.column(name)
+        if field.text.lower() == SAYS:
+            return self.says(column, operator, value)
         if pa.types.is_list(column.type):
-            return self.any_of(column, operator, value)
+            return self.any_of(field.text, column, operator, value)
+        plausible.say_if_nobody(field.text, column)
         if pa.types.is_string(column.type):
-            text = value.text[:1].upper() if name == "sex" else value.text
-            if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
-                column = pc.utf8_slice_codeunits(column, 0, len(text))
-            return COMPARE[operator](column, pa.scalar(text))
+            return self.of_text(name, column, operator, value)
         try:
             number = float(value.text)
         except ValueError as error:
@@ -186,12 +206,50 @@ class _Parser:
             column = pc.divide(column.cast(pa.float64()), self.column("fs"))
         return COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
 
-    def any_of(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
+    def of_text(self, name: str, column: pa.Array, operator: str, value: Token) -> pa.Array:
+        """Where a column of text compares so; a sex or a date has to be one."""
+        try:
+            text = {"sex": plausible.sex, "acquired": plausible.date}.get(name, str)(value.text)
+        except UsageError as error:
+            raise UsageError(f"position {value.place}: {error.problem}", remedy=error.remedy) from error
+        if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
+            return COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
+        column, text = plausible.squeezed(column), " ".join(text.split())
+        if operator in ("=", "!="):
+            plausible.say_if_absent(name, column, text)
+        return COMPARE[operator](column, pa.scalar(text))
+
+    def any_of(self, field: str, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
         """Where one of a list is the value, in whatever case."""
         if operator not in ("=", "!="):
             raise UsageError(f"position {value.place}: a list is no less and no more", remedy="Use = or !=")
-        alike = pc.equal(pc.utf8_lower(pc.list_flatten(column)), value.text.lower())
+        flat = plausible.squeezed(pc.list_flatten(column))
+        if len(flat) == 0:
+            logger.warning("no record has any %s", field)
+        plausible.say_if_absent(field, flat, " ".join(value.text.split()))
+        alike = pc.equal(pc.utf8_lower(flat), " ".join(value.text.split()).lower())
         rows = pc.filter(pc.list_parent_indices(column), pc.fill_null(alike, False))
+        has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
+        return pa.array(has if operator == "=" else ~has)
+
+    def says(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
+        """Where one of the statements says that a concept, or a kind of it, is there."""
+        if operator not in ("=", "!="):
+            raise UsageError(
+                f"position {value.place}: a concept is no less and no more", remedy="Use = or !="
+            )
+        concept = self.named(value)
+        kinds = {each.index for each in (concept, *self.onto.descendants(concept.abbr))}
+        flat = pc.list_flatten(column)
+        saying = [
+            text
+            for text in pc.unique(flat).to_pylist()
+            if any(
+                mention.present and mention.concept and mention.concept.index in kinds
+                for mention in read_statement(self.onto, text or "")
+            )
+        ]
+        rows = pc.filter(pc.list_parent_indices(column), pc.is_in(flat, pa.array(saying, pa.string())))
         has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
         return pa.array(has if operator == "=" else ~has)
 

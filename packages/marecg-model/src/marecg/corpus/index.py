@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ecg_ontology import refuse_pipe, replacing
+from marecg.base import documents
 from marecg.base.errors import CorpusError
 from marecg.read.machine import MEASURED
 
@@ -17,6 +18,9 @@ FORMAT = 1
 
 AGAIN = "Remove the corpus and prepare it again"
 """What to do about a damaged one."""
+
+MOST_JSON_BYTES = 1 << 28
+"""Bytes of corpus.json or report.json: a quarantined record has some 200 in a report."""
 
 ONTOLOGY = "ontology.json"
 """The file of the folder that holds the graph and routing of its labels."""
@@ -75,10 +79,19 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read an index file, or some of its columns. Raises `CorpusError` when it is missing or damaged."""
     refuse_pipe(path, AGAIN, CorpusError)
     try:
-        return pq.read_table(path, columns=columns)
+        return _as_stated(pq.read_table(path, columns=columns))
     except (OSError, pa.ArrowException) as error:
         problem = f"can't be read ({str(error).splitlines()[0]})"
         raise CorpusError(problem, where=path, remedy=AGAIN) from error
+
+
+def _as_stated(rows: pa.Table) -> pa.Table:
+    """Numbers as the schema has them, where another program stored them as text or otherwise."""
+    for place, field in enumerate(rows.schema):
+        stated = SCHEMA.field(field.name).type if field.name in SCHEMA.names else field.type
+        if stated != field.type and pa.types.is_floating(stated):
+            rows = rows.set_column(place, field.name, rows[field.name].cast(stated))
+    return rows
 
 
 def write_json(value: Any, path: Path) -> None:
@@ -89,11 +102,7 @@ def write_json(value: Any, path: Path) -> None:
 
 def read_json(path: Path) -> Any:
     """Read JSON of ours. Raises `CorpusError`."""
-    refuse_pipe(path, AGAIN, CorpusError)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CorpusError(f"is damaged ({error})", where=path, remedy=AGAIN) from error
+    return documents.read_json(path, AGAIN, CorpusError, MOST_JSON_BYTES)
 
 
 def names(rows: pa.Table) -> list[str]:

@@ -17,17 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 import ecg_ontology
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, replacing
 from marecg.base.config import LEADS, CorpusConfig
-from marecg.base.errors import CorpusError, InputError, in_short
+from marecg.base.errors import CorpusError, InputError, Reason, in_short
 from marecg.base.lock import remove_left_over
 from marecg.corpus import index
 from marecg.corpus.account import read_report
 from marecg.corpus.index import ONTOLOGY, read_json, write_json
 from marecg.corpus.prepared import Corpus, open_shard
-from marecg.read.array_layout import Layout
-from marecg.read.discovery import sources_sha256
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.discovery import hash_sources
 from marecg.read.record import Candidate
 
 logger = logging.getLogger(__name__)
@@ -77,7 +79,7 @@ class Plan:
             "ontology_sha256": ontology.sha256,
             "routing_sha256": routing_sha256(ontology),
             "sources": sorted({candidate.root_name for candidate in candidates}),
-            "records_sha256": sources_sha256(candidates),
+            **hash_sources(candidates, _begun_with(out)).described(),
             "arrays": layout.as_dict() if layout else None,
             "codes": codes,
         }
@@ -132,7 +134,7 @@ class Plan:
             raise CorpusError(f"holds a corpus of {problem}", where=self.out, remedy=remedy)
         else:
             self.tidy()
-            if manifest == complete and self._is_whole():
+            if manifest == complete and self._is_whole() and not self._reopened():
                 return True
         self.ontology.save(self.out / ONTOLOGY)
         return False
@@ -163,6 +165,24 @@ class Plan:
             return False
         return True
 
+    def _reopened(self) -> bool:
+        """Go back to building where records were unavailable; shards that lack none stay."""
+        records = read_report(self.out).records
+        if not any(entry.reason == Reason.unavailable for entry in records):
+            return False
+        rows = index.of(self.out)
+        entries = {(entry.root, entry.path): entry for entry in records}
+        for number in range(len(self)):
+            places = [(candidate.root_name, candidate.path) for candidate in self.shard(number)]
+            quarantined = [entries[place] for place in places if place in entries]
+            if all(entry.reason != Reason.unavailable for entry in quarantined):
+                with replacing(self.rows_file(number)) as temporary:
+                    index.write(rows.filter(pc.equal(rows["shard"], number)), temporary)
+                write_json([entry.model_dump() for entry in quarantined], self.quarantine_file(number))
+        write_json(self.about, self.building / "plan.json")
+        (self.out / "corpus.json").unlink()
+        return True
+
     def _difference(self, manifest: Any) -> str:
         """What a corpus in the folder has otherwise, in words."""
         if not isinstance(manifest, dict):
@@ -175,6 +195,13 @@ class Plan:
             manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
         words = [word for key, word in _WORDS.items() if manifest.get(key) != self.about[key]]
         return f"other {' and '.join(words)}" if words else ""
+
+
+def _begun_with(out: Path) -> dict[str, Any] | None:
+    """What the corpus in a folder was begun with; None where nothing was, or another program's."""
+    paths = (out / "corpus.json", out / "building" / "plan.json")
+    manifest = next((read_json(path) for path in paths if path.is_file()), None)
+    return manifest if isinstance(manifest, dict) else None
 
 
 def routing_sha256(ontology: Ontology) -> str:

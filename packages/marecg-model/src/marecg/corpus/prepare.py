@@ -23,6 +23,7 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
 from marecg.base.config import CorpusConfig
+from marecg.base.errors import Reason
 from marecg.base.lock import locked
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
@@ -33,7 +34,7 @@ from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import check_jobs, killers, without, without_killers, workers
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
 from marecg.read.record import Candidate, StatementCodes
@@ -191,7 +192,7 @@ def _labelled(
     rows: Sequence[dict[str, Any]], ontology: Ontology, shard: int, first: int
 ) -> list[dict[str, Any]]:
     """Rows with their concepts and their places in a shard."""
-    y = ontology.leaf_multi_hot([row["codes"] for row in rows])
+    y = ontology.leaf_multi_hot([row["codes"] for row in rows], strict=None)
     labels = zip(y, ontology.primary(y).tolist(), strict=True)
     return [
         row | {"shard": shard, "row": place, "leaves": np.flatnonzero(leaves).tolist(), "primary": primary}
@@ -218,6 +219,8 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
     with replacing(plan.out / index.FILE) as temporary:
         index.write(rows, temporary)
     write_json(account.as_json(), plan.out / "report.json")
+    if unavailable := sum(entry.reason == Reason.unavailable for entry in quarantined):
+        logger.warning("%d records were unavailable; the same command tries them again", unavailable)
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
     write_json(plan.about | {"shards": shards}, plan.out / DONE)

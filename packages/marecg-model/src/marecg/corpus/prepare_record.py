@@ -1,11 +1,10 @@
 """The way into the corpus: records are read, judged, resampled and windowed, then the beats of all are found.
 
-Shapes: C leads, L samples, n records of a block.
+Shapes: K leads as found, C leads, L samples, n records of a block.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import RecordError
-from marecg.ecg.quality import measure, notes, verdict
+from marecg.ecg.quality import bridged, measure, notes, verdict
 from marecg.ecg.rpeaks import detect_best_each, detect_each
-from marecg.ecg.signal import resample, to_microvolts, window
+from marecg.ecg.signal import resample, signal_hash, to_microvolts, window
 from marecg.read.machine import MEASURED
 from marecg.read.record import Candidate, Record
 
@@ -63,6 +62,12 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     """
     x_CL = record.x_CL[:, : judged_samples(record.fs, config)]
     measures = measure(x_CL, record.fs, config)
+    if (measures.amplitude_C > config.amplitude_limit).any() and not measures.nan_C.any():
+        x_CL, lines = bridged(x_CL, record.fs, config)
+        measures = measure(x_CL, record.fs, config)
+        rest_CL = record.x_CL[:, x_CL.shape[1] :]
+        whole_CL = np.concatenate([x_CL, rest_CL], axis=1)
+        record = replace(record, x_KL=whole_CL, leads=LEADS, notes=(*record.notes, *lines))
     broken = verdict(measures, config)
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
@@ -109,20 +114,20 @@ def beats(
 
     `n_valid` samples of each aren't padding; those that have equally many are looked at together.
     """
-    detector = detect_each if config.rpeaks_lead == "I" else detect_best_each
-    looked_at = signals_nCL[:, LEADS.index("I")] if config.rpeaks_lead == "I" else signals_nCL
+    lead_i = config.rpeaks_lead == "I"
+    looked_at = signals_nCL[:, LEADS.index("I")] if lead_i else signals_nCL
     peaks_of = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
-        stored = looked_at[rows, ..., :length] / 1000
-        for row, peaks in zip(rows, detector(stored, config.fs, config.rpeaks), strict=True):
+        stored = looked_at[rows, ..., :length]
+        found = (
+            detect_each(stored / 1000, config.fs, config.rpeaks)
+            if lead_i
+            else detect_best_each(stored.astype(np.float32) / np.float32(1000), config.fs)
+        )
+        for row, peaks in zip(rows, found, strict=True):
             peaks_of[row] = peaks
     return peaks_of
-
-
-def signal_hash(d_CL: NDArray[np.int16]) -> str:
-    """A name for a window's content: the same whatever the file's format, gain or lead order."""
-    return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]
 
 
 def _place(candidate: Candidate) -> dict[str, str]:

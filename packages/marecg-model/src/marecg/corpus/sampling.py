@@ -1,15 +1,18 @@
 """Which records an epoch draws, rare leaves more often and sources by their share, and whose codes count.
 
-Shapes: M records, N concepts.
+Shapes: M records, N concepts, R families (roots), K codes.
 """
 
 from collections.abc import Collection
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_ontology import Ontology
 from marecg.base.config import SamplingConfig
 from marecg.base.errors import ConfigError
+from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 
 MOST_OFTEN = 12.0
@@ -68,13 +71,42 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """The active leaves, uint8 [M, N]; none for records of sources whose codes are not read.
+    """Active leaves of records, uint8 [M, N]; zero for sources with unread codes.
 
     With `codes_permuted`, a seed, the records whose codes are read exchange them among each other.
     """
+    return _as_read(corpus, corpus.y, without_codes, codes_permuted)
+
+
+def families(
+    corpus: Corpus,
+    ontology: Ontology,
+    without_codes: Collection[str] = (),
+    codes_permuted: int | None = None,
+) -> NDArray[np.uint8]:
+    """The families of each record, uint8 [M, R], in the order of the roots; read as `labels` are.
+
+    They are those of its leaves; of a record without a leaf, the roots that its codes reach.
+    """
+    member_NR = np.equal.outer(ontology.families, ontology.roots).astype(np.uint8)
+    family_MR = np.asarray(corpus.y @ member_NR > 0, np.uint8)
+    rows = np.flatnonzero(~corpus.y.any(1))
+    codes = index.of(corpus.folder, ["codes"])["codes"].take(rows).to_pylist() if len(rows) else []
+    roots_of = {
+        code: [ontology.roots.index(node) for node in ontology.route(code).nodes if node in ontology.roots]
+        for code in set(chain.from_iterable(codes))
+    }
+    for row, record_codes in zip(rows, codes, strict=True):
+        family_MR[row, [root for code in record_codes for root in roots_of[code]]] = 1
+    return _as_read(corpus, family_MR, without_codes, codes_permuted)
+
+
+def _as_read(
+    corpus: Corpus, label_MK: NDArray[np.uint8], without_codes: Collection[str], codes_permuted: int | None
+) -> NDArray[np.uint8]:
     read_M = ~corpus.sources.among(without_codes)
-    y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)
+    label_MK = label_MK * read_M[:, None].astype(np.uint8)
     if codes_permuted is not None:
         rows = np.flatnonzero(read_M)
-        y_MN[rows] = y_MN[np.random.default_rng(codes_permuted).permutation(rows)]
-    return y_MN
+        label_MK[rows] = label_MK[np.random.default_rng(codes_permuted).permutation(rows)]
+    return label_MK

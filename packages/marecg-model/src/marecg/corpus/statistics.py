@@ -15,10 +15,10 @@ from ecg_ontology import Ontology
 from marecg.base.config import Frozen
 from marecg.corpus import index
 from marecg.corpus.account import Account, read_report
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
+from marecg.ecg.signal import signal_hash
 
-_PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
+_PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*|^\w+: [\d.]+ s(?= of extreme)")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 
@@ -159,7 +159,7 @@ def statistics(folder: str | Path) -> Statistics:
 
 
 def damaged_records(folder: str | Path) -> list[str]:
-    """The records whose windows are no longer those that were prepared, by root and path.
+    """Records with damaged windows, by root and path.
 
     Raises `CorpusError` where the folder isn't a finished corpus, or a whole file of it is damaged.
     """

@@ -8,7 +8,7 @@ supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
 KEY is a hash of the corpus, of the patches and of the thresholds. Where the corpus can't be written, each
 process computes it for itself.
 
-Shapes: M records of the corpus or B of a batch, N concepts, T patches.
+Shapes: M records of the corpus or B of a batch, N concepts, R families (roots), T patches.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
 from marecg.base.lock import locked
 from marecg.corpus.prepared import Corpus, read_about, refuse_cut
-from marecg.corpus.sampling import labels
+from marecg.corpus.sampling import families, labels
 from marecg.ecg.batch import SoftTargets, Supervision
 from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
 
@@ -67,6 +67,7 @@ class CorpusSupervision:
     ) -> None:
         self._corpus, self._ontology, self._soft = corpus, ontology, soft or SoftTargets()
         self._y_MN = labels(corpus, without_codes, codes_permuted)
+        self._family_MR = families(corpus, ontology, without_codes, codes_permuted)
         self._rhythm_M, self._phase_MT = _read_or_made(corpus, model, limits or RhythmThresholds())
         read_M = self._rhythm_M["rate"] != Rate.NONE
         names = ("mean_rr", "rr_cv") if standardised and read_M.any() else ()
@@ -82,6 +83,8 @@ class CorpusSupervision:
         refuse_cut(self._phase_MT)
         y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
         target_BN = self._ontology.soft_targets(y_BN, sigma=self._soft.sigma, rule=self._soft.rule)
+        root_BN = np.zeros(y_BN.shape, bool)
+        root_BN[:, list(self._ontology.roots)] = self._family_MR[rows]
         return Supervision(
             torch.from_numpy(y_BN.astype(bool)),
             torch.from_numpy(target_BN.astype(np.float32)),
@@ -91,6 +94,7 @@ class CorpusSupervision:
             torch.from_numpy(rhythm_B["rate"].astype(np.int64)),
             torch.from_numpy(rhythm_B["alternates"].astype(np.float32)),
             torch.from_numpy(np.asarray(self._phase_MT[rows])),
+            torch.from_numpy(root_BN),
         )
 
     def whole(self) -> Supervision:

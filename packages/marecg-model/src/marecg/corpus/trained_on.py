@@ -21,20 +21,20 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.corpus import index
-from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
 from marecg.corpus.columns import AT_ONCE, Texts
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.signal import to_microvolts, window
-from marecg.read.datasets import cpsc2018, ptbxl
+from marecg.ecg.quality import bridged
+from marecg.ecg.signal import signal_hash, to_microvolts, window
+from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
 FILE = "trained_on.parquet"
 COLUMNS = ("identity", "patient", "signal_hash")
 TRAINING_FOLDS = frozenset(range(1, 9))
 """PTB-XL's folds that no task takes its val or test records from."""
-TITLES = {ptbxl.SOURCE: "PTB-XL", cpsc2018.SOURCE: "CPSC2018"}
+TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
 """The datasets that the published tasks evaluate on."""
 
 
@@ -42,8 +42,8 @@ TITLES = {ptbxl.SOURCE: "PTB-XL", cpsc2018.SOURCE: "CPSC2018"}
 class TrainedOn:
     """The records of a run's corpus, and of those that the weights were trained on which it began from.
 
-    What is known of the identities of those from published collections (`audit.published_as`), of patients
-    (`audit.patient_of`) and of `hashes` of their windows (`prepare_record.signal_hash`), which have `windows`
+    What is known of the identities of those from published collections (`identity.published_as`), of patients
+    (`identity.patient_of`) and of `hashes` of their windows (`signal.signal_hash`), which have `windows`
     samples at `fs` Hz. `complete` says whether they are all; not so after weights that came without such a
     list.
     """
@@ -56,10 +56,18 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Whether a window that training would cut from a record in mV, [C, L] at `fs`, is among them."""
+        """Whether a window that training would cut from a record in mV, [C, L] at `fs`, is among them.
+
+        Moments of extreme amplitude are bridged as where a corpus is prepared, by its usual limits.
+        """
         return any(
-            signal_hash(to_microvolts(window(x_CL, samples)[0])) in self.hashes for samples in self.windows
+            signal_hash(to_microvolts(window(shown_CL, samples)[0])) in self.hashes
+            for samples in self.windows
+            for shown_CL in (x_CL, self._bridged(x_CL, samples))
         )
+
+    def _bridged(self, x_CL: NDArray[np.floating], samples: int) -> NDArray[np.float32]:
+        return bridged(np.asarray(x_CL[:, :samples], np.float32), self.fs, CorpusConfig())[0]
 
 
 def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
@@ -171,6 +179,6 @@ def evaluation_records(corpus: Corpus) -> dict[str, int]:
     counts = Counter(
         dataset_of(identity(record, source))
         for record, source in zip(corpus.ids, corpus.sources, strict=True)
-        if not (training_only and source == ptbxl.SOURCE)
+        if not (training_only and source == PTBXL)
     )
     return {title: counts[name] for name, title in TITLES.items() if counts[name]}

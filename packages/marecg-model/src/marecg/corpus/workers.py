@@ -1,4 +1,4 @@
-"""Who prepares the records: this process, some beside it, or those of a Dask cluster.
+"""Processes that prepare records: this one, local workers, or a Dask cluster.
 
 Records that get a process killed, as by the kernel for lack of memory, are named, and the rest goes on. A
 killed process has left the name of the record that it was at (`shards.notes`). Each record named so is read
@@ -7,6 +7,7 @@ once more, by a process that does nothing else; what kills that one, too, is qua
 
 import gc
 import logging
+import multiprocessing
 import os
 import shutil
 import tempfile
@@ -26,6 +27,7 @@ from joblib.parallel import get_active_backend
 
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, Reason, UsageError
+from marecg.base.temporary import temporary_folder
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.shards import NOTES  # and with it what a worker runs, loaded before it begins
 from marecg.read.record import Candidate, Unusable
@@ -56,7 +58,7 @@ def check_jobs(jobs: int) -> None:
 def workers(
     records: int, jobs: int, cluster: str | None, threads: int | None = None, *, where: object = ""
 ) -> Iterator[None]:
-    """Let joblib's `Parallel` run on the processes wanted; on those that a caller has begun so, if one has.
+    """Start the worker processes that joblib's `Parallel` uses, or reuse those of an enclosing call.
 
     `jobs` is −1 for one per core, as far as there is work for so many records; `cluster` the address of a
     Dask scheduler, whose workers are used instead; `threads` how many each process may have, by default its
@@ -73,8 +75,14 @@ def workers(
         return
     check_jobs(jobs)
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
+    if not _have_locks():
+        if count != 1:
+            logger.warning("no processes can be begun here, for want of /dev/shm: this one does all")
+        with parallel_config("sequential", n_jobs=1):
+            yield
+        return
     with (
-        tempfile.TemporaryDirectory(prefix="marecg-") if count != 1 else nullcontext("") as below,
+        temporary_folder() if count != 1 else nullcontext("") as below,
         parallel_config(
             "loky",
             n_jobs=count,
@@ -97,6 +105,15 @@ def workers(
             # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
             # After an error their tasks may still wait for whoever takes the results: nobody does.
             get_reusable_executor(kill_workers=not is_done).shutdown(wait=True)
+
+
+def _have_locks() -> bool:
+    """Whether processes can share a lock, which lies in /dev/shm."""
+    try:
+        multiprocessing.Lock()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager
@@ -134,7 +151,7 @@ def begin(parent: int, below: str) -> None:
 
 
 def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
-    """The places of those records, among the ones that are noted in a folder; the notes are removed."""
+    """Read and remove the notes of records in work when a process was killed."""
     names = noted(folder)
     return {each.place for each in candidates if each.place in names and kills(prepare_block, [each], config)}
 
@@ -149,7 +166,7 @@ def noted(folder: Path) -> set[str]:
 
 
 def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candidate]:
-    """The candidates, those at some places marked so that nobody reads them."""
+    """Mark candidates at given places as unusable."""
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
     return [replace(each, about=KILLED) if each.place in places else each for each in candidates]
@@ -174,7 +191,7 @@ def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]
 
 def kills(read: Callable[..., object], *given: object) -> bool:
     """Whether a process that does nothing but `read` what is given is killed."""
-    with tempfile.TemporaryDirectory(prefix="marecg-") as below:
+    with temporary_folder() as below:
         executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
         try:
             executor.submit(read, *given).result()

@@ -29,6 +29,7 @@ class Supervision(NamedTuple):
         target_BN: float32, soft targets t; all zero where only roots are known.
         rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
         mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.ecg.physiology`.
+        root_BN: bool, roots of the families of its leaves, or those that it has in place of leaves.
     """
 
     y_BN: Tensor
@@ -39,6 +40,7 @@ class Supervision(NamedTuple):
     rate_B: Tensor
     alternates_B: Tensor
     phase_BT: Tensor
+    root_BN: Tensor
 
     def rows(self, rows_B: Tensor) -> Self:
         """The supervision of some records."""

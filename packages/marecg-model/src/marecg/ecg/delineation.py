@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d, uniform_filter1d
 
-from marecg.ecg.median_beat import BEFORE, FS, Floats, low_pass, without_spikes
+from marecg.ecg.median_beat import BEFORE, FS, Floats, low_pass
+from marecg.ecg.pacing import spike_samples, without_spikes
 
 QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
 """Low-pass before each wave's velocity: a T wave is slow, the noise that hides its end isn't."""
@@ -27,6 +28,8 @@ BRIDGE = 8
 """Samples of rest within a QRS complex, as between R and a late R'."""
 QRS_REACH = (80, 100)
 """Samples around the R-peak that a QRS complex may fill."""
+SPIKE_WIDTH = 3
+"""Samples of a pacemaker's spike before QRS, which isn't a part of it."""
 T_EXPECTED, T_WIDTH = 0.33, 0.1
 """Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
 T_LATEST, T_GAP = 0.62, 0.16
@@ -53,8 +56,12 @@ class Boundaries(NamedTuple):
 
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     """Find the boundaries of a beat that has its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
-    beat_KB = without_spikes(np.nan_to_num(beat_KB))
+    beat_KB = np.nan_to_num(beat_KB)
+    spikes = spike_samples(beat_KB, FS) - BEFORE
+    beat_KB = without_spikes(beat_KB, FS)
     on, off = _qrs(_velocity(beat_KB, QRS_HZ))
+    before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
+    on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricle begins behind it
     t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
     slow_B = gaussian_filter1d(_velocity(beat_KB, P_HZ), 3)

@@ -1,7 +1,8 @@
 """What an electrocardiograph prints beside a tracing: rate, P, PR, QRS, QT, QTc and the axis, over all leads.
 
-A value that can't be trusted is None, and `reasons` says why: too few beats that look alike, all beats and
-every other one that disagree, no P wave that comes back with every beat (as in atrial fibrillation).
+A value that can't be trusted is None, and `reasons` says why: two detectors that count the beats otherwise
+(`rate.py`), too few beats that look alike, all beats and every other one that disagree, no P wave that comes
+back with every beat.
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.ecg.delineation import P_HZ, Boundaries, delineate
-from marecg.ecg.electrodes import arms_swapped
 from marecg.ecg.median_beat import (
     BEFORE,
     FS,
@@ -25,9 +25,11 @@ from marecg.ecg.median_beat import (
     low_pass,
     median_beat,
 )
+from marecg.ecg.pacing import goes_before, spike_samples
+from marecg.ecg.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
 from marecg.ecg.signal import resample
+from marecg.ecg.swapped_arms import arms_swapped
 
-LEAST_BEATS = 3
 AGREE_MS = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}
 """How far an interval may lie from another of the same record: beyond, noise has been measured."""
 PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 300), "qt": (200, 700)}
@@ -36,9 +38,18 @@ P_RETURNS = 0.75
 P waves. Of PTB-XL's records, 98 % in sinus rhythm lie above, and 97 % in atrial fibrillation below."""
 BAZETT = (60, 100)
 """Beats per minute within which QTc is Bazett's; beyond, his formula leans, and Fridericia's is told."""
-Reason = Literal["few_beats", "few_alike", "no_p", "unseen", "unsteady", "swapped_arms"]
-"""Too few beats; too few that look alike; what stands before them isn't a P wave; an end can't be seen; all
-beats and every other one disagree; an axis of swapped arms, which change no interval."""
+T_AFTER = round(0.04 * FS)
+"""Samples behind QRS from which the T wave's axis is read."""
+QT_OF_RR = 0.8
+"""Share of the mean cycle beyond which what was taken for T's end is a U wave, a P wave or fibrillation."""
+IRREGULAR = 0.08
+"""Median step from one cycle to the next, as a share of the median cycle: more, and a rhythm is irregular."""
+P_ROOM_S = 0.24
+"""Between the T wave's end and the next QRS complex: less, and a P wave begins on T."""
+Reason = Literal[RateReason, "no_p", "irregular_no_p", "p_on_t", "unseen", "unsteady", "swapped_arms"]
+"""Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
+fibrillation); one that lies on the T wave before; an end that can't be seen; all beats and every other one
+that disagree; an axis of swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
@@ -50,6 +61,10 @@ class Measurements(NamedTuple):
     qrs: float | None = None
     qt: float | None = None
     axis: float | None = None
+    p_axis: float | None = None
+    t_axis: float | None = None
+    paced: bool = False
+    """Whether a pacemaker's spikes go before most beats: QRS is measured from behind the spike."""
     reasons: Mapping[str, Reason] = {}
     """Why an interval is None, by its name."""
 
@@ -81,39 +96,63 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 def measure_beats(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     """The same of beats that are aligned already; `leads` are their rows."""
     names = [name.strip().lower() for name in leads]
-    if len(aligned.peaks_N) < LEAST_BEATS:
-        return Measurements(reasons=dict.fromkeys(AGREE_MS, "few_beats"))
-    rate = 60 / aligned.rr
-    windows_NKB = aligned.windows()
-    swapped = arms_swapped(median_beat(windows_NKB), names)
-    doubts: dict[str, Reason] = {"axis": "swapped_arms"} if swapped else {}
-    axis = None if swapped else _axis(windows_NKB, names)
+    doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
+    if doubt is not None:
+        return Measurements(reasons=dict.fromkeys(("rate", *AGREE_MS, "axis"), doubt))
+    rate = beats_per_minute(aligned.found_N, FS)
+    windows_NKB, beat_KB = aligned.windows(), median_beat(aligned.windows())
+    paced = goes_before(spike_samples(aligned.x_KL, FS), aligned.found_N, FS)
     if len(windows_NKB) < LEAST_BEATS:
-        return Measurements(rate, axis=axis, reasons=doubts | dict.fromkeys(AGREE_MS, "few_alike"))
-    values, reasons = _intervals(windows_NKB, aligned.rr)
-    return Measurements(rate, axis=axis, reasons=doubts | reasons, **values)
+        few_alike: dict[str, Reason] = dict.fromkeys(AGREE_MS, "few_alike")
+        return Measurements(rate, axis=_qrs_axis(beat_KB, names), paced=paced, reasons=few_alike)
+    ends, values, reasons = _intervals(windows_NKB, aligned, 60 / rate)
+    if "p" in values and not paced and arms_swapped(beat_KB, names):
+        return Measurements(rate, paced=paced, reasons=reasons | {"axis": "swapped_arms"}, **values)
+    return Measurements(
+        rate,
+        axis=_qrs_axis(beat_KB, names),
+        p_axis=_axis(beat_KB, names, ends.p_on, ends.p_off) if "p" in values else None,
+        t_axis=_axis(beat_KB, names, ends.qrs_off + T_AFTER, ends.t_off) if "qt" in values else None,
+        paced=paced,
+        reasons=reasons,
+        **values,
+    )
 
 
-def _intervals(windows_NKB: Floats, rr: float) -> tuple[dict[str, float], dict[str, Reason]]:
+def _intervals(
+    windows_NKB: Floats, aligned: AlignedBeats, cycle: float
+) -> tuple[Boundaries, dict[str, float], dict[str, Reason]]:
     """Of all beats and of every other one: the median of the three, where two of them agree."""
     parts = (windows_NKB, windows_NKB[::2], windows_NKB[1::2])
-    ends = [delineate(median_beat(part_NKB), rr) for part_NKB in parts]
+    ends = [delineate(median_beat(part_NKB), aligned.rr) for part_NKB in parts]
     lengths = [_lengths(each) for each in ends]
-    p_returns = _p_returns(windows_NKB, ends[0])
+    p_missing = None if _p_returns(windows_NKB, ends[0]) else _p_missing(ends[0], aligned)
+    longest = {"qt": QT_OF_RR * 1000 * cycle}
     values: dict[str, float] = {}
     reasons: dict[str, Reason] = {}
     for name, (low, high) in PLAUSIBLE_MS.items():
         three = sorted(length for each in lengths if math.isfinite(length := each[name]))
         middle = float(np.median(three)) if three else math.nan
-        if name in ("p", "pr") and not p_returns:
-            reasons[name] = "no_p"
-        elif not low <= middle <= high:
+        if name in ("p", "pr") and p_missing is not None:
+            reasons[name] = p_missing
+        elif not low <= middle <= min(high, longest.get(name, high)) or (
+            name == "pr" and reasons.get("p") == "unseen"
+        ):
             reasons[name] = "unseen"
         elif not min(np.diff(three), default=math.inf) <= AGREE_MS[name]:
             reasons[name] = "unsteady"
         else:
             values[name] = middle
-    return values, reasons
+    return ends[0], values, reasons
+
+
+def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
+    """Why no P wave comes back with every beat."""
+    rr = np.diff(aligned.found_N)
+    if np.median(abs(np.diff(rr))) > IRREGULAR * np.median(rr):
+        return "irregular_no_p"
+    room = aligned.rr * FS + ends.qrs_on - ends.t_off
+    return "no_p" if room >= P_ROOM_S * FS else "p_on_t"
 
 
 def _lengths(ends: Boundaries) -> dict[str, float]:
@@ -145,12 +184,26 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
     return bool(np.median(alike) >= P_RETURNS)
 
 
-def _axis(windows_NKB: Floats, names: Sequence[str]) -> float | None:
-    """The frontal axis: the direction of the net QRS area in I and aVF, whose units differ by 2/√3."""
+def _qrs_axis(beat_KB: Floats, names: Sequence[str]) -> float | None:
+    """The frontal axis of the net QRS area, above the level before it."""
+    half = round(0.05 * FS)
+    complex_KB = beat_KB[:, BEFORE - 2 * half : BEFORE + half]
+    return _direction(complex_KB[:, half:] - np.median(complex_KB[:, :half], axis=1, keepdims=True), names)
+
+
+def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> float | None:
+    """The frontal axis of a wave's net area above the line between its ends."""
+    if not (math.isfinite(begin) and math.isfinite(end) and end - begin >= 2):
+        return None
+    wave_KB = beat_KB[:, max(0, BEFORE + round(begin)) : BEFORE + round(end) + 1]
+    line_KB = np.linspace(wave_KB[:, 0], wave_KB[:, -1], wave_KB.shape[1], axis=1)
+    return _direction(wave_KB - line_KB, names)
+
+
+def _direction(wave_KB: Floats, names: Sequence[str]) -> float | None:
+    """Degrees of the area in I and aVF, whose units differ by 2/√3; None without these leads."""
     if not {"i", "avf"} <= set(names):
         return None
-    half = round(0.05 * FS)
-    complex_KB = median_beat(windows_NKB)[:, BEFORE - 2 * half : BEFORE + half]
-    area_K = (complex_KB[:, half:] - np.median(complex_KB[:, :half], axis=1, keepdims=True)).sum(1)
+    area_K = wave_KB.sum(1)
     i, avf = area_K[names.index("i")], area_K[names.index("avf")]
     return math.degrees(math.atan2(2 / math.sqrt(3) * avf, i))

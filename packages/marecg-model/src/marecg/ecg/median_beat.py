@@ -29,8 +29,6 @@ HALF, SHIFT = 40, 25
 NEAR, ALIKE = 0.6, 0.8
 """Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
 ROUNDS = 3
-SPIKE_MV, SPIKE_SIDE, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 4, 0.25, 2
-"""A pacemaker's spike: how high, samples to its sides, how uneven those may be, in how many leads."""
 
 Floats = NDArray[np.float64]
 
@@ -41,10 +39,13 @@ class AlignedBeats(NamedTuple):
     x_KL: Floats
     """The record in mV, without baseline wander."""
     peaks_N: NDArray[np.int64]
+    """Those far enough from both ends to be compared."""
     alike_N: NDArray[np.bool_]
     """Which beats have the dominant morphology."""
     rr: float
     """Median seconds from beat to beat; NaN with fewer than two beats."""
+    found_N: NDArray[np.int64]
+    """All R-peaks, as found."""
 
     def windows(self) -> Floats:
         """The beats that look alike, [N, K, B]; NaN beyond the record."""
@@ -53,7 +54,7 @@ class AlignedBeats(NamedTuple):
 
 
 def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
-    """The rows of a record, those of I and II first."""
+    """Order rows of a record with leads I and II first."""
     names = [name.strip().lower() for name in leads]
     return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
 
@@ -61,14 +62,14 @@ def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
 def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
     """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
-    found_N = rpeaks.detect_best(raw_KL, FS) if len(raw_KL) > 1 else rpeaks.detect(raw_KL[0], FS)
+    found_N = rpeaks.detect_best(raw_KL, FS)
     margin = HALF + SHIFT
     peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
     if len(peaks_N) < 2:
-        return AlignedBeats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan)
+        return AlignedBeats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan, found_N)
     x_KL = sosfiltfilt(butter(2, BASELINE_HZ, "high", fs=FS, output="sos"), raw_KL, axis=1)
     peaks_N, alike_N = _aligned(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
-    return AlignedBeats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS)
+    return AlignedBeats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS, found_N)
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
@@ -77,34 +78,6 @@ def median_beat(windows_NKB: Floats) -> Floats:
     median_KB = np.zeros(windows_NKB.shape[1:])
     median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
     return median_KB
-
-
-def without_spikes(beat_KB: Floats) -> Floats:
-    """A beat with straight lines in place of a pacemaker's spikes, which no wave is as narrow as."""
-    spikes = np.flatnonzero(_is_spike(beat_KB))
-    x_KB = beat_KB.copy()
-    for place in spikes:
-        first, last = place - SPIKE_SIDE, min(place + 2 * SPIKE_SIDE, beat_KB.shape[1] - 1)
-        x_KB[:, first : last + 1] = np.linspace(beat_KB[:, first], beat_KB[:, last], last - first + 1, axis=1)
-    return x_KB
-
-
-def _is_spike(beat_KB: Floats) -> NDArray[np.bool_]:
-    """Where several leads stand out of a level that is the same before and behind, and level."""
-    near, far = SPIKE_SIDE, 2 * SPIKE_SIDE
-    middle_KB = beat_KB[:, far:-far]
-    before_KB, behind_KB = beat_KB[:, far - near : -far - near], beat_KB[:, far + near : -far + near]
-    height_KB = abs(middle_KB - (before_KB + behind_KB) / 2)
-    uneven_KB = np.max(
-        [
-            abs(behind_KB - before_KB),
-            abs(before_KB - beat_KB[:, : -2 * far]),
-            abs(behind_KB - beat_KB[:, 2 * far :]),
-        ],
-        axis=0,
-    )
-    stands_KB = (height_KB > SPIKE_MV) & (uneven_KB < SPIKE_UNEVEN * height_KB)
-    return np.pad(stands_KB.sum(0) >= SPIKE_LEADS, far)
 
 
 def low_pass(x: Floats, hertz: float) -> Floats:

@@ -31,21 +31,25 @@ THRESHOLD, MEMORY = 0.25, 0.125
 
 def pan_tompkins(clean_NL: NDArray[np.float64], fs: float) -> list[list[int]]:
     """The detector's answers on leads that were brought `in_band`, ascending, some 20–50 samples late."""
-    squared_NL = np.square(np.diff(clean_NL, axis=1))
+    return search(np.square(np.diff(clean_NL, axis=1)), fs)
+
+
+def search(squared_NL: NDArray[np.float64], fs: float, apart: float = APART) -> list[list[int]]:
+    """The same on squared slopes, perhaps of several leads together; answers lie `apart` seconds or more."""
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
     inner_NL = average_NL[:, 1:-1]
     is_top_NL = (average_NL[:, :-2] < inner_NL) & (inner_NL > average_NL[:, 2:])
     tops = [np.flatnonzero(is_top_L) + 1 for is_top_L in is_top_NL]
     return [
-        _search(tops_n.tolist(), average_L[tops_n].tolist(), fs)
+        _search(tops_n.tolist(), average_L[tops_n].tolist(), fs, apart)
         for tops_n, average_L in zip(tops, average_NL, strict=True)
     ]
 
 
-def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
+def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) -> list[int]:
     """Which maxima are beats: adaptive thresholds, and a search back where one is late."""
-    apart, missed_apart = int(APART * fs), int(MISSED_APART * fs)
+    apart, missed_apart = int(apart_s * fs), int(MISSED_APART * fs)
     beats: list[int] = []
     signal = noise = 0.0
     last, last_place, deaf_until, rest = 0, -1, apart, 1 - MEMORY
@@ -86,6 +90,6 @@ def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64
 
 
 @cache
-def band(order: int, fs: float) -> NDArray[np.float64]:
-    """Pan and Tompkins' band as second-order sections."""
-    return np.asarray(butter(order, BAND, "bandpass", fs=fs, output="sos"), np.float64)
+def band(order: int, fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
+    """Pan and Tompkins' band, or another, as second-order sections."""
+    return np.asarray(butter(order, hertz, "bandpass", fs=fs, output="sos"), np.float64)

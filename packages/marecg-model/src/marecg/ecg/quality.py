@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import Reason
 from marecg.ecg.signal import median
+
+BRIDGED = "of extreme amplitude bridged"
+"""How a note of `bridged` ends."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,28 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
             names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
             broken.append((reason, f"{names}: {problem}"))
     return broken
+
+
+def bridged(
+    x_CL: NDArray[np.float32], fs: float, config: CorpusConfig
+) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """Lay a straight line over moments of extreme amplitude: the signal, and a note for each such lead.
+
+    An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
+    `config.amplitude_limit` for more than the share `config.bridge_limit`, margins counted, stays as it is.
+    """
+    away_CL = np.abs(x_CL - median(x_CL)[:, None])
+    reach = round(config.bridge_margin * fs)
+    lines: list[str] = []
+    for lead in np.flatnonzero((away_CL > config.amplitude_limit).any(axis=1)).tolist():
+        bad_L = maximum_filter1d(away_CL[lead] > config.amplitude_limit, 2 * reach + 1, mode="constant")
+        if not 0 < np.count_nonzero(bad_L) <= config.bridge_limit * len(bad_L):
+            continue
+        x_CL = x_CL.copy() if not lines else x_CL
+        good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)
+        x_CL[lead, bad] = np.interp(bad, good, x_CL[lead, good])
+        lines.append(f"{LEADS[lead]}: {len(bad) / fs:.2f} s {BRIDGED}")
+    return x_CL, tuple(lines)
 
 
 def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:

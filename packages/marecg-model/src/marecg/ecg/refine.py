@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import sosfiltfilt
 
-from marecg.ecg.pan_tompkins import band
+from marecg.ecg.pan_tompkins import BAND, band
 from marecg.ecg.signal import median
 
 LAG = 0.12
@@ -33,20 +33,25 @@ their median energy is noise: the detector learns its threshold from the first t
 
 
 def refined(
-    answers: Sequence[NDArray[np.int64]], x_NL: NDArray[np.float64], energy_NL: NDArray[np.float64], fs: float
+    answers: Sequence[NDArray[np.int64]],
+    x_NL: NDArray[np.float64],
+    energy_NL: NDArray[np.float64],
+    fs: float,
+    weak: float = WEAK,
 ) -> list[NDArray[np.int64]]:
     """The R-peaks that a detector's answers mean, ascending for each of N leads in mV with their `energy`.
 
-    The answers of each are sample indices in any order, several for a beat or none.
+    The answers of each are sample indices in any order, several for a beat or none. `weak`
+    is the share of a usual beat's energy below which an answer is none.
     """
     tops = _climb(energy_NL, answers, round(LAG * fs))
-    beats = [_distinct(tops_n, energy_L, fs) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
+    beats = [_distinct(tops_n, energy_L, fs, weak) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
     return _extrema(x_NL, beats, fs)
 
 
-def energy(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
+def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
     """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
-    band_NL = sosfiltfilt(band(2, fs), x_NL)
+    band_NL = sosfiltfilt(band(2, fs, hertz), x_NL)
     slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])
     slope_NL[:, 0] = 2 * (band_NL[:, 1] - band_NL[:, 0])
@@ -69,12 +74,14 @@ def _climb(
     return _by_lead(here_K, starts)
 
 
-def _distinct(beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
+def _distinct(
+    beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
+) -> NDArray[np.int64]:
     """Each beat once and no T waves: the strongest first, and none that a stronger neighbour explains."""
     ranked = np.unique(beats)
     ranked = ranked[np.argsort(-energy_L[ranked], kind="stable")]
     strengths = energy_L[ranked]
-    weakest = WEAK * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(ranked) else 0
+    weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(ranked) else 0
     strongest: list[tuple[int, float]] = []
     for beat, strength in zip(ranked.tolist(), strengths.tolist(), strict=True):
         if strength >= weakest and not any(

@@ -1,8 +1,8 @@
-"""R-peaks on raw lead I, or where they stand out most: Pan–Tompkins both ways, then the true extremum.
+"""R-peak detection: all leads, one lead as in the paper, and a second detector.
 
-Source: paper, §Pretraining Corpus, Signal preprocessing. The detector (`pan_tompkins.py`) answers late and is
-deaf for its first 0.3 s. So it runs forwards and backwards, and each answer moves to the peak of its complex
-(`refine.py`).
+The paper (§Pretraining Corpus, Signal preprocessing) has Pan–Tompkins on raw lead I, which answers late and
+is deaf for its first 0.3 s (`pan_tompkins.py`). So it runs forwards and backwards, and each answer moves to
+the peak of its complex (`refine.py`).
 
 Shapes: C leads of one record, L samples, n beats of one lead, N leads, each for itself.
 """
@@ -12,12 +12,17 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.pan_tompkins import in_band, pan_tompkins
+from marecg.ecg.coincidence import coincident_beats
+from marecg.ecg.pacing import without_spikes
+from marecg.ecg.pan_tompkins import in_band, pan_tompkins, search
 from marecg.ecg.refine import REFRACTORY, energy, refined
-from marecg.ecg.signal import median
 
 SHORTEST = 1.0
 """Seconds; below this the detector's filters have nothing to work on."""
+STEEP_HZ = (10, 30)
+"""In this band tall T waves are weak beside QRS complexes."""
+WEAK_IN_ALL = 0.1
+"""Share of a usual beat's energy in all leads together below which there is a P wave, or noise."""
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
@@ -45,46 +50,42 @@ def detect_each(
     return _rpeaks(x_NL, energy(x_NL, fs), fs, method)
 
 
-def detect_best(
-    raw_CL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
-) -> NDArray[np.int64]:
-    """Find the R-peaks on the best of lead I, lead II and the magnitude of all leads.
+def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+    """Find the R-peaks that all leads of a record show together (`coincidence.py`): what everything counts.
 
-    The best are those beside which the leads, all taken together, are quietest. So a beat that is too small
-    to be found in one lead counts against that lead, however clearly the others stand out there.
-
-    `raw_CL` is in mV, before any normalisation, and has I and II first; the rest is as for `detect`.
+    `raw_CL` is in mV, before any normalisation, in any order; the result is as for `detect`.
     """
-    return detect_best_each(np.asarray(raw_CL)[None], fs, method)[0]
+    return detect_best_each(np.asarray(raw_CL)[None], fs)[0]
 
 
-def detect_best_each(
-    raw_NCL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
-) -> list[NDArray[np.int64]]:
+def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
     """Find the R-peaks of some records of equal length, of each as `detect_best` would, in less time."""
-    x_NCL = np.asarray(raw_NCL, np.float64)
-    if x_NCL.shape[-1] < SHORTEST * fs:
-        return [np.zeros(0, np.int64)] * len(x_NCL)
-    lanes, energies, totals = zip(*(_lanes(x_CL, fs) for x_CL in x_NCL), strict=True)
-    beats = _rpeaks(_still_as_zero(np.concatenate(lanes)), np.concatenate(energies), fs, method)
-    return [
-        max(beats[first : first + 3], key=lambda peaks: _contrast(energy_L, peaks, fs))
-        for first, energy_L in zip(range(0, len(beats), 3), totals, strict=True)
-    ]
+    if raw_NCL.shape[-1] < SHORTEST * fs:
+        return [np.zeros(0, np.int64)] * len(raw_NCL)
+    return coincident_beats(raw_NCL, fs)
 
 
-def _lanes(
-    x_CL: NDArray[np.float64], fs: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Lead I, lead II and the magnitude of all leads [3, L]; their energy [3, L]; that of all leads [L]."""
-    if not np.isfinite(x_CL).all():
-        x_CL = np.zeros_like(x_CL)
-    magnitude_L = np.linalg.norm(x_CL - median(x_CL)[:, None], axis=0)
-    energy_of_all = energy(np.vstack([x_CL, magnitude_L]), fs)
-    energy_CL = energy_of_all[:-1]
-    mean_C1 = energy_CL.mean(1, keepdims=True)
-    total_L = np.divide(energy_CL, mean_C1, out=np.zeros_like(energy_CL), where=mean_C1 > 0).sum(0)
-    return np.stack([x_CL[0], x_CL[1], magnitude_L]), energy_of_all[[0, 1, -1]], total_L
+def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+    """Find the R-peaks a second time, by Pan and Tompkins' thresholds on the energy of all leads together.
+
+    Another band, another threshold and no vote of the leads: where both agree on the rate, it is believed.
+    """
+    if raw_CL.shape[1] < SHORTEST * fs:
+        return np.zeros(0, np.int64)
+    x_CL = without_spikes(_still_as_zero(np.asarray(raw_CL, np.float64)), fs)
+    total_1L = _over_leads(energy(x_CL, fs, STEEP_HZ))
+    squared_1L = _over_leads(np.square(np.diff(in_band(x_CL, fs), axis=1)))
+    forth, back = (search(each_1L, fs, REFRACTORY)[0] for each_1L in (squared_1L, squared_1L[:, ::-1]))
+    answers = np.array([*forth, *(x_CL.shape[1] - 1 - place for place in back)], np.int64)
+    return refined([answers], np.sqrt(total_1L), total_1L, fs, WEAK_IN_ALL)[0]
+
+
+def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squared mean over leads of the roots [1, L], each in units of its own: no lead's artefact rules."""
+    root_CL = np.sqrt(np.maximum(energy_CL, 0))
+    mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
+    in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)
+    return np.asarray(np.square(in_units_CL.mean(0, keepdims=True)))
 
 
 def _still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,16 +107,6 @@ def _rpeaks(
         for forth, back in zip(forwards, backwards, strict=True)
     ]
     return refined(answers, x_NL, energy_NL, fs)
-
-
-def _contrast(energy_L: NDArray[np.float64], peaks: NDArray[np.int64], fs: float) -> float:
-    """How many times the mean energy at the beats is that between them; 0 without two beats."""
-    at_beats_L = np.zeros(len(energy_L), bool)
-    for peak in peaks:
-        at_beats_L[max(peak - round(REFRACTORY / 2 * fs), 0) : peak + round(REFRACTORY / 2 * fs) + 1] = True
-    if len(peaks) < 2 or at_beats_L.all():
-        return 0.0
-    return float(energy_L[at_beats_L].mean() / max(energy_L[~at_beats_L].mean(), np.finfo(np.float64).tiny))
 
 
 def find_raw(

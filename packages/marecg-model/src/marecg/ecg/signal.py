@@ -3,6 +3,7 @@
 Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
 """
 
+import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -149,3 +150,8 @@ def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
     if 0 < amplitude < LOWEST_MV:
         return f"waves of {amplitude:.1g} mV aren't an ECG's: are these volts?"
     return None
+
+
+def signal_hash(d_CL: NDArray[np.int16]) -> str:
+    """A name for a window's content: the same whatever the file's format, gain or lead order."""
+    return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]

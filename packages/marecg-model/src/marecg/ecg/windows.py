@@ -19,7 +19,7 @@ from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resa
 
 
 class Signal(Protocol):
-    """An array [C, L] of which slices of samples are asked, ever later ones: in memory, or as it is read."""
+    """A signal [C, L] in memory or on disk, sliced in increasing order of samples."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
 def arranged(
     given_KL: NDArray[np.float32], fs: float, leads: Sequence[str], config: ModelConfig
 ) -> Recording:
-    """A recording as `recording` gives it, whose samples somebody has looked at already.
+    """Arrange a checked recording as `recording` does, without a second check.
 
     Raises `UsageError` where the leads, the rate or the shape can't be, or there are fewer samples than
     make a patch.

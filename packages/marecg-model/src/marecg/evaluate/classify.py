@@ -3,19 +3,21 @@
 Shapes: M test records, K classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.special import expit
 
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS, Settings
-from marecg.base.errors import InputError
+from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
+from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.scores.metrics import (
@@ -29,16 +31,16 @@ from marecg.evaluate.scores.metrics import (
     resampled_macro_auc,
 )
 from marecg.evaluate.scores.results import describe_leak
-from marecg.evaluate.tasks.corpus import corpus_task
+from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of
-from marecg.use.calibration import log_loss
-from marecg.use.classifier import EcgClassifier
-from marecg.use.classifier_folder import FILES, MARK
-from marecg.use.embed import loaded
-from marecg.use.tuning import Vectors
+from marecg.use.classifying.calibration import log_loss
+from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
+from marecg.use.classifying.tuning import Vectors
+from marecg.use.embedding.embed import loaded
 
 EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""
@@ -46,15 +48,27 @@ INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
 AT_ONCE = 256
 """Records that are embedded between two looks at how far it is."""
+FEW_POSITIVES = 10
+"""Of validation: below it a threshold's sensitivity may be any, and the table says so."""
+COMPARED = 256
+"""Test records on which an exported file is compared with the classifier."""
 OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 """What a folder may hold that is replaced."""
+
+
+Counts = dict[str, dict[str, tuple[int, int]]]
+"""By part and class: positives, and records with a label."""
+NAMED = 5
+"""Records that the labels name and the corpus lacks, that are called by name."""
 
 
 class GroupScore(Settings):
     """How a class does on the test records with a known label, or on a `group` of them such as `sex F`.
 
     `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
-    calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities.
+    calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities. `chosen_by` is how many
+    positives of validation the threshold was chosen by, if there is one; `ppv_at_prevalence` what `ppv` would
+    be where the share `prevalence` of the records has the class.
     """
 
     name: str
@@ -73,33 +87,57 @@ class GroupScore(Settings):
     sensitivity: float
     specificity: float
     ppv: float | None
+    chosen_by: int | None
+    prevalence: float | None = None
+    ppv_at_prevalence: float | None = None
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether too few positives chose the threshold."""
+        return self.chosen_by is not None and self.chosen_by < FEW_POSITIVES
 
 
 class Evaluation(Settings):
     """What `evaluation.json` says.
 
-    `counts` are, by part and class, positives and known labels; `missing` the records that the labels name
-    and the corpus lacks; `seen` how many test records, or their patients, the encoder was pretrained on.
+    `counts` are, by part and class, positives and known labels; `missing` how many records the labels name
+    that the corpus lacks, and `missing_names` the first of them; of `exclusive` classes a record has one;
+    `seen` how many test records, or their patients, the encoder was pretrained on;
+    `readout` what the head reads, which of `losses` on validation is the least.
     """
 
     model: str
     data: str
     task: str
     folds: str
-    counts: dict[str, dict[str, tuple[int, int]]]
+    counts: Counts
     missing: int
+    missing_names: tuple[str, ...] = ()
+    exclusive: bool = False
     leak: str
     seen: int
+    readout: str = ""
+    losses: dict[str, float] = Field(default_factory=dict)
     scores: tuple[GroupScore, ...]
 
 
 def fit_classifier(
-    classifier: EcgClassifier, data: Path, out: Path, labels: Path | None = None, progress: Progress = shown
+    classifier: EcgClassifier,
+    data: Path,
+    out: Path,
+    labels: Path | None = None,
+    progress: Progress = shown,
+    *,
+    exclusive: bool = False,
+    prevalence: Mapping[str, float] | None = None,
 ) -> Evaluation:
     """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
 
     Its model is left as it is; an older classifier in `out` is replaced, other files are refused. `labels` is
     a table as `label_tables.read_labels` reads; the corpus' leaves with enough support if None.
+    Of `exclusive` classes every record has one, and the likeliest is called. `prevalence` are shares of the
+    records at the place of use, by class. Raises `InputError` where labels can't be used; `UsageError` for a
+    prevalence that can't be.
     """
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()
@@ -111,18 +149,21 @@ def fit_classifier(
         task, has_label_MK = read_labels(labels, data)
         y_MK = np.where(has_label_MK, task.y_MK, np.nan)
     rows = {part: np.flatnonzero(task.split_M == part) for part in SPLITS}
+    prevalence = _checked(prevalence or {}, task.classes)
+    if exclusive:
+        _check_exclusive(task, y_MK, labels or data)
     counts = _counts(task, y_MK, labels or data)
     config, recordings = model.config, task.recordings
 
     def fetch(place: int) -> Recording:
         return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
 
-    vectors = Vectors(model, fetch, classifier.readout)
+    vectors = Vectors(model, fetch, classifier.readouts()[-1])
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
     every = [*train, *val, *test]
     for first in passing(range(0, len(every), AT_ONCE), "embedding", progress):
         vectors(every[first : first + AT_ONCE])
-    classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes))
+    classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
@@ -135,9 +176,13 @@ def fit_classifier(
         folds=task.folds,
         counts=counts,
         missing=len(task.missing),
+        missing_names=task.missing[:NAMED],
+        exclusive=exclusive,
         leak=describe_leak(leaking),
         seen=int(frame["seen"].sum()),
-        scores=(*_scores(classifier, frame), *_groups(classifier, frame)),
+        readout=classifier.readout_,
+        losses=classifier.losses_,
+        scores=(*_scores(classifier, frame, counts, prevalence), *_groups(classifier, frame, counts)),
     )
     with replacing(out) as temporary:
         classifier.write(temporary)
@@ -147,10 +192,56 @@ def fit_classifier(
     return evaluation
 
 
-def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> dict[str, dict[str, tuple[int, int]]]:
+def judged_recordings(
+    folder: str | Path, data: Path | None = None
+) -> tuple[Path | None, Iterator[Recording]]:
+    """The first `COMPARED` of a classifier's test records, from the corpus `data` or its own.
+
+    Returns the corpus, and the recordings: none where it isn't there any more. For any other model the corpus
+    is None. Raises `CorpusError` where `data` isn't a corpus, or not the one that it was judged on.
+    """
+    nothing: Iterator[Recording] = iter(())
+    folder = Path(folder)
+    if not (is_classifier(folder) and (folder / EVALUATION).is_file()):
+        return None, nothing
+    place = data or Path(Evaluation.model_validate_json((folder / EVALUATION).read_bytes()).data)
+    if data is None and not (place / index.FILE).is_file():
+        return place, nothing
+    recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config
+    frame = pd.read_parquet(folder / PREDICTIONS, columns=["row", "name"])[:COMPARED]
+    if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
+        problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"
+        raise CorpusError(problem, where=place, remedy=remedy)
+    return place, (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
+
+
+def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping[str, float]:
+    """The shares themselves. Raises `UsageError`."""
+    for name, share in prevalence.items():
+        if name not in classes:
+            raise UsageError(f"there is no class {name!r}", remedy=f"Choose of {', '.join(classes)}")
+        if not 0 < share < 1:
+            raise UsageError(f"{name} has prevalence {share:g}", remedy="Give a share between 0 and 1")
+    return prevalence
+
+
+def _check_exclusive(task: Task, y_MK: NDArray[np.float64], where: Path) -> None:
+    """See that every record has one class. Raises `InputError`."""
+    positives_M = np.nansum(y_MK, axis=1)
+    wrong = np.flatnonzero((positives_M != 1) | ~np.isfinite(y_MK).all(axis=1))
+    if len(wrong):
+        first = wrong[0]
+        name, count = task.recordings.ids[task.row_M[first]], int(positives_M[first])
+        has = f"{count} classes" if count != 1 else "one class and unknown others"
+        problem = f"{len(wrong):,} of {len(y_MK):,} records haven't one class, such as {name} with {has}"
+        remedy = "Give every record one class, or leave out --exclusive"
+        raise InputError(problem, where=where, remedy=remedy)
+
+
+def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> Counts:
     """By part and class the positives, and the records with a label. Raises `InputError`."""
     patients = task.recordings.patients
-    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    counts: Counts = {}
     for part in SPLITS:
         counts[part] = {}
         for name, y_M in zip(task.classes, y_MK[task.split_M == part].T, strict=True):
@@ -190,18 +281,28 @@ def _predictions(
     return frame
 
 
-def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> list[GroupScore]:
+def _scores(
+    classifier: EcgClassifier,
+    frame: pd.DataFrame,
+    counts: Counts,
+    prevalence: Mapping[str, float],
+    group: str = "",
+) -> list[GroupScore]:
     """The figures of every class that has enough of both kinds; all classes where it is the whole of test."""
     scores: list[GroupScore] = []
-    for name, cut in zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True):
-        labelled = frame[frame[f"label {name}"].notna()]
+    names = classifier.classes_.tolist()
+    calls_MK = classifier.calls(frame[[f"p {name}" for name in names]].to_numpy(np.float64))
+    for name, calls_M in zip(names, calls_MK.T, strict=True):
+        has_label_M = frame[f"label {name}"].notna().to_numpy()
+        labelled, called_M = frame[has_label_M], calls_M[has_label_M]
         y_M, logit_M, p_M = (
             labelled[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p")
         )
         positives = int(y_M.sum())
         if group and min(positives, len(y_M) - positives) < FEW:
             continue
-        y_M1, called_M, before_M = y_M[:, None].astype(np.uint8), p_M >= cut, expit(logit_M)
+        y_M1, before_M, share = y_M[:, None].astype(np.uint8), expit(logit_M), prevalence.get(name)
+        sensitivity, specificity = called_M[y_M == 1].mean(), 1 - called_M[y_M == 0].mean()
         low, high = interval(resampled_macro_auc(y_M1, logit_M[None, :, None]))
         scores.append(
             GroupScore(
@@ -218,15 +319,30 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
                 ece_chance=error_by_chance(p_M),
                 log_loss=log_loss(y_M, p_M),
                 log_loss_before=log_loss(y_M, before_M),
-                sensitivity=float(called_M[y_M == 1].mean()),
-                specificity=float(1 - called_M[y_M == 0].mean()),
+                sensitivity=float(sensitivity),
+                specificity=float(specificity),
                 ppv=float(y_M[called_M].mean()) if called_M.any() else None,
+                chosen_by=counts[VAL][name][0] if classifier.several_ else None,
+                prevalence=share,
+                ppv_at_prevalence=None if share is None else ppv(sensitivity, specificity, share),
             )
         )
     return scores
 
 
-def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[GroupScore]:
+def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
+    """The share of calls that are right where the class has this prevalence (Bayes); None without a call.
+
+    Example:
+        >>> ppv(0.9, 0.9, 0.1)
+        0.5
+    """
+    right = sensitivity * prevalence
+    called = right + (1 - specificity) * (1 - prevalence)
+    return round(float(right / called), 12) if called > 0 else None
+
+
+def _groups(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts) -> list[GroupScore]:
     """The figures by age, sex, source, device and whether the encoder has seen the record."""
     by = {
         "age": age_bands(frame["age"]),
@@ -239,5 +355,5 @@ def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[GroupScore]:
     for what, values in by.items():
         different = sorted(values.dropna().unique())
         for value in different if len(different) > 1 else ():
-            scores += _scores(classifier, frame[values == value], f"{what} {value}")
+            scores += _scores(classifier, frame[values == value], counts, {}, f"{what} {value}")
     return scores

@@ -163,7 +163,9 @@ def _trials(
         sha256 = f"{method.sha256} {columns} {name}" if method else file_sha256(files[name])
         key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            choose, weight_F = (method.choose, method.weights.get(name)) if method else (None, None)
+            choose, weight_F = None, None
+            if method:
+                choose, weight_F = method.chooses.get(name, method.choose), method.weights.get(name)
             x_MF: NDArray[np.floating] = features.x_RF[task.row_M]
             if name == CONCEPTS:
                 assert weight_F is not None, "the beat readout is weighed"

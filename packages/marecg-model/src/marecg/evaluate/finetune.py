@@ -24,7 +24,7 @@ from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
 from marecg.model.readout import readout_width
-from marecg.use.tuning import Tuning, Vectors, tune
+from marecg.use.classifying.tuning import Tuning, Vectors, tune
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 """The protocol's name in reports and tables; several layers stand in one report."""

@@ -25,6 +25,7 @@ from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER, MEAN_H, READ_AS, ZERO_SHOT, Trial, pooled, summarise
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, Recordings, Task, task_sha256
+from marecg.model.by_family import untaught
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.nn.collapse import effective_rank
@@ -249,7 +250,7 @@ def _counts(judged: Sequence[Judged]) -> Counts:
 
 
 def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
-    """Which classes zero-shot can't ask for, because the encoder's graph is another than the task's."""
+    """Which classes zero-shot can't ask for, because the graph is another, or asks for by their family."""
     if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
         return
     onto = under_test.ontology
@@ -257,3 +258,8 @@ def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
     classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))
     if classes:
         yield f"the encoder's graph lacks concepts of {classes}: zero-shot passes over these classes"
+    without_record = {onto.nodes[leaf].abbr for leaf in untaught(under_test.model)}
+    asked = [name for name in task.classes if known_concepts(task, name, onto)]
+    if of_family := [name for name in asked if without_record.issuperset(known_concepts(task, name, onto))]:
+        classes = ", ".join(of_family)
+        yield f"no record of the encoder's training bore {classes}: zero-shot scores them by their family"

@@ -4,14 +4,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from marecg.base.errors import UsageError
 from marecg.base.plugins import named
-from marecg.evaluate.methods.baselines import minirocket, resnet
 from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
-from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.scores.summary import READ_AS
@@ -21,28 +18,17 @@ from marecg.evaluate.tasks.task import Folds, Task
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""
 
-BASELINES: dict[str, Baseline] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
-PROTOCOLS = {protocol.name: protocol for protocol in (STRICT, MERL, MERL_POSITIONAL)}
+PROTOCOLS = {STRICT.name: STRICT}
 FRACTIONS = (0.01, 0.1, 1.0)
-READERS: dict[str, Callable[[str], Any]] = {
-    "fractions": lambda text: tuple(map(float, text.split(","))),
-    "seeds": int,
-    "folds": lambda text: tuple(map(Folds.of, text.split(";"))),
-    "readout": str,
-    "splits": Path,
-    "resamples": int,
-    "without": lambda text: tuple(text.split(";")),
-}
-"""How a setting of a request is read from a text."""
 
 
 def baseline_named(name: str) -> Baseline:
-    """The baseline of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
-    return named(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
+    """The baseline of a package, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    return named(name, {}, Callable, "baseline")  # type: ignore[arg-type]
 
 
 def protocol_named(name: str) -> Protocol:
-    """The protocol of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    """A protocol, ours or a package's, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
     return named(name, PROTOCOLS, Protocol, "protocol")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
-from marecg.base.errors import InputError, UsageError
+from marecg.base.documents import read_model
+from marecg.base.errors import UsageError
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.nn.collapse import COLLAPSED
@@ -226,9 +226,4 @@ def share(fraction: float) -> str:
 
 def read_report(path: Path) -> Report:
     """Read a probe's report. Raises `InputError` when it can't be read or isn't one."""
-    try:
-        return Report.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError, UnicodeDecodeError) as error:
-        problem = " ".join(str(error).split())[:200]
-        problem = f"isn't a probe report ({problem})"
-        raise InputError(problem, where=path, remedy="Probe the run again") from error
+    return read_model(Report, path, "isn't a probe report", "Probe the run again")

@@ -5,7 +5,7 @@ AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
 
 from collections.abc import Iterator, Sequence
 
-from marecg.base.config import Settings
+from marecg.base.config import Count, Settings, Share
 
 POOR = 0.7
 """A class whose interval begins below this AUC is named among the failures."""
@@ -19,12 +19,12 @@ class ClassFigure(Settings):
     """
 
     name: str
-    positives: int
-    auc: float
-    low: float
-    high: float
-    ece: float
-    ece_chance: float
+    positives: Count
+    auc: Share
+    low: Share
+    high: Share
+    ece: Share
+    ece_chance: Share
 
 
 class GroupFigure(Settings):
@@ -36,12 +36,12 @@ class GroupFigure(Settings):
 
     kind: str
     name: str
-    records: int
-    classes: int
-    auc: float
-    low: float
-    high: float
-    everyone: float
+    records: Count
+    classes: Count
+    auc: Share
+    low: Share
+    high: Share
+    everyone: Share
 
 
 class Score(Settings):
@@ -55,11 +55,11 @@ class Score(Settings):
 
     task: str
     method: str
-    fraction: float
-    tested: int
-    auc: float
-    low: float
-    high: float
+    fraction: Share
+    tested: Count
+    auc: Share
+    low: Share
+    high: Share
     leaks: bool | None
     classes: tuple[ClassFigure, ...] = ()
     groups: tuple[GroupFigure, ...] = ()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig, Settings
+from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError, EcgError, in_short
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
@@ -19,10 +20,11 @@ from marecg.model.card_figures import Score
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
 """Bytes of config.json; that of marecg-small, with the figures of its probes, has 21 thousand."""
-LARGEST_ONTOLOGY = 1 << 26
-"""Bytes of ontology.json; that of the paper's forty concepts has 60 thousand."""
-MAX_SIZE, MAX_DEPTH = 1 << 20, 1000
-"""What a size, and a number of layers, may be: beyond any model, and within memory and time."""
+AGAIN = "Export the run again"
+MAX_SIZE = 1 << 20
+"""What a size may be: beyond any model, and within memory."""
+MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
+"""Likewise layers, beginnings of a window, and samples per second, within time."""
 
 
 class Description(Settings):
@@ -51,10 +53,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
             remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
         )
     try:
-        with (folder / "config.json").open("rb") as file:
-            description = Description.model_validate_json(file.read(LONGEST_DESCRIPTION))
-        if (folder / "ontology.json").stat().st_size > LARGEST_ONTOLOGY:
-            raise OSError(f"ontology.json has more than {LARGEST_ONTOLOGY >> 20} MB")
+        content = read_bytes(folder / "config.json", AGAIN, CheckpointError, LONGEST_DESCRIPTION)
+        description = Description.model_validate_json(content)
         ontology = ecg_ontology.load(folder / "ontology.json")
     except (ValidationError, EcgError, OSError) as error:
         raise _no_model(folder, error) from error
@@ -91,18 +91,18 @@ def read(folder: Path) -> tuple[Description, Ontology]:
 
 def _no_model(folder: Path, error: Exception) -> CheckpointError:
     text = " ".join(str(error).split())
-    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy="Export the run again")
+    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy=AGAIN)
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
     """Refuse a shape whose mere description would cost hours or memory."""
     for name, value in config:
-        most = MAX_DEPTH if name == "depth" else MAX_SIZE
+        most = MAX_OF.get(name, MAX_SIZE)
         if isinstance(value, int | float) and not value <= most:
             raise CheckpointError(
                 f"model.{name} can be {most:,} at most",
                 where=folder / "config.json",
-                remedy="Export the run again",
+                remedy=AGAIN,
             )
 
 
@@ -122,7 +122,7 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
         ]
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise CheckpointError(min(problems) + more, where=path, remedy="Export the run again")
+            raise CheckpointError(min(problems) + more, where=path, remedy=AGAIN)
         tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # no map of the file
     except (SafetensorError, OSError) as error:
         raise _no_model(path.parent, error) from error

@@ -13,7 +13,7 @@ from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
 from marecg.model.pretrained import Pretrained
-from marecg.model.readout import beat_sums, wide_readout
+from marecg.model.readout import beat_sums, part_sums, wide_readout
 from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
@@ -26,7 +26,8 @@ from marecg.nn.tokens import Tokens, full_patches, patchify
 class Features(NamedTuple):
     """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
 
-    Where beats were named, the sums over them that the beat readout is a mean of stand behind it: [B, V].
+    Where beats were named, the sums over them that their readouts are means of stand behind it: [B, V] or
+    longer.
     """
 
     rhythm_BD: Tensor
@@ -66,6 +67,8 @@ class MarEcg(Pretrained):
         n_valid_B: Tensor,
         absent_BC: Tensor | None = None,
         beats_BJT: Tensor | None = None,
+        *,
+        every_part: bool = False,
     ) -> Features:
         """Encode records in mV, nothing masked but padding and absent leads.
 
@@ -73,7 +76,8 @@ class MarEcg(Pretrained):
             x_BCL: mV; L from one patch up to `config.positions` patches.
             n_valid_B: samples of each record before its padding.
             absent_BC: bool, the leads to hide; None hides none.
-            beats_BJT: how many beats have their j-th patch where patch t is (`marecg.use.beat_windows`).
+            beats_BJT: how many beats have their j-th patch where patch t is (`use.embedding.beat_windows`).
+            every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
 
         Returns:
             h_rhythm, H̄ and the wide readout.
@@ -85,6 +89,9 @@ class MarEcg(Pretrained):
         wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
         if beats_BJT is not None:
             wide_BW = torch.cat([wide_BW, beat_sums(h_BTCD, beats_BJT)], 1)
+            if every_part:
+                mv_BTCP = patchify(x_BCL - scale.mean_BC1, self.config.patch, self.config.stride)
+                wide_BW = torch.cat([wide_BW, part_sums(h_BTCD, mv_BTCP, beats_BJT)], 1)
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:

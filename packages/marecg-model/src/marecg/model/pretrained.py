@@ -27,7 +27,7 @@ from marecg.storage.places import Place, is_remote
 
 DEFAULT = "marecg-small-codes"
 """What reads a user's records where no model is named, since it learnt from the most statements; a probe
-takes `marecg-small`, which has seen no code of PTB-XL. `pip install "marecg-model[small]"`."""
+takes `marecg-small`, which has seen no code of PTB-XL. The package `marecg-small` has both."""
 FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
 
 
@@ -207,7 +207,7 @@ def _local(given: str | Path) -> Path | None:
         pass
     if str(given) in FOLDERS:
         raise CheckpointError(
-            "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
+            "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
         )
     known = ", ".join(filter(installed, FOLDERS)) or f"such as {DEFAULT}"
     raise CheckpointError(

@@ -9,8 +9,11 @@ A mean over all patches blurs what happens within a beat. The beat readout is a 
 that show the same part of each: the one that begins 80 ms before the R-peak, so that a QRS lies whole in it,
 and those around it, which show P, ST and T. It stands behind the wide readout, as one vector.
 
+The full readout has behind that the other three parts of the beat by lead, how high and how low each part is
+in mV, what an ECG machine measures (`marecg.ecg.measured`), and a local view (`marecg.ecg.convolutions`).
+
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
-J patches of a beat, V = W + (J + C)·D.
+J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
 """
 
 from itertools import accumulate
@@ -25,12 +28,18 @@ from marecg.base.config import LEADS, ModelConfig
 from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 
-Readout = Literal["rhythm", "wide", "beats"]
-"""What is read from the encoder as one vector of a record: h_rhythm, the wide readout, or the beats' too."""
+Readout = Literal["rhythm", "wide", "beats", "full"]
+"""What is read of a record as one vector: h_rhythm, the wide readout, the beats' too, or all there is."""
 BEAT = (-0.28, -0.08, 0.12, 0.32)
 """Seconds from an R-peak to the beginnings of its beat's J patches."""
 QRS = 1
 """Which of them holds the QRS."""
+OTHERS = {"p": 0, "st": 2, "t": 3}
+"""The others by name."""
+HEIGHTS = 3
+"""H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
+MEASURED, CONVOLUTIONS = 258, 9828
+"""Values of `marecg.ecg.measured` and of `marecg.ecg.convolutions`."""
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 
@@ -49,10 +58,25 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
     widths |= {"leads": len(LEADS) * config.width, "log_std": len(LEADS)}
     if config.modulation:
         widths["modulation"] = BANDS
-    if readout == "beats":
+    if readout in ("beats", "full"):
         widths |= {"beat": len(BEAT) * config.width, "qrs": len(LEADS) * config.width}
+    if readout == "full":
+        widths |= dict.fromkeys(OTHERS, len(LEADS) * config.width)
+        widths |= {"heights": len(BEAT) * len(LEADS) * HEIGHTS, "measured": MEASURED}
+        widths["convolutions"] = CONVOLUTIONS
     ends = list(accumulate(widths.values()))
     return {name: slice(end - wide, end) for (name, wide), end in zip(widths.items(), ends, strict=True)}
+
+
+def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
+    """The columns that are read by a classifier each, whose logits are averaged.
+
+    They are the encoder's, what is measured, and the convolutions; in one, the last would drown the others.
+    """
+    columns = wide_columns(config, readout)
+    if "measured" not in columns:
+        return (slice(0, readout_width(config, readout)),)
+    return slice(0, columns["measured"].start), columns["measured"], columns["convolutions"]
 
 
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
@@ -107,17 +131,34 @@ def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
     return torch.cat([beat_BJD.flatten(1), qrs_BCD.flatten(1)], 1)
 
 
+def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
+    """The same of each lead of P, ST and T, then the heights of all parts in mV, [B, 3·C·D + J·C·H].
+
+    `mv_BTCP` are the patches in mV around each lead's mean.
+    """
+    beats_BJT = beats_BJT.to(h_BTCD.dtype)
+    lead_BJCD = torch.einsum("bjt,btcd->bjcd", beats_BJT[:, list(OTHERS.values())], h_BTCD)
+    height_BTCH = torch.stack([mv_BTCP.amax(-1), mv_BTCP.amin(-1), mv_BTCP.mean(-1)], -1)
+    height_BJCH = torch.einsum("bjt,btch->bjch", beats_BJT, height_BTCH.to(h_BTCD.dtype))
+    return torch.cat([lead_BJCD.flatten(1), height_BJCH.flatten(1)], 1)
+
+
 def mean_readout(
     total: NDArray[np.float64], windows: int, beats: float, config: ModelConfig
 ) -> NDArray[np.float64]:
-    """The readout of a recording by the sums over its windows and over the beats in them, [W] or [V].
+    """The readout of a recording by the sums over its windows and over the beats in them, [W] or longer.
 
-    A recording without beats has the means over all patches in place of those over beats.
+    A recording without beats has the means over all patches in place of those over beats, and no heights.
     """
     wide_W, behind = np.split(total, [readout_width(config)])
     wide_W = wide_W / windows
     if not len(behind):
         return wide_W
     columns = wide_columns(config)
-    still = np.concatenate([np.tile(wide_W[columns["mean"]], len(BEAT)), wide_W[columns["leads"]]])
+    leads = wide_W[columns["leads"]]
+    still = np.concatenate([np.tile(wide_W[columns["mean"]], len(BEAT)), leads])
+    if len(behind) > len(still):
+        still = np.concatenate(
+            [still, np.tile(leads, len(OTHERS)), np.zeros(len(BEAT) * len(LEADS) * HEIGHTS)]
+        )
     return np.concatenate([wide_W, behind / beats if beats else still])

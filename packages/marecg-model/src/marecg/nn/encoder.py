@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
 AT_HAND = 1 << 20
-"""Bytes of a token tensor that a CPU keeps at hand together with what a block makes of it."""
+"""Largest token tensor (bytes) for which one block's activations stay in the CPU cache."""
 
 
 class Block(nn.Module):

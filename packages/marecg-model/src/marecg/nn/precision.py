@@ -1,4 +1,4 @@
-"""What autocast leaves in float32: a contrast, whose 1/τ blows bf16's rounding up."""
+"""Contrasts in float32 under autocast, because 1/τ magnifies the rounding of bf16."""
 
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -46,7 +46,7 @@ class TextAlignment(nn.Module):
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
     def active_variants(self, y_BN: Tensor) -> Tensor:
-        """Which variants describe each record, bool [B, V]: those of each record's active leaves."""
+        """Text variants of each record's active leaves, bool [B, V]."""
         return y_BN.bool().repeat_interleave(self.variants.shape[1], dim=1)
 
 

@@ -63,7 +63,9 @@ class Gscl(Objective, of=GsclConfig):
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
         loss = gscl_loss(views.logits_BN, seen.supervision.target_BN)
         if self.families:
-            loss = loss + self.families * family_loss(views.logits_BN, seen.supervision.y_BN, self.family_N)
+            loss = loss + self.families * family_loss(
+                views.logits_BN, seen.supervision.root_BN, self.family_N
+            )
         return {"gscl": loss}
 
     @torch.no_grad()
@@ -82,10 +84,14 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
     return (entropy_B * supervised_B).sum() / supervised_B.sum().clamp(min=1)
 
 
-def family_loss(logits_BN: Tensor, y_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Cross-entropy of a record's families, alike, against the mass of q on each; roots are in `family_N`."""
+def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
+    """Cross-entropy of a record's families, alike, against the mass of q on each; roots are in `family_N`.
+
+    A family is the record's where one of its concepts is active, the root among them: so a record of which
+    only the family is known teaches that mass, and nothing else.
+    """
     member_RN = family_N.unique()[:, None] == family_N  # type: ignore[no-untyped-call]
     log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]
     log_mass_BR = log_q_B1N.masked_fill(~member_RN, -torch.inf).logsumexp(-1)
-    target_BR = (y_BN[:, None] & member_RN).any(-1).to(logits_BN.dtype)
+    target_BR = (active_BN[:, None] & member_RN).any(-1).to(logits_BN.dtype)
     return gscl_loss(log_mass_BR, target_BR / target_BR.sum(-1, keepdim=True).clamp(min=1))

@@ -1,4 +1,4 @@
-"""What a step offers its objectives: looks of the encoder at one batch, each made once and only if asked for.
+"""Encoder passes over one batch, computed on first use and shared by all objectives.
 
 Shapes: B batch, C leads, L samples, T context patches, S patches of the record window, P samples per patch,
 D width, K concept width (d_c), N concepts.

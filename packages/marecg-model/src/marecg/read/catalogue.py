@@ -1,15 +1,12 @@
 """The datasets that are read by name: what they are, where they come from, and what of them is on disk."""
 
 import tomllib
-from collections import Counter
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Literal
 
 from marecg.base.config import Frozen
 from marecg.base.errors import UsageError
-from marecg.read.discovery import sources_below
 
 
 class Dataset(Frozen):
@@ -42,9 +39,3 @@ def dataset(name: str) -> Dataset:
         remedy = f"Choose from {', '.join(catalogue())}"
         raise UsageError(f"no dataset is called {name!r}", remedy=remedy)
     return catalogue()[name]
-
-
-def records_on_disk(root: str | Path) -> dict[str, int]:
-    """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
-    counts: Counter[str] = sources_below(Path(root))
-    return {each.name: sum(counts[source] for source in each.sources) for each in catalogue().values()}

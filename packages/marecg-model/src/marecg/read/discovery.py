@@ -8,17 +8,20 @@ import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.plugins import installed
-from marecg.read import delimited
-from marecg.read.array_files import OPENERS
-from marecg.read.array_layout import Layout
-from marecg.read.arrays import Arrays, is_array
+from marecg.read.arrays import delimited
+from marecg.read.arrays.array_files import OPENERS
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.arrays.arrays import Arrays, is_array
+from marecg.read.availability import is_passing
+from marecg.read.catalogue import catalogue
 from marecg.read.clinical.dicom import DICOM
 from marecg.read.clinical.edf import EDF
 from marecg.read.clinical.scp import SCP
@@ -155,20 +158,41 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
     return names
 
 
-def sources_sha256(candidates: Sequence[Candidate]) -> str:
-    """A hash of what the records are: their names, in their order, what their table says, and their headers.
+class SourcesHash(NamedTuple):
+    """A hash of what records are, and the paths of those left out because their file couldn't be read."""
 
-    Of files that aren't headers it is size and time of change. The folders may be mounted anywhere.
+    sha256: str
+    unhashed: tuple[str, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As a manifest has it: `unhashed` only where there are some."""
+        return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
+
+
+def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
+    """Hash what the records are: their names, in their order, what their table says, and their headers.
+
+    Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
+    `manifest` of an earlier call the files that it left out are left out, and no others. Raises
+    `CorpusError` where another can't be read now.
     """
-    digest = hashlib.sha256()
+    digest, unhashed = hashlib.sha256(), []
+    left_out = None if manifest is None else set(manifest.get("unhashed", ()))
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
     for each in candidates:
+        place = f"{each.root_name}/{each.path}"
+        state = None if left_out and place in left_out else content(each.file)
+        if state is None:
+            if left_out is not None and place not in left_out:
+                remedy = "Run the same command when it can be read again"
+                raise CorpusError("can't be reached at the moment", where=each.place, remedy=remedy)
+            unhashed.append(place)
         stated = "" if each.stated is None else f" {tuple(each.stated)!r}"
-        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}{stated}\n".encode())
-    return digest.hexdigest()
+        digest.update(f"{place} {each.about!r} {state or 'unreadable'}{stated}\n".encode())
+    return SourcesHash(digest.hexdigest(), tuple(unhashed))
 
 
-def _content_sha256(file: Path) -> str:
+def _content_sha256(file: Path) -> str | None:
     try:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
@@ -178,8 +202,8 @@ def _content_sha256(file: Path) -> str:
                 return hashlib.file_digest(copy, "sha256").hexdigest()
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
-    except (OSError, ValueError):
-        return "unreadable"
+    except (OSError, ValueError) as error:
+        return None if isinstance(error, OSError) and is_passing(error) else "unreadable"
 
 
 def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
@@ -253,3 +277,9 @@ def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
 
 def _unlistable(error: OSError) -> None:
     raise CorpusError(f"can't be listed ({error.strerror})", where=error.filename) from error
+
+
+def records_on_disk(root: str | Path) -> dict[str, int]:
+    """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
+    counts: Counter[str] = sources_below(Path(root))
+    return {each.name: sum(counts[source] for source in each.sources) for each in catalogue().values()}

@@ -22,6 +22,7 @@ from urllib3.util import Retry
 
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, OutputError
+from marecg.base.lock import locked
 from marecg.base.progress import Progress, shown
 from marecg.read.catalogue import Dataset
 from marecg.read.record import inside
@@ -69,7 +70,8 @@ def get(
     `base` is another address of its files, such as a mirror's. With `verify` the files that are there already
     are read, and fetched anew where they have another checksum. Raises `InputError` where it can't be fetched
     by a program, the publisher can't be reached or answers otherwise, a file has another checksum, or the
-    list of files leads out of the folder; `OutputError` where a file can't be written.
+    list of files leads out of the folder; `CorpusError` where another process fetches it; `OutputError` where
+    a file can't be written.
     """
     if dataset.host == "hand":
         problem = "is not offered for download by programs"
@@ -89,8 +91,8 @@ def get(
         done, received = len(remotes) - len(missing), 0
         most = (dataset.size or LONGEST_DATASET) * 2e9
         fetching = (delayed(_fetch)(session, remote, target, most) for remote, target in missing)
-        sizes = Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching)
-        with progress("files") as tell:
+        with locked(folder, "fetched"), progress("files") as tell:
+            sizes = Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching)
             for size in sizes:
                 done, received = done + 1, received + size
                 tell(done, len(remotes), f"{received / 1e6:,.0f} MB")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
-from marecg.read.array_layout import Layout
-from marecg.read.arrays import is_array
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.arrays.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import HEADERS, find, format_of, names_apart, with_root_names
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending

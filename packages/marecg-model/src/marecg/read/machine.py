@@ -1,4 +1,4 @@
-"""What an electrocardiograph itself says of a recording: what it measured, and its statements.
+"""Measurements and statements of the electrocardiograph.
 
 A statement that tells who confirmed the recording is left out: it carries a name.
 """

@@ -18,7 +18,7 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Each record, beside a key, as its parts; one that has a single part, or can't be read, as it is.
+    """Split records into parts, with a key; unreadable ones pass unchanged.
 
     `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
     what is read of one may be longer where that isn't said.

@@ -19,6 +19,7 @@ from ecg_ontology import NO_DIAGNOSIS, CodeMapping
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import order_leads
+from marecg.read.availability import blamed
 from marecg.read.machine import MachineReport, number
 from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
@@ -133,8 +134,11 @@ class Candidate:
     part: Stretch = WHOLE
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
-        """Read the record, or so many of its seconds from `start` on. Raises `RecordError`."""
-        with located(self.place):
+        """Read the record, or so many of its seconds from `start` on.
+
+        Raises `RecordError`, and `SourceGoneError` where its root is gone.
+        """
+        with located(self.place), blamed(self.root, self.file):
             if isinstance(self.about, Unusable):
                 raise RecordError(*self.about)
             if not is_text(self._file):
@@ -249,7 +253,7 @@ def is_regular(file: Path) -> bool:
 
 
 def inside(file: Path, root: Path) -> bool:
-    """Whether a file lies below a folder, wherever links lead."""
+    """Whether a file lies below a folder after links are resolved."""
     if _is_straight(str(file), f"{root}/"):
         return True
     try:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from marecg.base.errors import Reason, RecordError
 
-_WIDEN = "MARECG_LIMITS=4 allows four times as much"
-_WIDER = float(os.environ.get("MARECG_LIMITS") or 1)
-LONGEST = round(100e6 * _WIDER)
+WIDEN = "MARECG_LIMITS=4 allows four times as much"
+WIDER = float(os.environ.get("MARECG_LIMITS") or 1)
+LONGEST = round(100e6 * WIDER)
 """Samples per lead of a recording: a day at 1000 Hz has 86 million."""
-AT_ONCE = round(8e6 * _WIDER)
+AT_ONCE = round(8e6 * WIDER)
 """Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
-MOST_BYTES = round((64 << 20) * _WIDER)
+MOST_BYTES = round((64 << 20) * WIDER)
 """Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
-MOST_CODES = round(1000 * _WIDER)
+MOST_CODES = round(1000 * WIDER)
 """Of one record; the Challenges have 30 at most."""
 
 
@@ -42,7 +42,7 @@ class Stretch(NamedTuple):
         stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
         for count, most, what in ((length, LONGEST, ""), (stop - first, AT_ONCE, " to be read at once")):
             if count > most:
-                problem = f"has {count:,} samples per lead{what}, more than {most:,}; {_WIDEN}"
+                problem = f"has {count:,} samples per lead{what}, more than {most:,}; {WIDEN}"
                 raise RecordError(Reason.too_long, problem)
         return slice(first, stop)
 
@@ -75,11 +75,11 @@ def refuse_large(file: Path) -> None:
     """See that a file which is read whole is no larger than such a one may be. Raises `RecordError`."""
     size = file.stat().st_size
     if size > MOST_BYTES:
-        problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {_WIDEN}"
+        problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {WIDEN}"
         raise RecordError(Reason.too_long, problem)
 
 
 def refuse_codes(count: int) -> None:
     """See that a record has no more codes than one may have. Raises `RecordError`."""
     if count > MOST_CODES:
-        raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {_WIDEN}")
+        raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {WIDEN}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ecg_ontology import diagnoses
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import known_leads, lead_rows
+from marecg.read.availability import refuse_unreachable
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import Channel, WfdbHeader, read_header
@@ -115,6 +116,7 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     if Path(name).name != name or not inside(path, root):
         problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
         raise RecordError(Reason.path, problem)
+    refuse_unreachable(path)
     if not is_regular(path):
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing")
     return path

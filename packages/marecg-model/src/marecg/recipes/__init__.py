@@ -1,4 +1,4 @@
-"""Recipes: what defines a run (`schema`), those that have a name, and how any value is changed.
+"""Recipes: the schema of a run, named recipes, and changes of any value.
 
 Example:
     >>> from marecg import recipes
@@ -6,13 +6,11 @@ Example:
     ['ar', 'jepa', 'view', 'gscl', 'msps', 'mpct']
 """
 
-from marecg.recipes.comparison import COMPARISON
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, tiny
 from marecg.recipes.overrides import RECIPES, by_name
 from marecg.recipes.schema import Config
 
 __all__ = [
-    "COMPARISON",
     "RECIPES",
     "Config",
     "base",

@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 from marecg.base.config import (
     CleanConfig,
-    CorpusConfig,
     MaskingConfig,
     ModelConfig,
     RegulariserConfig,
@@ -111,14 +110,13 @@ def _as_it_is_used(
     """A recipe that learns as its encoder will be used; the paper's size and length can do without.
 
     The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
-    lead's amplitude; whole blocks are masked; beats are sought in the lead where they stand out; rare leaves
-    are drawn more often; what is exported is an average of the weights, and reads a window from three
-    beginnings, and its modulation spectrum beside H. docs/small.md says what was measured of them.
+    lead's amplitude; whole blocks are masked; rare leaves are drawn more often; what is exported is an
+    average of the weights, and reads a window from three beginnings, and its modulation spectrum beside H.
+    docs/small.md says what was measured of them.
     """
     return full.derived(
         name=name,
         model=model,
-        data=CorpusConfig(rpeaks_lead="best"),
         sampling=SamplingConfig(balance=0.5),
         masking=MaskingConfig(block_patches=400 // model.stride, block_leads=3, hidden_leads=True),
         clean=CleanConfig(supervised=True, augmentation="rhythm-safe", crop=True),

@@ -8,11 +8,9 @@ objective out, because TOML has no null.
 import difflib
 import json
 import math
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import tomlkit
@@ -20,11 +18,11 @@ from pydantic import ValidationError
 from tomlkit.items import Item
 
 from marecg.base.config import Settings, source_of, sources
-from marecg.base.errors import ConfigError, InputError, UsageError
+from marecg.base.documents import read_toml
+from marecg.base.errors import ConfigError, UsageError
 from marecg.base.plugins import named
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
-from marecg.recipes.comparison import COMPARISON
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
 from marecg.recipes.schema import Config
 
@@ -43,9 +41,8 @@ RECIPES: dict[str, Callable[[], Config]] = {
     "tiny-c2p": partial(tiny, c2p, "tiny-c2p"),
     "tiny-c2": partial(tiny, c2, "tiny-c2"),
     "tiny-c3": partial(tiny, c3, "tiny-c3"),
-    **COMPARISON,
 }
-"""Every recipe by the name that `marecg train --recipe` takes."""
+"""Our recipes by the names that `marecg train --recipe` takes."""
 
 
 class Change(NamedTuple):
@@ -73,7 +70,7 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     if name.endswith(".toml"):
         start, of_file = read_recipe(Path(name))
         return override(start, [*of_file, *changes])
-    make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
+    make: Callable[[], object] = named(name, RECIPES, Callable, "recipe")  # type: ignore[arg-type]
     try:
         config = make()
     except Exception as error:
@@ -189,7 +186,7 @@ def _listed(keys: set[str]) -> str:
 
 
 def parsed(text: str) -> Any:
-    """A value as it is written on a command line: JSON, or else plain words."""
+    """Parse a value of the command line: JSON, or else plain words."""
     try:
         return json.loads({"True": "true", "False": "false"}.get(text, text))
     except json.JSONDecodeError:
@@ -208,13 +205,7 @@ def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
     """The recipe that a file begins with and what it changes, its name first: that of the file."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"isn't TOML ({error})", where=path) from error
-    except (OSError, UnicodeDecodeError) as error:
-        problem = getattr(error, "strerror", None) or "it isn't UTF-8"
-        raise InputError(f"can't be read ({problem})", where=path) from error
+    values = read_toml(path, "Name a recipe, or a file of one", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]
     return start, [Change("name", path.stem, ""), *changes]

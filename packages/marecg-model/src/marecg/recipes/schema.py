@@ -16,6 +16,7 @@ from marecg.base.config import (
     TrainConfig,
     chosen,
 )
+from marecg.base.plugins import experiments_missing
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
@@ -146,7 +147,9 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
     if kind is None and context.get("elsewhere"):
         kind = Elsewhere
     if kind is None:
-        raise ValueError(f"there is no value and no objective named {name!r}")
+        missing = experiments_missing(name)
+        where = f"; it is in the package marecg-experiments. {missing}" if missing else ""
+        raise ValueError(f"there is no value and no objective named {name!r}{where}")
     try:
         outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
     except ValidationError as error:

@@ -5,8 +5,8 @@ AGAIN = "To be read as that of record 1."
 SEEN = "The encoder was trained on this record."
 
 ECG = """\
-{seconds:.1f} s at 25 mm/s and {gain:g} mm/mV: a small square is 40 ms by {square:g} mV, a large one
-200 ms by {large:g} mV."""
+{seconds:.1f} s at 25 mm/s and {gain}: a small square is 40 ms by {square:g} mV, a large one
+200 ms by {large:g} mV, in the limb leads."""
 
 STACKED = "The leads over 10 s, to be scrolled through; gain and speed stand at the foot."
 
@@ -80,7 +80,7 @@ family, so a graph that was learned shows the same blocks in both."""
 CLASSIFIER = """\
 AUC with its 95 % interval over records. ECE is the expected calibration error, of ten bins with equally many
 records: of the sigmoid, as calibrated, and what so many records show by chance where every probability is
-true. A class is called from its threshold on, which validation chose by the rule “{rule}”."""
+true."""
 
 CLASSIFIER_CURVES = "ROC and precision by recall on test; the dot is the threshold."
 
@@ -88,7 +88,9 @@ RELIABILITY = """\
 The calibrated probability and the share that has the class, before (grey) and after; a bar is the 95 %
 interval of a share (Wilson)."""
 
-CALIBRATION = "The kind is the one with the least log loss of validation, cross-validated in five parts."
+CALIBRATION = """\
+Logits stay as they are (none) unless another kind lowers the log loss of validation, cross-validated, by more
+than its standard error."""
 
 CLASSIFIER_CONFUSION = """\
 Of the test records with the row's class, the share that is called as the column, in per cent; a record may

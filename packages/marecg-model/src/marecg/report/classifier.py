@@ -12,14 +12,23 @@ from markupsafe import Markup
 
 from ecg_ontology import replacing
 from marecg.base.config import LEADS
+from marecg.base.documents import read_model
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation, GroupScore
+from marecg.evaluate.classify import (
+    CARD,
+    EVALUATION,
+    FEW_POSITIVES,
+    PAGE,
+    PREDICTIONS,
+    Evaluation,
+    GroupScore,
+)
 from marecg.evaluate.table_print import markdown_table
 from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
 from marecg.report.tracing import tracing
-from marecg.use.classifier_folder import MARK, Description
+from marecg.use.classifying.classifier_folder import MARK, Description
 
 WORST = 2
 """Of each class and kind of error."""
@@ -29,20 +38,24 @@ SHOWN = 6
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
     """Write the page (returned) and the card `README.md` of a classifier into its folder."""
-    evaluation = Evaluation.model_validate_json((folder / EVALUATION).read_bytes())
-    classifier = Description.model_validate_json((folder / MARK).read_bytes())
+    evaluation = read_model(
+        Evaluation, folder / EVALUATION, "isn't an evaluation", "Fit the classifier again"
+    )
+    classifier = read_model(Description, folder / MARK, "isn't a classifier", "Fit the classifier again")
     frame = pd.read_parquet(folder / PREDICTIONS)
     trained = "a new head" if classifier.layers == "head" else f"layers {classifier.layers} trained"
     lead = (
         f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, judged on {len(frame)} test "
         "records. Research use; not a medical device."
     )
+    whole = [score for score in evaluation.scores if not score.group]
     sections = list(_sections(evaluation, classifier, frame, corpus))
     card = TEMPLATES.get_template("classifier.md.j2").render(
         evaluation=evaluation,
         classifier=classifier,
         classes=list(zip(classifier.classes, classifier.calibrations, classifier.thresholds, strict=True)),
-        figures=markdown_table(*heads_and_rows([score for score in evaluation.scores if not score.group])),
+        figures=markdown_table(*heads_and_rows(whole, at_prevalence=_has_prevalence(whole))),
+        few=few_positives(evaluation.scores),
         test=len(frame),
         folder=folder.name,
     )
@@ -64,7 +77,8 @@ def _sections(
         "Figures",
         [
             _scores([score for score in evaluation.scores if not score.group], "class"),
-            paragraph(captions.CLASSIFIER.format(rule=classifier.rule)),
+            *([paragraph(few, "warning")] if (few := few_positives(evaluation.scores)) else []),
+            paragraph(captions.CLASSIFIER + _called(classifier)),
             paragraph(evaluation.leak + seen, "warning" if seen else ""),
         ],
     )
@@ -101,12 +115,15 @@ def _sections(
 
 
 def heads_and_rows(
-    scores: Sequence[GroupScore], head: str = "class"
+    scores: Sequence[GroupScore], head: str = "class", *, at_prevalence: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The figures as a table in words, a row for each class or group; the first column is text."""
+    """The figures as a table in words, a row for each class or group; the first column is text.
+
+    The PPV `at_prevalence` is for the page and the card: a terminal has no room for it.
+    """
     rows = [
         (
-            score.name + (f", {score.group}" if score.group else ""),
+            score.name + (f", {score.group}" if score.group else "") + " *" * score.uncertain,
             f"{score.records:,}",
             f"{score.positives:,}",
             _percent(score.auc),
@@ -114,16 +131,46 @@ def heads_and_rows(
             _percent(score.average_precision),
             *(f"{error:.3f}" for error in (score.ece_before, score.ece, score.ece_chance)),
             *(_percent(share) for share in (score.sensitivity, score.specificity, score.ppv)),
+            *([_at_prevalence(score)] if at_prevalence else []),
         )
         for score in scores
     ]
     ece = ("ECE before", "after", "by chance")
-    called = ("sensitivity", "specificity", "PPV")
+    called = ("sensitivity", "specificity", "PPV", *["PPV at prevalence"] * at_prevalence)
     return (head, "records", "positive", "AUC", "95 %", "AP", *ece, *called), rows
 
 
+def _has_prevalence(scores: Sequence[GroupScore]) -> bool:
+    return any(score.prevalence is not None for score in scores)
+
+
+def _at_prevalence(score: GroupScore) -> str:
+    if score.prevalence is None:
+        return "–"
+    return f"{_percent(score.ppv_at_prevalence)} at {100 * score.prevalence:.3g} %"
+
+
+def few_positives(scores: Sequence[GroupScore]) -> str | None:
+    """Which thresholds rest on too few positives, as a sentence; None where none does."""
+    names = [f"{score.name} ({score.chosen_by})" for score in scores if score.uncertain and not score.group]
+    if not names:
+        return None
+    return (
+        f"* Thresholds chosen by fewer than {FEW_POSITIVES} positives of validation: {', '.join(names)}. "
+        "Elsewhere their sensitivity may be far from the one in this table."
+    )
+
+
+def _called(classifier: Description) -> str:
+    if not classifier.several:
+        return " A record has one of the classes, and the likeliest is called."
+    return (
+        f" A class is called from its threshold on, which validation chose by the rule “{classifier.rule}”."
+    )
+
+
 def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
-    heads, rows = heads_and_rows(scores, head)
+    heads, rows = heads_and_rows(scores, head, at_prevalence=_has_prevalence(scores))
     return table(heads, rows, numeric=range(1, len(heads)))
 
 
@@ -136,16 +183,19 @@ def _worst(
 ) -> Iterator[tuple[Markup, Figure]]:
     """The records that were called, or not called, most wrongly."""
     whole = sorted((score for score in evaluation.scores if not score.group), key=lambda one: -one.positives)
+    likeliest_M = frame[[f"p {name}" for name in cut_of]].to_numpy().argmax(axis=1)
     for name in [score.name for score in whole[:SHOWN]]:
         p_M, y_M, cut = frame[f"p {name}"], frame[f"label {name}"], cut_of[name]
-        missed = frame[(y_M == 1) & (p_M < cut)].nsmallest(WORST, f"p {name}")
-        false = frame[(y_M == 0) & (p_M >= cut)].nlargest(WORST, f"p {name}")
+        called_M = likeliest_M == list(cut_of).index(name) if evaluation.exclusive else p_M >= cut
+        from_on = "" if evaluation.exclusive else f", called from {cut:.1%} on"
+        missed = frame[(y_M == 1) & ~called_M].nsmallest(WORST, f"p {name}")
+        false = frame[(y_M == 0) & called_M].nlargest(WORST, f"p {name}")
         for error, rows in (("missed", missed), ("called, and not labelled", false)):
             for row in rows.to_dict("records"):
                 x_CL = corpus.signals([row["row"]])[0][:, : corpus.n_valid[row["row"]]]
                 leaves = [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row["row"]])]
                 caption = (
-                    f"p {row[f'p {name}']:.1%}, called from {cut:.1%} on; codes in the corpus: "
+                    f"p {row[f'p {name}']:.1%}{from_on}; codes in the corpus: "
                     f"{', '.join(leaves) or 'none'}{'; in the pretraining' if row['seen'] else ''}"
                 )
                 picture = tracing(x_CL, corpus.config.fs, LEADS, f"12-lead ECG of {row['name']}")

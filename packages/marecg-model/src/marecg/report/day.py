@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, label_in
 from marecg.base.errors import RecordError
-from marecg.ecg.rpeaks import detect
+from marecg.ecg.rpeaks import detect_best
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import find_one
 from marecg.read.record import Candidate
@@ -56,7 +56,7 @@ def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], lis
         except RecordError:  # a gap in the trend
             continue
         x_L = record.x_KL[record.leads.index(LEAD) if LEAD in record.leads else 0]
-        peaks = detect(x_L, record.fs) if np.isfinite(x_L).all() else ()
+        peaks = detect_best(record.x_KL, record.fs)
         if len(peaks) > 2:
             rates_M3[minute] = np.percentile(60 * record.fs / np.diff(peaks), (5, 50, 95))
         if minute % HOUR == 0:

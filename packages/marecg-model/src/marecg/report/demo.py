@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from marecg.base.plugins import beside
+from marecg.base.progress import shown
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
@@ -10,7 +12,6 @@ from marecg.evaluate.scores.results import Report
 from marecg.recipes import tiny
 from marecg.recipes.overrides import override
 from marecg.report.run_page import write_report
-from marecg.synth import write_corpus
 from marecg.train.run import train
 
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
@@ -29,13 +30,14 @@ class Demo:
 def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
     """Train `tiny` on a synthetic corpus and probe it on another one, half as large, that it never saw.
 
-    An earlier demo in `out` is continued.
+    An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
     """
+    write_corpus = beside("ecg_synth", "ecg-synth", "the demo").write_corpus
     out = Path(out)
     corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}
     for name, (count, own_seed) in corpora.items():
         if not (out / name / "corpus.json").exists():
-            write_corpus(out / f"{name}-wfdb", count, own_seed, diagnoses=DIAGNOSES)
+            write_corpus(out / f"{name}-wfdb", count, own_seed, diagnoses=DIAGNOSES, progress=shown)
             prepare([out / f"{name}-wfdb"], out / name)
     run = out / "run"
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])

@@ -3,8 +3,12 @@
 Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
 
+import io
+import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 
+import joblib
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
@@ -18,7 +22,7 @@ from marecg.report import captions
 from marecg.report.charts import points
 from marecg.report.page import Figure, Section, paragraph
 from marecg.report.tracing import strip
-from marecg.use.embed import embed
+from marecg.use.embedding.embed import embed
 
 GALLERY = 512
 """Records of the corpus that are on the map, and among which neighbours are looked for."""
@@ -73,9 +77,21 @@ def _map(
     family = ["no leaf" if leaf < 0 else ontology.nodes[ontology.families[leaf]].label for leaf in primary_B]
     colour_of = {ontology.nodes[root].label: colours[root] for root in ontology.roots} | {"no leaf": "0.6"}
     apart_BB = np.clip(1 - cosine_BB, 0, 2)
+    _count_cores()
     tsne = TSNE(metric="precomputed", init="random", perplexity=min(30, len(apart_BB) / 4), random_state=0)
     picture = points(tsne.fit_transform(apart_BB), family, colour_of, "Map of records by family")
     yield Figure("map", [picture], captions.MAP.format(records=len(primary_B)), kind="row")
+
+
+def _count_cores() -> None:
+    """Let joblib count the physical cores, once for the process, in silence.
+
+    t-SNE asks for them. Where `lscpu` is missing or says nothing, joblib takes the logical ones, but prints
+    a traceback as well.
+    """
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        joblib.cpu_count(only_physical_cores=True)
 
 
 def cosines_to(

@@ -62,15 +62,24 @@ class Section:
 
 
 def page(
-    title: str, lead: str, sections: Sequence[Section], language: str = "en", contents: str = "Contents"
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    language: str = "en",
+    contents: str = "Contents",
+    kind: str = "",
 ) -> str:
-    """The whole page; titles of sections differ from each other, and so do their ids."""
+    """The whole page; titles of sections differ from each other, and so do their ids.
+
+    `kind` is a class of page.css; a `record` is printed on one page.
+    """
     return TEMPLATES.get_template("page.html.j2").render(
         title=title,
         lead=lead,
         sections=sections,
         language=language,
         contents=contents,
+        kind=kind,
         policy=Markup(POLICY),  # noqa: S704 (ours)
         style=Markup(STYLE.read_text(encoding="utf-8")),  # noqa: S704 (ours)
     )
@@ -92,7 +101,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[
 
 
 def facts(values: Mapping[str, str]) -> Markup:
-    """Names and values that stand side by side as far as the window goes."""
+    """Lay out names and values side by side."""
     return _part("facts", values)
 
 

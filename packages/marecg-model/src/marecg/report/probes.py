@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ecg_ontology import Ontology
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis, describe_leak
-from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, OWN, WIDE
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, FULL, OWN, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
 from marecg.report import captions
@@ -109,7 +109,9 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
     frame = pd.DataFrame([score.model_dump() for score in scores], columns=list(Score.model_fields))
     largest = frame.groupby("task")["fraction"].transform("max")
     for _, rows in frame[frame["fraction"] == largest].groupby("task", sort=False):
-        reference = next((name for name in (CONCEPTS, BEATS, WIDE) if name in set(rows["method"])), ENCODER)
+        reference = next(
+            (name for name in (FULL, CONCEPTS, BEATS, WIDE) if name in set(rows["method"])), ENCODER
+        )
         own = rows[rows["method"] == reference].iloc[:1]
         low, high = (own[name].max() for name in ("low", "high"))  # missing where there is none
         named = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})

@@ -1,6 +1,6 @@
 """`marecg report RECORD`: one record on a page of its own, as whoever reads ECGs wants to read it.
 
-Shapes: K leads as found, C leads, L samples, N concepts, D width.
+Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of a corpus.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from ecg_ontology import Ontology, load, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
-from marecg.corpus import trained_on
+from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
+from marecg.evaluate.classify import EVALUATION, Evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
@@ -34,14 +35,32 @@ from marecg.report.texts import (
     electrode_quality,
     machine_facts,
     measurement_facts,
+    measurement_remarks,
     missing_reasons,
     recording_facts,
 )
 from marecg.report.tracing import stacked, strip, tracing
-from marecg.use.classifier import EcgClassifier
-from marecg.use.classifier_folder import is_classifier
-from marecg.use.embed import embed
+from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.classifying.classifier_folder import is_classifier
+from marecg.use.embedding.embed import embed
 from marecg.use.predict import concepts
+
+
+def classifier_evidence(folder: str | Path, say: Texts) -> str:
+    """What a classifier showed on its test records, as `classify fit` kept it."""
+    file = Path(folder) / EVALUATION
+    if not file.is_file():
+        return say("trust_classifier_untested")
+    evaluation = Evaluation.model_validate_json(file.read_bytes())
+    whole = [score for score in evaluation.scores if not score.group]
+    figures = (
+        f"{score.name} {say.number(100 * score.auc, 1)} ({say.number(100 * score.low, 1)}–"
+        f"{say.number(100 * score.high, 1)}, n = {score.positives})"
+        for score in whole
+    )
+    records = max(score.records for score in whole)
+    return say("trust_classifier", task=evaluation.task, records=records, figures="; ".join(figures))
+
 
 FINDINGS = 8
 """Findings that are listed; those that are coded are listed wherever they rank."""
@@ -72,12 +91,20 @@ def write_record(
     ontology = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
-    of_record = _RecordPage(run, model, ontology, shown, measured, say)
+    judged = None if classifier is None else classifier_evidence(run, say)
+    of_record = _RecordPage(run, model, ontology, shown, measured, say, judged)
     first, *others = of_record.sections(corpus)
     called = [] if classifier is None else [of_record.called(classifier)]
     sections = [first, *called, *day_sections(model, record, ontology, say), *others]
     with replacing(Path(out)) as temporary:
-        text = page(shown.name, say("lead", run=name), sections, language=language, contents=say("contents"))
+        text = page(
+            shown.name,
+            say("lead", run=name),
+            sections,
+            language=language,
+            contents=say("contents"),
+            kind="record",
+        )
         temporary.write_text(text, encoding="utf-8")
     return Path(out)
 
@@ -86,7 +113,8 @@ def write_record(
 class _RecordPage:
     """A record, what was measured of it, and who looks at it.
 
-    `ontology` names the concepts in the page's language; that of an older model may lack one.
+    `ontology` names the concepts in the page's language; that of an older model may lack one. `evidence` is
+    what a classifier showed, if one looks at it.
     """
 
     run: Path
@@ -95,6 +123,7 @@ class _RecordPage:
     shown: Shown
     measured: Measurements
     say: Texts
+    evidence: str | None = None
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
         """The sections in their order, but for a classifier's and those of a day."""
@@ -102,6 +131,7 @@ class _RecordPage:
         rhythm_D = embed(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads).rhythm[0]
         yield self._ecg()
         if corpus is not None:
+            yield from self._previous(corpus)
             yield self._similar(rhythm_D, corpus)
         yield self._technical(concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None)
 
@@ -110,11 +140,14 @@ class _RecordPage:
         say, shown = self.say, self.shown
         record = arranged(shown.x_KL, shown.fs, shown.leads, classifier.encoder.config)
         p_K = classifier.predict_recordings([record])[0]
-        each = zip(p_K.tolist(), classifier.classes_, classifier.thresholds_.tolist(), strict=True)
+        called_K = classifier.calls(p_K[None])[0].tolist()
+        cuts_K = [say.number(100 * cut, 1) for cut in classifier.thresholds_.tolist()]
+        cuts_K = cuts_K if classifier.several_ else ["–"] * len(cuts_K)
+        each = zip(p_K.tolist(), map(str, classifier.classes_), cuts_K, called_K, strict=True)
         rows = [
-            (str(name), say.number(100 * p, 1), say.number(100 * cut, 1))
-            for p, name, cut in sorted(each, key=lambda one: (one[0], str(one[1])), reverse=True)
-            if p >= cut
+            (name, say.number(100 * p, 1), cut)
+            for p, name, cut, is_called in sorted(each, reverse=True)
+            if is_called
         ]
         head = (say("finding"), say("probability"), say("threshold"))
         body = table(head, rows, numeric=(1, 2)) if rows else paragraph(say("none_called"))
@@ -130,14 +163,16 @@ class _RecordPage:
         electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
         machine = machine_facts(shown.machine, say)
         doubt = f" {say('leak_unknown')}" * judged.leak_unknown
+        trusted = say(f"trust_{judged.verdict}", **judged._asdict()) + doubt
         parts: list[Figure | Markup] = [
-            paragraph(say(f"trust_{judged.verdict}", **judged._asdict()) + doubt, "warning"),
             facts(recording_facts(shown, say)),
+            facts(measurement_facts(measured, say)),
+            paragraph(self.evidence or trusted, "warning"),
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
-            facts(measurement_facts(measured, say)),
             paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
             paragraph(f"{codes} {say('seen')}" if self._seen() else codes),
+            *([paragraph(remarks)] if (remarks := measurement_remarks(measured, say)) else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]
@@ -149,6 +184,26 @@ class _RecordPage:
         if trained is None or len(shown.leads) < len(LEADS):
             return False
         return trained.saw(resample(order_leads(shown.x_KL, shown.leads), shown.fs, trained.fs))
+
+    def _previous(self, corpus: Corpus) -> Iterator[Section]:
+        """The patient's last ECG before this one, with both measurements, where the corpus has one."""
+        shown, say = self.shown, self.say
+        same_M = corpus.patients.among({shown.patient} if shown.patient else ())
+        rows = np.flatnonzero(same_M & corpus.sources.among({shown.source}))  # others may count alike
+        dates = index.of(corpus.folder, ["acquired"])["acquired"].take(rows).to_pylist()
+        now, pairs = shown.date.replace(" ", "T"), zip(dates, rows.tolist(), strict=True)
+        earlier = [(date, row) for date, row in pairs if date and date < now]
+        if not earlier:
+            return
+        date, row = max(earlier)
+        x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
+        before = measurement_facts(measure(x_CL, corpus.config.fs, LEADS), say)
+        own = measurement_facts(self.measured, say)
+        cells = [(name, own.get(name, "–"), before.get(name, "–")) for name in {**own, **before}]
+        title = say("previous_of", name=corpus.ids[row], date=date.replace("T", " "))
+        drawn = tracing(x_CL, corpus.config.fs, LEADS, title)
+        compared = table(("", say("this"), title), cells)
+        yield Section(say("previous"), [compared, Figure("previous", [drawn], title)])
 
     def _similar(self, rhythm_D: NDArray[np.float32], corpus: Corpus) -> Section:
         """The nearest labelled records, with what is coded in them and what differs."""

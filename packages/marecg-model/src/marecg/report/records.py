@@ -22,11 +22,11 @@ from ecg_ontology import Concept, Ontology, graph_figure, inline_svg, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.corpus.account import Quarantined, read_report
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import TrainedOn
+from marecg.ecg.signal import signal_hash
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.array_layout import Layout
+from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.discovery import find
 from marecg.read.inputs import read_one
@@ -51,7 +51,8 @@ TOP = 10
 class Shown(NamedTuple):
     """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on.
 
-    Age in years, sex as F or M, date, device and what that says, as the file or the dataset's table has it.
+    Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
+    filters that the signal went through, as the file or the dataset's table has it.
     """
 
     name: str
@@ -65,13 +66,16 @@ class Shown(NamedTuple):
     date: str = ""
     device: str = ""
     machine: MachineReport = MachineReport()
+    source: str = ""
+    patient: str = ""
+    filters: str = ""
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
     """The first 10 s of a record on disk; its leads may be any of the twelve."""
     record = _read(path)
     x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
-    coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes])[0])
+    coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes], strict=None)[0])
     return Shown(
         record.path.stem,
         x_KL,
@@ -83,6 +87,9 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         date=(record.acquired or "").replace("T", " ") or _date(record.path),
         device=record.device or "",
         machine=record.machine,
+        source=record.source,
+        patient=record.patient or "",
+        filters="; ".join(note for note in record.notes if note.startswith("filtered")),
     )
 
 
@@ -146,8 +153,9 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
 def _paper(shown: Shown, number: int) -> list[Figure]:
     """As a sheet, and for a narrow window with the leads one below the other."""
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
-    gain = tracing_gain(shown.x_KL, shown.fs, shown.leads)
-    caption = captions.ECG.format(seconds=seconds, gain=gain, square=1 / gain, large=5 / gain)
+    gains = tracing_gain(shown.x_KL, shown.fs, shown.leads)
+    squares = {"square": 1 / gains.limb, "large": 5 / gains.limb}
+    caption = captions.ECG.format(seconds=seconds, gain=gains, **squares)
     drawn = shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}"
     layout = f" {captions.LAYOUT}" * (number == 1)
     return [

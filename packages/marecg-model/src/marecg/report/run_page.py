@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ecg_ontology import refuse_others, replacing
+from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
@@ -88,13 +89,11 @@ def _sections(
 def _config(run: Path) -> tuple[Config, dict[str, str]]:
     """The recipe, its objectives installed here or not, and what each loss measures."""
     path = run / "config.json"
+    description = read_json(path, "Name the folder of a finished run", CheckpointError)
     try:
-        description = json.loads(path.read_text(encoding="utf-8"))
         config = Config.model_validate(description["config"], context={"elsewhere": True})
         return config, config.captions | dict(description.get("captions", {}))
-    except FileNotFoundError as error:
-        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         problem = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"can't be used ({problem})", where=path, remedy="Train the run again"

@@ -15,6 +15,9 @@ from marecg.ecg.intervals import Measurements
 from marecg.read.machine import MachineReport
 from marecg.report.records import Shown
 
+LONG_PR_MS, WIDE_QRS_MS = 220, 120
+"""From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
+
 
 class Texts:
     """The texts in one language, filled in when called with a key; another one is a `UsageError`."""
@@ -62,15 +65,17 @@ def _decimal_commas(text: str) -> str:
 
 
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
-    """Who, when and by what, as far as the file or the dataset's table says it."""
+    """Facts of a recording: patient, time and device."""
     sexes = {"F": say("female"), "M": say("male")}
     seconds = f"{shown.x_KL.shape[1] / shown.fs:.1f}"
     cells = {
+        say("patient"): shown.patient,
         say("age"): f"{shown.age:g}" if shown.age is not None else "",
         say("sex"): sexes.get(shown.sex or "", ""),
         say("date"): shown.date,
         say("device"): " ".join(shown.device.split()),
         say("sampling"): say("sampled", seconds=seconds, fs=f"{shown.fs:g}", leads=len(shown.leads)),
+        say("filters"): shown.filters.removeprefix("filtered "),
     }
     return {name: text for name, text in cells.items() if text}
 
@@ -87,13 +92,21 @@ def electrode_quality(suspected: Doubts, say: Texts) -> str:
 
 
 def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
-    """Rate, intervals and axis with their units; a dash for what can't be told.
-
-    PR isn't yet near enough to PTB-XL's statements.
-    """
-    values = {name: getattr(measured, name) for name in ("rate", "qrs", "qt")}
-    values |= {f"qtc_{measured.qtc_formula}": measured.qtc(), "axis": measured.axis}
+    """Rate, intervals and axes with their units; a dash for what can't be told."""
+    values = {name: getattr(measured, name) for name in ("rate", "p", "pr", "qrs", "qt")}
+    values |= {f"qtc_{formula}": measured.qtc(formula) for formula in ("bazett", "fridericia")}
+    values |= {name: getattr(measured, name) for name in ("axis", "p_axis", "t_axis")}
     return {say(name): _with_unit(name, value, say) for name, value in values.items()}
+
+
+def measurement_remarks(measured: Measurements, say: Texts) -> str:
+    """What whoever reads the intervals should know: pacing, a long PR, and QTc of a wide complex."""
+    remarks = {
+        "paced": measured.paced,
+        "pr_long": (measured.pr or 0) >= LONG_PR_MS,
+        "qtc_wide": (measured.qrs or 0) >= WIDE_QRS_MS and measured.qt is not None,
+    }
+    return " ".join(say(name) for name, holds in remarks.items() if holds)
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
@@ -104,11 +117,14 @@ def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
 
 
 def missing_reasons(measured: Measurements, say: Texts) -> str:
-    """Why there is a dash, a sentence for each interval that has one."""
-    reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt", "axis")}
-    return " ".join(f"{say(name)}: {say(reason)}" for name, reason in reasons.items() if reason)
+    """Why there is a dash, a sentence for each reason."""
+    names: dict[str, list[str]] = {}
+    for name in ("rate", "p", "pr", "qrs", "qt", "axis"):
+        if reason := measured.reasons.get(name):
+            names.setdefault(reason, []).append(say(name))
+    return " ".join(f"{', '.join(alike)}: {say(reason)}" for reason, alike in names.items())
 
 
 def _with_unit(name: str, value: float | None, say: Texts) -> str:
-    unit = {"rate": say("bpm"), "axis": "°"}.get(name, "ms")
+    unit = say("bpm") if name == "rate" else "°" if name.endswith("axis") else "ms"
     return say.number(value) + (f" {unit}" if value is not None else "")

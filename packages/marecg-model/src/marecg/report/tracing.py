@@ -1,11 +1,13 @@
 """The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
 
-As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, which is
-written on it, and each lead around its own median, as the high-pass filter would have it.
+As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, limb leads and
+chest leads apart, which is written on it, and each lead around its own median, as the high-pass filter would
+have it. The gain follows what most seconds show: an artefact lowers none, and is cut off at the paper's edge.
 
 Shapes: C leads, L samples.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,8 +28,10 @@ WIDTH = MARGIN + SECONDS * MM_PER_SECOND
 PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
 NAME_SIZE, NAME_WIDTH = 3.4, 10.0
 """mm that a lead's name is high and, at most, wide."""
-NAME_HEIGHTS = (-8.0, -5.0, -11.0, -13.5, -2.5)
-"""Where a name may stand, in mm below the baseline and so always above its lead, the usual place first."""
+NAME_HEIGHTS = (-8.0, -5.0, -2.5)
+"""Where a name may stand, in mm below the baseline: above its lead and in its row, the usual place first."""
+USUAL = 0.8
+"""Share of a lead's seconds whose waves decide about its gain."""
 COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
@@ -48,6 +52,21 @@ THIN = 0.25
 """mm: a line as the stylus draws it."""
 
 
+class Gains(NamedTuple):
+    """mm/mV of the limb leads and of the chest leads."""
+
+    limb: float
+    chest: float
+
+    def of(self, lead: str) -> float:
+        """The gain of a lead."""
+        return self.chest if lead.lower().startswith("v") else self.limb
+
+    def __str__(self) -> str:
+        limb = f"{self.limb:g} mm/mV"
+        return limb if self.limb == self.chest else f"{limb}, V1–V6 {self.chest:g} mm/mV"
+
+
 class Strip(NamedTuple):
     """A stretch of one lead: seconds `start` to `stop` drawn from `x` on around the baseline `y`, in mm."""
 
@@ -65,23 +84,34 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
         x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
         leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
     """
-    gain, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
-    pulses = "".join(pulse(TOP + ROW * (row + 0.5), gain) for row in range(4))
-    traces = lines(x_CL, fs, leads, _columns(), gain)
+    gains, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
+    pulses = "".join(pulse(TOP + ROW * (row + 0.5), gains.limb) for row in range(4))
+    traces = lines(x_CL, fs, leads, _columns(), gains, height=height)
     ticks = "".join(f"M{each.x:g} {each.y - TICK:g}v{2 * TICK:g}" for each in _columns() if each.start)
     changes = element("path", d=ticks, stroke=INK, stroke_width=0.3)
-    sheet = paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gain)
+    sheet = paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gains)
     return picture(WIDTH, height, *sheet, label=label, unit="mm")
 
 
-def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:
-    """The gain of `tracing` in mm/mV: what it draws of the leads stays on the paper."""
-    drawn_CL = np.zeros(x_CL.shape, bool)
-    row_of = {name.lower(): place for place, name in enumerate(leads)}
-    for lead, start, stop, _, _ in _columns():
-        if lead.lower() in row_of:
-            drawn_CL[row_of[lead.lower()], round(start * fs) : round(stop * fs)] = True
-    return fitting(x_CL, REACH, drawn_CL)
+def tracing_gain(
+    x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, reach: float = REACH
+) -> Gains:
+    """The gains in mm/mV at which `USUAL` of the seconds of a group of leads keep to `reach` mm."""
+    names = [name.lower() for name in leads]
+    chest = np.array([name.startswith("v") for name in names], bool)
+    usual_C = _usual_heights(x_CL, fs)
+    return Gains(*(_largest(float(usual_C[part].max(initial=0)), reach) for part in (~chest, chest)))
+
+
+def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
+    """How far each lead is from its median, in mV, in its seconds: the quantile `USUAL` of them."""
+    finite_CL = np.isfinite(x_CL)
+    pairs = zip(x_CL, finite_CL, strict=True)
+    middle_C = [np.median(x_L[finite_L]) if finite_L.any() else 0 for x_L, finite_L in pairs]
+    away_CL = np.where(finite_CL, np.abs(x_CL - np.array(middle_C)[:, None]), 0)
+    second = max(1, round(fs))
+    parts = [away_CL[:, at : at + second].max(axis=1) for at in range(0, max(1, x_CL.shape[1]), second)]
+    return np.asarray(np.quantile(np.stack(parts), USUAL, axis=0, method="inverted_cdf"))
 
 
 def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
@@ -99,13 +129,15 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 
     It keeps its size, and is scrolled through.
     """
-    gain, width = fitting(x_CL, ROW / 2), SECONDS * MM_PER_SECOND
+    gains = tracing_gain(x_CL, fs, leads, ROW / 2)
     height = STACK_TOP + len(leads) * STACK + 5
     strips = [
-        Strip(lead, 0, SECONDS, 0, STACK_TOP + STACK * (place + 0.5)) for place, lead in enumerate(leads)
+        Strip(lead, 0, SECONDS, MARGIN, STACK_TOP + STACK * (place + 0.5)) for place, lead in enumerate(leads)
     ]
-    sheet = paper(width, height), lines(x_CL, fs, leads, strips, gain, width=2 * THIN)
-    return picture(width, height, *sheet, scale(height - 1.5, gain), label=label, unit="mm")
+    pulses = "".join(pulse(each.y, gains.of(each.lead)) for each in strips)
+    traces = lines(x_CL, fs, leads, strips, gains, width=2 * THIN, height=height)
+    sheet = paper(WIDTH, height), pulses, traces, scale(height - 1.5, gains)
+    return picture(WIDTH, height, *sheet, label=label, unit="mm")
 
 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
@@ -140,7 +172,12 @@ def fitting(x_CL: NDArray[np.float32], reach: float, drawn_CL: NDArray[np.bool_]
     away_CL = np.abs(finite_CL - np.median(finite_CL, axis=1, keepdims=True))
     away_CL = away_CL if drawn_CL is None else away_CL * drawn_CL
     highest = float(np.quantile(away_CL, 0.999, axis=1).max()) if away_CL.size else 0.0
-    return next((gain for gain in GAINS if highest * gain <= reach), GAINS[-1])
+    return _largest(highest, reach)
+
+
+def _largest(height: float, reach: float) -> float:
+    """The largest gain at which so many mV stay within `reach` mm."""
+    return next((gain for gain in GAINS if height * gain <= reach), GAINS[-1])
 
 
 def paper(width: float, height: float, minor: bool = True) -> str:
@@ -155,11 +192,13 @@ def lines(
     fs: float,
     leads: Sequence[str],
     strips: Sequence[Strip],
-    gain: float = MM_PER_MV,
+    gain: float | Gains = MM_PER_MV,
     named: bool = True,
     width: float = THIN,
+    height: float = math.inf,
 ) -> str:
-    """The strips of a record, each with its lead's name."""
+    """The strips of a record, each with its lead's name; a paper's height cuts waves off at its edges."""
+    gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
     every = max(1, int(fs / FINEST))
     row_of = {name.lower(): place for place, name in enumerate(leads)}
     names, traces = [], []
@@ -168,13 +207,14 @@ def lines(
         if named:
             name = lead if place is not None else f"{lead}: not recorded"
             halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
-            below = y + _clear(x_CL, place, fs, start, gain)
+            below = y + _clear(x_CL, place, fs, start, gains.of(lead))
             names.append(words(name, x + 1, below, NAME_SIZE, fill=INK, font_weight="600", **halo))
         if place is None or not np.isfinite(x_CL[place]).any():
             continue
         part = x_CL[place, round(start * fs) : round(stop * fs) : every]
         at = np.arange(len(part)) * every / fs * MM_PER_SECOND
-        path = polyline(at, -gain * (part - np.nanmedian(x_CL[place])))
+        down = -gains.of(lead) * (part - np.nanmedian(x_CL[place]))
+        path = polyline(at, np.clip(down, -y, height - y))
         where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
         traces.append(element("path", d=path, data_lead=lead, transform=where))
     thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
@@ -197,9 +237,10 @@ def pulse(y: float, gain: float = MM_PER_MV) -> str:
     return element("path", d=path, fill="none", stroke=INK, stroke_width=0.3)
 
 
-def scale(y: float, gain: float = MM_PER_MV) -> str:
+def scale(y: float, gain: float | Gains = MM_PER_MV) -> str:
     """What a millimetre means, written at the paper's foot."""
-    return words(f"25 mm/s    {gain:g} mm/mV", 2, y, 3, fill=INK)
+    gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
+    return words(f"25 mm/s    {gains}", 2, y, 3, fill=INK)
 
 
 def _grid(width: float, height: float, every: int) -> str:

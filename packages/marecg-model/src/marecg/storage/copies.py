@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ecg_ontology import replacing
-from marecg.base.errors import OutputError, UsageError
+from marecg.base.documents import read_json
+from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.base.lock import locked
 from marecg.storage.places import Place, filesystem, is_remote, reading, sending
 
@@ -43,7 +44,7 @@ def cache() -> Path:
 
 
 def ensure_local(where: str | Path) -> Path:
-    """A path as it is; of an address what lies there, copied now as far as it is new or has changed.
+    """Return a local path unchanged, and of an address the cached copy with what is new or changed.
 
     Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it; `InputError`
     where nothing is there, or the store or this machine's disk refuses; `OutputError` where the cache
@@ -70,7 +71,7 @@ def address(path: Path) -> str | None:
 
 @contextmanager
 def upload(where: str, last: str) -> Iterator[Path]:
-    """A folder of this machine whose files lie at an address too when the block succeeds.
+    """Yield a local folder and upload its files when the block succeeds.
 
     Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
     says that all is there: it is sent when the others have arrived. Raises `UsageError` where the address
@@ -112,7 +113,7 @@ class _Mirror:
 
     @classmethod
     def of(cls, where: str) -> "_Mirror | Path":
-        """The mirror of an address; the path itself where that is one of this machine."""
+        """Return the mirror of an address, or a local path unchanged."""
         fs, root = filesystem(where)
         if "file" in fs.protocol:
             return Path(root)
@@ -140,8 +141,8 @@ class _Mirror:
             raise OutputError(problem, where=self.home, remedy=remedy) from error
         with locked(self.home):
             try:
-                copied: Copied = json.loads(record.read_text(encoding="utf-8"))
-            except (OSError, ValueError):  # none yet, or damaged: all is copied again
+                copied: Copied = read_json(record, "")
+            except InputError:  # none yet, or damaged: all is copied again
                 copied = {}
             before = dict(copied)
             try:
@@ -190,7 +191,7 @@ class _Mirror:
                     copied[path] = [_stamp(listed[path]), _state(self._local(path))]
 
     def send(self, copied: Copied, last: str) -> None:
-        """Send what is not there as it is here, one file after all others."""
+        """Upload new and changed files, and a given file last."""
         last, listed = f"{self.copy.name}/{last}", self.listed()
 
         def is_sent(path: str) -> bool:

@@ -45,7 +45,7 @@ class Place:
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """The files in it whose names fit, ordered; none where there is no folder. Raises `InputError`."""
+        """List matching file names in order; none without a folder. Raises `InputError`."""
         try:
             if self.path:
                 names = [each.name for each in self.path.iterdir()] if self.path.exists() else []

@@ -138,7 +138,7 @@ class Pretraining(lightning.LightningModule):
         return gathered.flatten(0, 1)
 
     def diverged(self, step: int) -> DivergedError:
-        """The error of a run whose steps up to this one had gradients that aren't finite."""
+        """Build the error of a run with too many non-finite gradients."""
         about = ""
         if self._last is not None:
             batch, named = self._last

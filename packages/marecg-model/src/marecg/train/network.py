@@ -92,7 +92,7 @@ class Network(nn.Module):
             objective.after_step(self.model, step, total_steps)
 
     def compile_encoders(self, mode: str = "default") -> None:
-        """Have torch compile the encoder and those of its size that objectives have, in this mode of it."""
+        """Compile the encoder and the objectives' encoders of its size with torch."""
         self.model.encoder.compile(mode=mode)
         for objective in self._objectives():
             for encoder in objective.encoders():

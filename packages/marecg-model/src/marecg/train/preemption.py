@@ -17,7 +17,7 @@ IMPATIENT = 2.0
 
 @contextmanager
 def left_to_others() -> Iterator[None]:
-    """Die of SIGTERM at once: runs in other processes hear it themselves, and need time for a checkpoint."""
+    """Restore SIGTERM's default action: training processes get the signal and save a checkpoint."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

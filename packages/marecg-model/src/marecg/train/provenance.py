@@ -1,4 +1,4 @@
-"""What a model says of its training, wherever it goes: no name that is not public.
+"""A model's record of its training, with public names only.
 
 Shapes: M records, N concepts.
 """
@@ -56,11 +56,11 @@ def provenance(
 
 
 def united(own: Provenance, origin: BeganFrom) -> Provenance:
-    """A run's provenance with that of the weights that it went on from.
+    """Merge a run's provenance with that of its starting weights.
 
-    Where both had the very same corpus its records count once; what two corpora share nobody knows here, so
-    theirs add up. Of a collection the codes were read if either read them; where nobody noted what a
-    concept's records were before, nobody knows their number.
+    If both had the same corpus, its records count once; otherwise counts add up, because the overlap is
+    unknown. Codes of a collection were read if either run read them; where no counts of a concept's records
+    were noted before, their number is unknown.
     """
     before = origin.provenance
     if before is None:

@@ -1,4 +1,4 @@
-"""Whose a run folder is: what it was begun with, and whether a command may go on in it."""
+"""What a run folder was started with, and whether a command may resume it."""
 
 import hashlib
 import json
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 import ecg_ontology
 from ecg_ontology import replacing
 from marecg.base.config import LEADS
+from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, UsageError, in_short
 from marecg.base.lock import remove_left_over
 from marecg.corpus import trained_on
@@ -85,8 +86,8 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
 
 def _begun_with(described: Path) -> dict[str, Any]:
     """What config.json says."""
+    before: dict[str, Any] = read_json(described, _COPY, CheckpointError)
     try:
-        before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
         config = Config.model_validate(before["config"], context={"elsewhere": True})
         before["config"] = config.model_dump(mode="json")
         if "began_from" in before:
@@ -97,7 +98,7 @@ def _begun_with(described: Path) -> dict[str, Any]:
         problem = f"has settings that this version does not have ({names})"
         remedy = "Go on with the version that began the run, or begin again in another folder"
         raise CheckpointError(problem, where=described, remedy=remedy) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         problem = f"is damaged ({error or type(error).__name__})"
         raise CheckpointError(problem, where=described, remedy=_COPY) from error
     return before

@@ -20,6 +20,7 @@ from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from ecg_ontology import replacing
+from marecg.base.documents import read_json
 from marecg.base.errors import OutputError, UsageError
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ def _open(name: str, folder: Path, step: int) -> Logger:
             folder, name="", version="tensorboard", default_hp_metric=False, purge_step=step + 1
         )
     file = folder / IDS
-    ids: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    ids: dict[str, str] = read_json(file, "Remove it") if file.exists() else {}
     made: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
     _ = made.experiment  # from here on it has its id
     with replacing(file) as temporary:

@@ -53,7 +53,7 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Say what the model that the run leaves will lack of these weights, and what nobody will know."""
+        """Warn of weights that the new run drops, and of facts that it can't know."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
                 "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "

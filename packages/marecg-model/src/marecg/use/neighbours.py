@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import InputError, UsageError
 from marecg.read.record import as_text
-from marecg.use.embedding_files import blocks, vectors
+from marecg.use.embedding.embedding_files import blocks, vectors
 
 TOLD = ("source", "patient", "codes")
 """What a folder of parts tells of each record beside its name."""
@@ -21,7 +21,7 @@ TOLD = ("source", "patient", "codes")
 
 @dataclass(frozen=True)
 class Near:
-    """A record, the cosine of its vector and the one asked for, and what the file tells of it."""
+    """A record, its cosine to the query, and its row in the file."""
 
     id: str
     cosine: float
@@ -31,7 +31,7 @@ class Near:
 
 
 def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str = "rhythm") -> list[Near]:
-    """The records whose vectors point most in the direction of one record's, the nearest first.
+    """Find the records nearest to one by cosine, the nearest first.
 
     `embeddings` is what `marecg embed` wrote, a file or a folder of parts, of which one block is in memory at
     a time; `record` one of its records by name, or by the last parts of its name where only one ends so;

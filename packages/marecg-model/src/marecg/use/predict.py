@@ -24,16 +24,17 @@ from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
-from marecg.corpus.audit import published_as
 from marecg.corpus.index import keep_private
+from marecg.model.by_family import by_family, untaught
 from marecg.model.mar_ecg import MarEcg
+from marecg.read.identity import published_as
 from marecg.read.inputs import find_one
 from marecg.read.parts import every, in_parts
-from marecg.use.classifier import EcgClassifier
-from marecg.use.classifier_folder import is_classifier
-from marecg.use.embed import BATCH, embed, encode, loaded
-from marecg.use.inputs import Inputs
-from marecg.use.recordings import Embedded, embedded, recordings
+from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.classifying.classifier_folder import is_classifier
+from marecg.use.embedding.embed import BATCH, embed, encode, loaded
+from marecg.use.embedding.inputs import Inputs
+from marecg.use.embedding.recordings import Embedded, embedded, recordings
 
 logger = logging.getLogger(__name__)
 BLOCK = 64
@@ -56,7 +57,8 @@ class Neighbour:
 class Prediction:
     """One concept of a record: its share of q, and its neighbours, the most probable first.
 
-    `support` is how many records of the training bore it; None for a family, and where nobody noted it.
+    `support` is how many records of the training bore it; None for a family, and where nobody noted it. Of a
+    leaf that none bore, `by_family` is its family's share, by which it is better judged; else None.
     """
 
     index: int
@@ -65,6 +67,7 @@ class Prediction:
     probability: float
     neighbours: list[Neighbour]
     support: int | None = None
+    by_family: float | None = None
 
 
 def predict(
@@ -153,7 +156,8 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
         A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
         study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
         `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
-        called like another column); of a classifier `called`, the classes that reach their thresholds. And
+        called like another column); `InfMI by family` for a leaf that no record taught, the share of its
+        family; of a classifier `called`, the classes that reach their thresholds. And
         what became of the records: one that can't be read has no row.
 
     Raises:
@@ -166,6 +170,7 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
     done, about = Embedded(), deque[dict[str, Any]]()
     whole = recordings(model, chain.from_iterable(records.part(0, len(records))), done, about)
     blocks: list[NDArray[np.floating]] = []
+    mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in untaught(model)}
     while block := list(islice(whole, BLOCK)):
         if classifier:
             blocks.append(classifier.predict_recordings(block))
@@ -175,10 +180,12 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
     done.refuse_none()
     columns = [f"p {name}" if name in (*ABOUT, "called") else name for name in names]
     shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
+    for leaf, share_B in (by_family(model, shares.to_numpy()) if mark else {}).items():
+        shares[mark[leaf]] = share_B
     rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
     table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
     if classifier:
-        reached = shares.to_numpy() >= classifier.thresholds_
+        reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
     return table, done
 
@@ -211,15 +218,24 @@ def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
 
 def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
     """The concepts that a record is nearest to, most probable first, each with its graph neighbours."""
+    return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
+
+
+def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
+    """The leaves that no record taught, in the order of their families' shares."""
+    predictions = [_prediction(model, q_N, index) for index in untaught(model)]
+    return sorted(predictions, key=lambda each: -(each.by_family or 0))
+
+
+def _prediction(model: MarEcg, q_N: NDArray[np.floating], index: int) -> Prediction:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
-    predictions = []
-    for index in np.argsort(-q_N, kind="stable")[:top].tolist():
-        near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])
-        beside = [
-            Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
-            for other, relation in near
-        ]
-        abbr, label = nodes[index].abbr, nodes[index].label
-        predictions.append(Prediction(index, abbr, label, float(q_N[index]), beside, support.get(abbr)))
-    return predictions
+    near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])
+    beside = [
+        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
+        for other, relation in near
+    ]
+    abbr, label = nodes[index].abbr, nodes[index].label
+    share = by_family(model, q_N).get(index)
+    family = None if share is None else float(share)
+    return Prediction(index, abbr, label, float(q_N[index]), beside, support.get(abbr), family)

@@ -19,7 +19,7 @@ from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
-from marecg.use.embed import BATCH, check_readout, embed
+from marecg.use.embedding.embed import BATCH, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,7 +32,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         leads: the names of their K leads, in their order.
         batch_size: windows per forward pass.
         readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is,
-            `beats` for the beat readout behind that, [B, V].
+            `beats` for the beat readout behind that, [B, V], and `full` for what is behind both.
 
     Attributes:
         n_features_in_: K for records [B, K, L], K·L for flat ones.
@@ -79,7 +79,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the readout, [B, D], [B, W] or [B, V]. Raises as `embed` does.
+        """Return the readout, [B, D], [B, W] or longer. Raises as `embed` does.
 
         Args:
             X: mV, in the shape that `fit` saw.
@@ -92,7 +92,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             fs=self.fs,
             leads=self.leads,
             batch_size=self.batch_size,
-            readout="beats" if self.readout == "beats" else "wide",
+            readout="wide" if self.readout == "rhythm" else self.readout,
         )
         return embeddings.rhythm if self.readout == "rhythm" else embeddings.wide
 

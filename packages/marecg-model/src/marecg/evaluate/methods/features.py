@@ -17,13 +17,13 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
-from marecg.base.errors import InputError, RecordError
+from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.progress import Progress, passing, shown
-from marecg.corpus.audit import published_as
 from marecg.corpus.workers import workers
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals, finite
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.embedding_files import blocks, vectors
+from marecg.read.identity import published_as
+from marecg.use.embedding.embedding_files import blocks, vectors
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +103,8 @@ def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Comput
             signals.append(finite(recordings.read(row)))
             usable.append(row)
         except RecordError as error:
+            if error.reason == Reason.unavailable:
+                raise CorpusError(error.problem, where=error.where, remedy=error.remedy) from error
             unreadable[recordings.ids[row]] = error.reason
     made = []
     for method in methods if signals else ():

@@ -10,6 +10,7 @@ readout, C leads, L samples.
 import hashlib
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,20 +22,30 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError
+from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method, Signals
-from marecg.evaluate.probe.linear import UNSEEN_LOGIT
-from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, MEAN_H, RANDOM, WIDE, Trial
+from marecg.evaluate.probe.linear import (
+    UNSEEN_LOGIT,
+    Choose,
+    choose_averaged,
+    choose_logistic,
+    choose_ridge,
+)
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, FULL, MEAN_H, RANDOM, WIDE, Trial
 from marecg.evaluate.tasks.task import FS, Task
+from marecg.model.by_family import family_of, untaught
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.model.readout import Readout, part_weights, readout_width, wide_columns
-from marecg.use.embed import embed
-from marecg.use.processes import threadless
+from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns
+from marecg.use.embedding.embed import embed
+from marecg.use.embedding.processes import threadless
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
 BEAT_POOLING = f"beat readout behind the {POOLING}"
 """What is read where the beats are asked for."""
+FULL_POOLING = f"full readout, 1, behind the {BEAT_POOLING}"
+"""What is read where all is asked for."""
 RANDOM_SEED = 1_000_003
 """The random encoder's seed: none that a training run would use by habit."""
 
@@ -48,14 +59,15 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
 
     Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
     `concepts` that once more, for a probe to set `with_concepts` behind it. All rows come from the same
-    forward passes.
+    forward passes. With `full` there is the beat readout beside the full one.
     """
     columns = wide_columns(model.config)
     readouts = {ENCODER: columns["rhythm"], WIDE: slice(readout_width(model.config))}
     if not model.pool.trained:
         readouts[MEAN_H] = columns["mean"]
-    beats = {"beats": (BEATS,), "concepts": (BEATS, CONCEPTS)}.get(readout, ())
-    return _frozen(ENCODER, model, readouts | dict.fromkeys(beats, slice(None)), beats)
+    beats = {"beats": (BEATS,), "full": (BEATS,), "concepts": (BEATS, CONCEPTS)}.get(readout, ())
+    readouts |= dict.fromkeys(beats, slice(readout_width(model.config, "beats")))
+    return _frozen(ENCODER, model, readouts, beats, FULL if readout == "full" else None)
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
@@ -66,6 +78,8 @@ def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
     blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
     readouts = {RANDOM: wide_columns(model.config)["rhythm"]}
     as_a_whole = f"{RANDOM}, {'beats' if readout == 'concepts' else readout}"
+    if readout == "full":
+        return _frozen(RANDOM, blank, readouts, (), as_a_whole)
     if readout != "rhythm":
         readouts[as_a_whole] = slice(None)
     return _frozen(RANDOM, blank, readouts, [name for name in readouts if name.endswith("beats")])
@@ -78,14 +92,24 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
         return MarEcg(config, ontology).eval()
 
 
-def _frozen(name: str, model: MarEcg, readouts: dict[str, slice], beats: Sequence[str]) -> Method:
+def _frozen(
+    name: str, model: MarEcg, readouts: dict[str, slice], beats: Sequence[str], full: str | None = None
+) -> Method:
     """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here.
 
-    `beats` are the readouts that have the beats in them, whose parts weigh alike.
+    `beats` are the readouts that have the beats in them, whose parts weigh alike; `full` has everything, each
+    of its views a classifier.
     """
     before = weights_sha256(model)
-    read: Literal["wide", "beats"] = "beats" if beats else "wide"
-    weights = dict.fromkeys(beats, part_weights(model.config, read))
+    read: Literal["wide", "beats", "full"] = "full" if full else "beats" if beats else "wide"
+    weights = dict.fromkeys(beats, part_weights(model.config, "beats"))
+    chooses: dict[str, Choose] = {}
+    if full:
+        classifiers: tuple[Choose, ...] = (choose_logistic, choose_logistic, choose_ridge)
+        three = tuple(zip(views(model.config, "full"), classifiers, strict=True))
+        chooses[full] = partial(choose_averaged, views=three)
+        weights[full] = part_weights(model.config, "full")
+        readouts = {**readouts, full: slice(None)}
 
     def compute(signals: Signals) -> NDArray[np.floating]:
         wide_BV = np.zeros((len(signals), readout_width(model.config, read)), np.float32)
@@ -100,9 +124,18 @@ def _frozen(name: str, model: MarEcg, readouts: dict[str, slice], beats: Sequenc
             remedy = "The numbers would be another encoder's, so none are kept; please report this"
             raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
-    sha256 = hashlib.sha256(f"{BEAT_POOLING if beats else POOLING} {before}".encode()).hexdigest()
+    measured_by = handcrafted().sha256
+    pooling = {"full": f"{FULL_POOLING} {measured_by}", "beats": BEAT_POOLING, "wide": POOLING}[read]
+    sha256 = hashlib.sha256(f"{pooling} {before}".encode()).hexdigest()
     return Method(
-        name, sha256, compute, verify=verify, readouts=readouts, weights=weights, apart=threadless(model)
+        name,
+        sha256,
+        compute,
+        verify=verify,
+        readouts=readouts,
+        weights=weights,
+        chooses=chooses,
+        apart=threadless(model),
     )
 
 
@@ -114,15 +147,23 @@ def with_concepts(
     Each score weighs as much as a part of the readout; see `linear.Part.own`.
     """
     rhythm_MD = x_MF[:, wide_columns(model.config)["rhythm"]]
-    score_MK = zero_shot(model, rhythm_MD, task, model.ontology).logits_MK
+    score_MK = zero_shot(model, rhythm_MD, task, model.ontology, family=False).logits_MK
     own_K = np.full(score_MK.shape[1], np.sqrt(model.config.width), np.float32)
     return np.c_[x_MF, score_MK], np.r_[weight_F, own_K]
 
 
 def zero_shot(
-    model: MarEcg, rhythm_MD: NDArray[np.floating], task: Task, onto: ecg_ontology.Ontology
+    model: MarEcg,
+    rhythm_MD: NDArray[np.floating],
+    task: Task,
+    onto: ecg_ontology.Ontology,
+    *,
+    family: bool = True,
 ) -> Trial:
     """Score every record, by its h_rhythm, for every class; `onto` is the ontology that the model carries.
+
+    A class of leaves that no training record bore is scored by the mass of their family, unless `family` is
+    false: then by their own, as `with_concepts` reads them.
 
     A class without a concept, or with one that the model's graph lacks, scores all alike and counts as
     untrained. Raises `UsageError` where the model was trained without GSCL and has no prototypes.
@@ -135,9 +176,13 @@ def zero_shot(
     number = {node.abbr: node.index for node in onto.nodes}
     concepts = [known_concepts(task, name, onto) for name in task.classes]
     score_MK = np.full((len(rhythm_MD), len(concepts)), UNSEEN_LOGIT)
+    without_record = set(untaught(model)) if family else set()
     for k, names in enumerate(concepts):
-        if names:
-            score_MK[:, k] = logsumexp(log_q_MN[:, [number[abbr] for abbr in names]], axis=1)
+        places = [number[abbr] for abbr in names]
+        if places and without_record.issuperset(places):
+            places = family_of(model, places)
+        if places:
+            score_MK[:, k] = logsumexp(log_q_MN[:, places], axis=1)
     return Trial(
         fraction=0.0,
         seed=0,

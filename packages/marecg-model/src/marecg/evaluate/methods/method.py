@@ -28,6 +28,7 @@ class Method:
         readouts: by name, the columns of the features that are judged; all of them, under the method's own
             name, if there are none.
         weights: by name of a readout, what its features are multiplied by once they are standardised.
+        chooses: by name of a readout, the classifier that belongs to it in place of `choose`.
         apart: whether other processes may compute it: it is small, has no threads of its own, and
             learns nothing from one batch for the next.
     """
@@ -39,6 +40,7 @@ class Method:
     verify: Callable[[], None] = lambda: None
     readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
     weights: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, hash=False)
+    chooses: Mapping[str, Choose] = field(default_factory=dict, hash=False)
     apart: bool = False
 
     @property

@@ -4,8 +4,8 @@ Shapes: M records, K classes, F features, G eigenvalues, S strengths.
 """
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
-from marecg.use.logistic import span
+from marecg.use.classifying.logistic import span
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
@@ -44,6 +44,11 @@ class Part:
     y_MK: NDArray[np.uint8]
     weight_F: NDArray[np.floating] | None = None
     own: bool = False
+
+    def only(self, columns: slice) -> "Part":
+        """Some of the features."""
+        weight_F = None if self.weight_F is None else self.weight_F[columns]
+        return replace(self, x_MF=self.x_MF[:, columns], weight_F=weight_F)
 
     def scaler(self) -> StandardScaler:
         """What standardises features on this part, and weighs them."""
@@ -138,6 +143,28 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
     fits = map(best_strength, (True, False) if train.own else (False,))
     return max(fits, key=lambda fitted: fitted.val_auc)
+
+
+def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]]) -> Fitted:
+    """Fit a classifier on each view's features; average their logits, each in units of its spread on val.
+
+    `chosen` is that of the first. Raises as the classifiers do.
+    """
+    fits = [choose(train.only(columns), val.only(columns)) for columns, choose in views]
+    moments = []
+    for fit, (columns, _) in zip(fits, views, strict=True):
+        logits_MK = fit.logits(val.x_MF[:, columns])
+        spread_K = logits_MK.std(axis=0)
+        moments.append((logits_MK.mean(axis=0), np.where(spread_K > 0, spread_K, 1)))
+
+    def logits(x_MF: NDArray[np.floating]) -> Floats:
+        standard = [
+            (fit.logits(x_MF[:, columns]) - mean_K) / spread_K
+            for fit, (columns, _), (mean_K, spread_K) in zip(fits, views, moments, strict=True)
+        ]
+        return np.asarray(np.mean(standard, axis=0))
+
+    return Fitted(fits[0].chosen, macro_auc(val.y_MK, logits(val.x_MF)), fits[0].untrained, logits)
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from marecg.base.config import Frozen
+from marecg.base.config import Count, Frozen, Share
 from marecg.model.card_figures import GroupFigure
 
 LEAK = (
@@ -31,14 +31,14 @@ class AucDifference(Range):
     """A method's macro AUC minus another's on the same records, with its paired interval; p is two-sided."""
 
     mean: float
-    p: float
+    p: Share
 
 
 class ClassScore(Frozen):
     """One class on the test records; `support` counts its positives there."""
 
     name: str
-    support: int
+    support: Count
     auc: Spread
     ap: Spread
 
@@ -66,10 +66,10 @@ class Cell(Frozen):
     """
 
     method: str
-    dimension: int
-    fraction: float
-    records: int
-    seeds: int
+    dimension: Count
+    fraction: Share
+    records: Count
+    seeds: Count
     macro_auc: Spread
     interval: Range
     versus_encoder: AucDifference | None
@@ -84,10 +84,10 @@ class Cell(Frozen):
 class Counts(Frozen):
     """The records of a task; the missing and the unreadable are named, the latter with their reason."""
 
-    train: int
-    val: int
-    test: int
-    unlabelled: int
+    train: Count
+    val: Count
+    test: Count
+    unlabelled: Count
     missing: tuple[str, ...]
     unreadable: dict[str, str]
 
@@ -95,7 +95,7 @@ class Counts(Frozen):
 class Leak(Frozen):
     """Val and test records that the encoder was pretrained on, each under the first sign that tells."""
 
-    records: int
+    records: Count
     same_record: tuple[str, ...]
     same_patient: tuple[str, ...]
     same_signal: tuple[str, ...]

@@ -28,13 +28,15 @@ from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Rang
 ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
 """A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where
 h_rhythm's pool is untrained."""
+FULL = "encoder, full"
+"""The full readout, by three classifiers whose logits are averaged."""
 CONCEPTS = f"{BEATS} + concepts"
 """The beat readout, and for each class what the prototypes say of it."""
 ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
-READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "concepts": CONCEPTS}
+READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
 """The row that a readout is judged by."""
-OWN = (ENCODER, WIDE, BEATS, CONCEPTS, MEAN_H, ZERO_SHOT)
+OWN = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
 """The methods that are read from a run's own encoder."""
 RANDOM = "random encoder"
 """An encoder of the run's shape that has learnt nothing."""

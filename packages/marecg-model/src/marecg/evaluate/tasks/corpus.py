@@ -1,4 +1,4 @@
-"""The leaves of the concept graph on a prepared corpus: a task wherever there is no official one.
+"""A task on any prepared corpus: leaves of the concept graph as classes.
 
 Shapes: R recordings, M labelled records, N concepts, K classes.
 """
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import CorpusError
 from marecg.corpus import index
-from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
 from marecg.evaluate.tasks.task import (
@@ -28,6 +27,7 @@ from marecg.evaluate.tasks.task import (
     files_sha256,
     split_of,
 )
+from marecg.read.identity import patient_of, published_as
 
 FOLDS = (
     "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"

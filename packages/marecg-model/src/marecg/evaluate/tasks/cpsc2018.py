@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ecg_ontology import CPSC_LABELS
 from marecg.base.errors import CorpusError
-from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
@@ -30,6 +29,8 @@ from marecg.evaluate.tasks.task import (
     zeroshot_concepts,
 )
 from marecg.read.datasets import cpsc2018
+from marecg.read.identity import CPSC2018 as SOURCE
+from marecg.read.identity import published_as
 from marecg.read.record import Candidate
 
 SECONDS = 10
@@ -99,7 +100,7 @@ def _recordings(root: Path, candidates: list[Candidate]) -> Recordings:
         sha256=files_sha256(root, (file for file in files if file.is_file())),
         window=f"up to the first {SECONDS} s at {FS} Hz",
         read=read,
-        identities=tuple(published_as(each.file.stem, cpsc2018.SOURCE) for each in candidates),
+        identities=tuple(published_as(each.file.stem, SOURCE) for each in candidates),
     )
 
 

@@ -9,12 +9,14 @@ Shapes: R recordings, M labelled records, K classes.
 
 import csv
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from marecg.base.documents import read_bytes
 from marecg.base.errors import CorpusError, InputError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
@@ -24,6 +26,10 @@ from marecg.read.parts import name_of, whole_of
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """What the column may be called that names the records; the first column otherwise."""
+MOST_COLUMNS = 2000
+"""Of a table of labels, each of which is learnt: SNOMED CT has fewer findings of the ECG."""
+ENDING = r"\.[A-Za-z]\w{1,7}$"
+"""Of a file's name, which a record may be called by."""
 SPLIT = "split"
 """The column that says `train`, `val` or `test`, where there is one."""
 CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
@@ -51,16 +57,14 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     """
     corpus = Corpus.open(root)
     recordings = corpus_recordings(corpus)
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-    except (OSError, ValueError) as error:
-        problem = f"can't be read as a table ({str(error).strip()})"
-        raise InputError(problem, where=path, remedy="Write CSV with a header line") from error
-    if not len(table.columns):
-        raise InputError("has no columns", where=path, remedy="Write CSV with a header line")
+    table = _table(path)
     named_by = next((name for name in NAMED_BY if name in table), table.columns[0])
+    names = table[named_by].str.strip()
+    if named_by not in NAMED_BY and names.isin(list(CELLS)).all():
+        problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
+        raise InputError(problem, where=path, remedy=f"Add one, called {NAMED_BY[0]}")
     rows_by_name = _rows_by_name(corpus)
-    table["row"] = table[named_by].str.strip().map(rows_by_name)
+    table["row"] = names.map(rows_by_name).fillna(names.str.replace(ENDING, "", regex=True).map(rows_by_name))
     missing = tuple(table[named_by][table["row"].isna()])
     table = table.dropna(subset="row").astype({"row": int})
     if not len(table):
@@ -90,6 +94,35 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
         concepts={name: (name,) for name in classes if name in leaves},
     )
     return task, np.isfinite(y_MK)
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """A table of text, parted by commas or semicolons. Raises `InputError`."""
+    remedy = "Write CSV with a header line"
+    content = read_bytes(path, remedy)
+    line = content.partition(b"\n")[0].decode("utf-8-sig", errors="replace").strip()
+    separator = ";" if line.count(";") > line.count(",") else ","
+    if line.count(separator) > MOST_COLUMNS:
+        raise InputError(f"has more than {MOST_COLUMNS:,} columns", where=path, remedy=remedy)
+    try:
+        table = pd.read_csv(
+            BytesIO(content),
+            sep=separator,
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+        )
+    except (OSError, ValueError) as error:
+        problem = f"can't be read as a table ({str(error).strip()})"
+        raise InputError(problem, where=path, remedy=remedy) from error
+    if not len(table.columns):
+        raise InputError("has no columns", where=path, remedy=remedy)
+    header = [name.strip() for name in next(csv.reader([line], delimiter=separator), [])]
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        problem = f"has {header.count(twice[0])} columns called {twice[0]!r}"
+        raise InputError(problem, where=path, remedy="Leave one of them")
+    return table
 
 
 def _rows_by_name(corpus: Corpus) -> dict[str, int]:

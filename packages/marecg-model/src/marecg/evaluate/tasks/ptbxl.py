@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import CorpusError
-from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
@@ -34,6 +33,7 @@ from marecg.evaluate.tasks.task import (
 )
 from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
+from marecg.read.identity import PTBXL, patient_of, published_as
 from marecg.read.stretch import Stretch
 
 SECONDS = 10
@@ -110,9 +110,9 @@ def _recordings(root: Path, entries: list[Entry]) -> Recordings:
         sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
         window=f"the first {SECONDS} s at {FS} Hz",
         read=read,
-        identities=tuple(published_as(f"{entry.ecg_id:05d}", ptbxl.SOURCE) for entry in entries),
-        patients=tuple(patient_of(ptbxl.SOURCE, entry.patient) for entry in entries),
-        patient_by_identity=ptbxl_patients([root]),
+        identities=tuple(published_as(f"{entry.ecg_id:05d}", PTBXL) for entry in entries),
+        patients=tuple(patient_of(PTBXL, entry.patient) for entry in entries),
+        patient_by_identity=ptbxl.patients_by_identity([root]),
         people={"age": [entry.age for entry in entries], "sex": [entry.sex for entry in entries]},
     )
 

@@ -31,7 +31,7 @@ class Recordings:
         window: what part of a recording is read, in words.
         read: record number → float32 [12, L] in mV at 500 Hz, leads in `config.LEADS` order. It raises
             `RecordError` for a record that can't be used.
-        identities, patients: R of each, where they are known (`audit.published_as`, `audit.patient_of`).
+        identities, patients: R of each, where known (`identity.published_as`, `identity.patient_of`).
         patient_by_identity: patients of the data set's records, on disk or not, by what the world calls
             those: other collections ship copies that name no patient.
         people: R ages in years, sexes, sources, … by these words, as far as they are known.
@@ -108,7 +108,7 @@ class Task:
         return self.only(self.split_M == name)
 
     def without(self, records: Collection[str]) -> "Task":
-        """The same task on all records but those."""
+        """Return the task without some records."""
         return self.only(np.array([self.recordings.ids[row] not in records for row in self.row_M], bool))
 
     @property

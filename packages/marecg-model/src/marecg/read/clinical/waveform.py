@@ -60,7 +60,7 @@ class Waveform(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """Reads the files of one format, wherever they lie.
+    """Reader of one file format.
 
     `module` has to be installed; `waveform` reads one file, or a stretch of it, and may raise whatever its
     library raises; `magic` is where in a file which bytes stand, None where names always tell.
@@ -236,7 +236,7 @@ def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def pseudonym(number: str | None) -> str | None:
-    """A name that is the same wherever the same number stands; whoever has the numbers can find it out."""
+    """Hash a patient number into a stable name; who has the numbers can reverse it."""
     text = (number or "").strip()
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
 

@@ -7,8 +7,10 @@ from xml.etree.ElementTree import Element
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical import aecg, muse, philips
 from marecg.read.clinical.waveform import Format, Waveform
-from marecg.read.stretch import WHOLE, Stretch, refuse_large
+from marecg.read.stretch import WHOLE, WIDEN, WIDER, Stretch, refuse_large
 
+MOST_TAGS = round(200_000 * WIDER)
+"""Of a document; each costs a hundred bytes of memory, and a waveform needs a few thousand."""
 _KINDS: dict[str, Callable[[Element], Waveform]] = {
     module.ROOT: module.waveform for module in (aecg, muse, philips)
 }
@@ -16,10 +18,13 @@ _KINDS: dict[str, Callable[[Element], Waveform]] = {
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one document. Raises `RecordError`, or what the parser raises."""
-    from defusedxml.ElementTree import parse  # noqa: PLC0415 — of an extra
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415 — of an extra
 
     refuse_large(file)
-    root = parse(file).getroot()
+    content = file.read_bytes()
+    if content.count(b"<") > MOST_TAGS:
+        raise RecordError(Reason.too_long, f"has more than {MOST_TAGS:,} tags; {WIDEN}")
+    root: Element = fromstring(content)
     name = root.tag.rpartition("}")[2]
     if name not in _KINDS:
         problem = f"is XML of the kind {name[:40]!r}: HL7 aECG, GE MUSE and Philips are read, export as one"

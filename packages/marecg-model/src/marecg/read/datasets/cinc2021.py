@@ -11,20 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from marecg.read.identity import COLLECTIONS
 from marecg.read.record import Candidate, Record, as_text
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb import read_record
 
-COLLECTIONS = (
-    "chapman_shaoxing",
-    "cpsc_2018",
-    "cpsc_2018_extra",
-    "georgia",
-    "ningbo",
-    "ptb",
-    "ptb-xl",
-    "st_petersburg_incart",
-)
 _JS = re.compile(r"JS(\d{5})")
 
 

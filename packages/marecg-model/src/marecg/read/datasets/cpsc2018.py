@@ -18,15 +18,15 @@ import numpy as np
 from ecg_ontology import CPSC_LABELS, diagnoses
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
+from marecg.read.arrays.mat5 import variables
 from marecg.read.datasets.cinc2021 import Cinc2021
-from marecg.read.mat5 import variables
+from marecg.read.identity import CPSC2018
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns, rows
 from marecg.read.wfdb_header import read_header
 
 REFERENCE = "REFERENCE.csv"
-SOURCE = "cpsc2018"
 FS = 500
 _LABELS = ("First_label", "Second_label", "Third_label")
 
@@ -35,7 +35,7 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 class Cpsc2018:
     """Reads the recordings that the table names; `Candidate.about` are their codes."""
 
-    source = SOURCE
+    source = CPSC2018
     marks = (REFERENCE, "TrainingSet[1-3]")
 
     def is_root(self, folder: Path) -> bool:
@@ -47,7 +47,7 @@ class Cpsc2018:
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"
-            yield Candidate(root, files.get(name, root / name), SOURCE, self, _codes(row))
+            yield Candidate(root, files.get(name, root / name), CPSC2018, self, _codes(row))
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one recording. Raises `RecordError` where its file is missing or holds no such struct."""
@@ -65,7 +65,7 @@ class Cpsc2018:
             raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads")
         return Record(
             id=file.stem,
-            source=SOURCE,
+            source=CPSC2018,
             path=file,
             x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1])],
             fs=FS,

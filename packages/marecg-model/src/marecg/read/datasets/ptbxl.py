@@ -8,12 +8,13 @@ Shapes: K leads as found, L samples.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import CorpusError
+from marecg.read.identity import PTBXL, patient_of
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
 from marecg.read.stretch import WHOLE, Stretch
@@ -23,7 +24,6 @@ from marecg.read.wfdb_header import read_header
 
 DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
-SOURCE = "ptbxl"
 FS = 500
 RECORDS = ("records500", "records100")
 """The folders of the recordings, as recorded and at 100 Hz."""
@@ -71,7 +71,7 @@ class PtbXl:
     """
 
     rate: int = FS
-    source = SOURCE
+    source = PTBXL
     marks = (DATABASE,)
 
     def is_root(self, folder: Path) -> bool:
@@ -85,7 +85,7 @@ class PtbXl:
             header = header_of(root, entry, self.rate)
             both = (root / f"{file}.hea" for file in (entry.file, entry.slow_file))
             copies = tuple(file for file in both if file != header)
-            listed.append(Candidate(root, header, SOURCE, self, entry, fold=entry.fold, copies=copies))
+            listed.append(Candidate(root, header, PTBXL, self, entry, fold=entry.fold, copies=copies))
         yield from listed
         headers = (file for name in RECORDS for file in sorted((root / name).rglob("*.hea")))
         yield from unlisted(self, root, headers, listed, DATABASE)
@@ -154,7 +154,7 @@ def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> 
         notes = (*notes, f"recorded at {FS} Hz, read at {parsed.fs:g} Hz")
     return Record(
         id=f"{entry.ecg_id:05d}",
-        source=SOURCE,
+        source=PTBXL,
         path=header,
         x_KL=x_KL,
         fs=parsed.fs,
@@ -201,3 +201,9 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
 
 _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
 """What `float`, `int` and `literal_eval` raise for text that isn't a value."""
+
+
+def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
+    """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
+    rows = [row for root in roots if is_root(root) for row in database(root)]
+    return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}

@@ -1,0 +1,198 @@
+"""The settings that `--set KEY=VALUE` changes: a model of each group, which reads and describes them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ecg_ontology import UsageError
+
+
+def _folds(value: str) -> Any:
+    from marecg.evaluate.tasks.task import Folds
+
+    return tuple(map(Folds.of, value.split(";")))
+
+
+def _local(value: str) -> Path:
+    from marecg_cli._options import local_path
+
+    return local_path(value)
+
+
+def _names(value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+Shares = Annotated[tuple[float, ...], BeforeValidator(lambda value: tuple(value.split(",")))]
+Rows = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value.split(";")))]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Folds = Annotated[Any, BeforeValidator(_folds)]
+File = Annotated[Path, BeforeValidator(_local)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Settings(BaseModel):
+    """A group of settings; those that were given are `given()`, the others are the command's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def given(self) -> dict[str, Any]:
+        """The settings that were set, by name."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class Asked(Settings):
+    """How a task is asked, by `probe` and `ablate`."""
+
+    folds: Folds = Field((), description="what trains, selects and tests: 1-5,6,7-8; rotations parted by ;")
+    readout: str = Field("rhythm", description="what is compared: rhythm, wide, beats, full or concepts")
+    splits: File | None = Field(None, description="folder of MERL's split tables")
+    resamples: Count = Field(1000, description="draws of the test records, for the intervals")
+    without: Rows = Field((), description="rows that are left out: hand-crafted;encoder, wide")
+
+
+class Probe(Asked):
+    """How `probe` asks, and where it keeps features."""
+
+    feature_cache: File | None = Field(None, description="folder that keeps computed features for later runs")
+
+
+class Ablation(Asked):
+    """How `ablate` asks."""
+
+    fractions: Shares = Field((1.0,), description="shares of the training records: 0.1,1")
+    seeds: Count = Field(5, description="draws for every share below 1")
+
+
+class Training(Settings):
+    """How `classify` trains."""
+
+    steps: int = Field(1500, description="steps at most")
+    patience: int = Field(300, description="steps without a gain on validation")
+    batch_size: int = Field(32, description="records per step")
+    lr: float = Field(1e-3, description="learning rate of the pool")
+    readout: str = Field(
+        "wide",
+        description="what the head reads: wide; by the head alone beats, full or best, as fit by default",
+    )
+    balanced: bool = Field(False, description="weigh positives and negatives alike")
+    seed: int = Field(0, description="of the records held out, their order and the windows")
+
+
+class Judging(Training):
+    """How `classify judge` trains and tests."""
+
+    folds: Folds = Field((), description="what trains, validates and tests: 1-5,6,7-8; rotations parted by ;")
+
+
+class Sizes(Settings):
+    """How `embed` divides its work."""
+
+    batch_size: Count = Field(32, description="windows per forward pass")
+    part_records: Count = Field(1024, description="records per part of a folder")
+
+
+class Arrays(Settings):
+    """What arrays are."""
+
+    leads: Names = Field((), description="of the rows, in order: I,II,V2; the usual twelve without")
+    units: Literal["mV", "uV", "V", "adc"] = Field("mV", description="mV, uV, V or adc")
+    gain: float = Field(200, description="units per mV, for adc")
+    key: str = Field("", description="name of one array of several in a file")
+
+
+class Codes(Settings):
+    """What a table of codes is."""
+
+    id_column: str = Field("", description="column of the records' names")
+    code_column: str = Field("", description="column of the codes")
+    patient_column: str = Field("", description="column of the patients")
+    vocabulary: str = Field("snomed", description="snomed, icd10, omop or scp")
+    mapping: File | None = Field(
+        None, description="table to SNOMED CT: .csv of code and snomed, or .sssom.tsv"
+    )
+    concepts: File | None = Field(None, description="concept table of OMOP")
+
+
+Kind = TypeVar("Kind", bound=Settings)
+HERE = "marecg_cli._settings"
+OF_COMMAND: Mapping[str, Mapping[str, str]] = {
+    "probe": {"": f"{HERE}:Probe"},
+    "fit": {"": f"{HERE}:Training"},
+    "judge": {"": f"{HERE}:Judging"},
+    "embed": {"": f"{HERE}:Sizes", "array.": f"{HERE}:Arrays"},
+    "predict": {"array.": f"{HERE}:Arrays"},
+    "prepare": {"": "marecg.base.config:CorpusConfig", "codes.": f"{HERE}:Codes", "array.": f"{HERE}:Arrays"},
+    "coverage": {"codes.": f"{HERE}:Codes"},
+    "train": {"": "marecg.recipes.schema:Config"},
+    "ablate": {"": "marecg.recipes.schema:Config", "probe.": f"{HERE}:Ablation"},
+    "ablate-graph": {"": "marecg_experiments.graph.records:Design"},
+}
+"""By command, the models of its settings, each by what its keys begin with."""
+
+
+def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -> Kind:
+    """Read `KEY=VALUE` texts as settings; `group` is what all keys begin with, such as `array.`.
+
+    Raises `UsageError` where there is no such key, which names the command that has it, or the value isn't
+    one of its kind.
+    """
+    values: dict[str, str] = {}
+    for each in assignments or ():
+        name, equals, text = each.partition("=")
+        key = name.removeprefix(group)
+        if key not in kind.model_fields or not name.startswith(group):
+            raise UsageError(
+                f"there is no value named {name!r}", where=f"--set {each}", remedy=_remedy(name, kind, group)
+            )
+        if not equals:
+            raise UsageError("has no '='", where=f"--set {each}", remedy=f"Write --set {name}=VALUE")
+        values[key] = text
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+        where = f"--set {group}{key}={values[key]}"
+        raise UsageError(f"{values[key]!r} isn't a value of {group}{key}", where=where) from error
+
+
+def described(command: str) -> Iterator[tuple[str, str, str]]:
+    """Every setting of a command: key, default, and what it is."""
+    for group, place in OF_COMMAND[command].items():
+        yield from _fields(_model(place), group)
+
+
+def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
+    for name, field in model.model_fields.items():
+        kinds = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        inner = [each for each in kinds if issubclass(each, BaseModel)]
+        if inner:
+            yield from _fields(inner[0], f"{prefix}{name}.")
+        else:
+            extra = field.json_schema_extra
+            about = field.description or (extra.get("source", "") if isinstance(extra, dict) else "")
+            open_ = (
+                field.is_required() or field.default_factory is not None or field.default in (None, (), "")
+            )
+            yield f"{prefix}{name}", "" if open_ else str(field.default), str(about)
+
+
+def _model(place: str) -> type[BaseModel]:
+    module, _, name = place.partition(":")
+    model: type[BaseModel] = getattr(import_module(module), name)
+    return model
+
+
+def _remedy(name: str, kind: type[Settings], group: str) -> str:
+    """The commands that have this key, or the keys of this one."""
+    places = [(command, *each) for command, groups in OF_COMMAND.items() for each in groups.items()]
+    theirs = [
+        command
+        for command, prefix, place in places
+        if place.startswith(HERE) and name in {f"{prefix}{key}" for key in _model(place).model_fields}
+    ]
+    choice = f"Choose from {', '.join(group + key for key in kind.model_fields)}"
+    return f"It is of {', '.join(theirs)}. {choice}" if theirs else choice

@@ -1,0 +1,1 @@
+"""The ground of the package: errors, files, tables, text folding and XML entities."""

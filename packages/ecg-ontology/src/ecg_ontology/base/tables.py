@@ -1,0 +1,85 @@
+"""Tables as users bring them, row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.parquet``."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ecg_ontology.base.errors import InputError, optional
+
+_LONGEST = 1 << 20
+"""Characters of a header; the csv module's own limit for a cell is lower."""
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names in the header; [] of an empty file. Raises `InputError` where it can't be read."""
+    if path.suffix == ".parquet":
+        return [str(name) for name in _parquet(path).schema_arrow.names]
+    return next(lines(path), (1, list[str]()))[1]
+
+
+def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each row's place, such as ``line 3``, and its cells in these columns, text but for Parquet.
+
+    Raises `InputError` where the table can't be read, or a row has not as many cells as the header.
+    """
+    if path.suffix == ".parquet":
+        for number, row in enumerate(_parquet_rows(path, columns), start=1):
+            yield f"row {number}", [row[name] for name in columns]
+        return
+    numbered = lines(path)
+    names = next(numbered)[1]
+    places = [names.index(name) for name in columns]
+    for number, cells in numbered:
+        if len(cells) != len(names):
+            problem = f"has {len(cells)} cells, and its header {len(names)}"
+            raise InputError(problem, where=f"{path}, line {number}")
+        yield f"line {number}", [cells[place] for place in places]
+
+
+def lines(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each line of a text that isn't empty; `strict` about quotes in cells."""
+    _refuse_missing(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            head = file.readline(_LONGEST)
+            file.seek(0)
+            separator = max("\t;,", key=head.count)  # spreadsheet programs save with that of their country
+            reader = csv.reader(file, delimiter=separator, strict=strict)
+            yield from ((reader.line_num, cells) for cells in reader if cells)
+    except UnicodeDecodeError as error:
+        remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"
+        raise InputError("isn't UTF-8 text", where=path, remedy=remedy) from error
+    except (OSError, csv.Error) as error:
+        raise InputError(f"can't be read as a table ({error})", where=path) from error
+
+
+def _refuse_missing(path: Path) -> None:
+    if not path.is_file():
+        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
+
+
+def _parquet(path: Path) -> Any:
+    parquet = optional("pyarrow.parquet", "reading .parquet needs pyarrow", "pip install pyarrow")
+    from pyarrow import ArrowException
+
+    _refuse_missing(path)
+    try:
+        return parquet.ParquetFile(path)
+    except (ArrowException, OSError) as error:
+        raise _no_parquet(path, error) from error
+
+
+def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
+    table = _parquet(path)
+    from pyarrow import ArrowException
+
+    try:
+        for batch in table.iter_batches(columns=sorted(set(columns))):
+            yield from batch.to_pylist()
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # which its foot does not tell
+        raise _no_parquet(path, error) from error
+
+
+def _no_parquet(path: Path, error: Exception) -> InputError:
+    return InputError(f"isn't a Parquet table ({' '.join(str(error).split())[:200]})", where=path)

@@ -1,0 +1,44 @@
+"""Words as people type them: letter case, accents, hyphens and British or American spelling are all one."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+_NO_WORD = re.compile(r"[^\w]+|_+")
+_DIGRAPH = re.compile("ae|oe")
+_LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l"})
+"""Letters that Unicode does not take apart."""
+_LONG = 5
+"""From this length on a word's ae and oe are spelling (ischaemia, oedema); LAE stays itself."""
+
+
+@lru_cache(maxsize=1 << 14)  # a search compares every text of the ontology
+def fold(text: str) -> str:
+    """Return `text` as it is compared: small letters without accents, words parted by one blank.
+
+    Example:
+        >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
+        'ischamie ischemia st t lae'
+    """
+    plain = text.casefold() if text.isascii() else _plain(text)
+    return " ".join(
+        _DIGRAPH.sub("e", word) if len(word) >= _LONG else word for word in _NO_WORD.sub(" ", plain).split()
+    )
+
+
+def _plain(text: str) -> str:
+    """Small letters without accents."""
+    one_form = unicodedata.normalize("NFKD", text)  # first: a letter of a formula has no small one of its own
+    letters = unicodedata.normalize("NFKD", one_form.casefold().translate(_LIGATURES))
+    unseen = ("Cf", "Mn", "Me")  # formats such as a soft hyphen, and marks
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in unseen)
+
+
+def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
+    """Return up to `n` of `names` that are spelt like `text`, the nearest first."""
+    by_fold: dict[str, str] = {}
+    for name in names:
+        by_fold.setdefault(fold(name), name)
+    return [by_fold[near] for near in get_close_matches(fold(text), by_fold, n=n, cutoff=0.6)]

@@ -1,0 +1,50 @@
+"""Statements beside the graph, kept as they are: none of them contradicts it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.checks.structure import resolved
+from ecg_ontology.graph.concepts import Kind
+from ecg_ontology.graph.drafts import Draft
+from ecg_ontology.graph.hierarchy import reachable
+
+STATEMENTS: Chapter[Draft] = Chapter("Statements")
+_SAME = ("equivalentClass", "sameAs", "exactMatch")
+
+
+@STATEMENTS.rule(
+    "CCG-E016",
+    "What is stated besides agrees with the graph",
+    why="A reasoner elsewhere would take two concepts for one, or find that a family and its finding exclude "
+    "each other.",
+    fix="Remove the statement, or correct its ends",
+)
+def _contradicting_statement(draft: Draft) -> Iterator[Breach]:
+    upwards: dict[str, list[str]] = defaultdict(list)
+    for relation in resolved(draft, Kind.family, Kind.subtype_of):
+        upwards[relation.subject].append(relation.object)
+    for each in draft.statements:
+        one, other = each.subject[1:-1], each.object[1:-1]
+        word = each.predicate.rpartition("#")[2].rpartition("/")[2].rstrip(">")
+        if one == other or not {one, other} <= draft.by_iri.keys():
+            continue
+        names = f"{draft.abbreviation(one)} {word} {draft.abbreviation(other)}"
+        place = draft.by_iri[one].place
+        if word in _SAME:
+            yield Breach(draft.abbreviation(one), f"{names} makes two concepts one", place)
+        elif word == "disjointWith" and _is_kind(one, other, upwards):
+            yield Breach(draft.abbreviation(one), f"{names}, and one is a kind of the other", place)
+        elif word == "isReplacedBy" and not draft.by_iri[one].deprecated:
+            yield Breach(draft.abbreviation(one), f"{names}, and it isn't retired (owl:deprecated)", place)
+    for concept in draft.concepts:
+        members = [edge.subject for edge in resolved(draft, Kind.family) if edge.object == concept.iri]
+        living = [iri for iri in members if not draft.by_iri[iri].deprecated]
+        if concept.deprecated and living:
+            names = ", ".join(map(draft.abbreviation, living))
+            message = f"{concept.abbr} is retired, and its findings {names} aren't"
+            yield Breach(concept.abbr, message, concept.place)
+
+
+def _is_kind(one: str, other: str, upwards: Mapping[str, list[str]]) -> bool:
+    return other in reachable([one], upwards) or one in reachable([other], upwards)

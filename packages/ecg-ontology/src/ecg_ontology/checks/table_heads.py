@@ -1,0 +1,157 @@
+"""Tables: what stands above their rows, who decided these, when, and how surely."""
+
+import datetime
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ecg_ontology.checks.mappings import breach
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.graph.drafts import Draft, RoutingRow
+from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, SNOMED_PREFIXES
+
+TABLES: Chapter[Draft] = Chapter("Tables")
+
+KNOWN_PREFIXES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(SNOMED_PREFIXES, SNOMED_IRIS),
+    **{prefix: (iri,) for prefix, iri in BUILT_IN.items()},
+}
+"""Prefixes that mean one thing everywhere, each with its expansions."""
+MIN_CONFIDENCE = 0.5
+MAX_NAME_LETTERS = 200
+SSSOM_SLOTS = frozenset(
+    re.findall(
+        r"\w+",
+        "record_id subject_id subject_label subject_category predicate_id predicate_label predicate_modifier "
+        "object_id object_label object_category mapping_justification author_id author_label reviewer_id "
+        "reviewer_label creator_id creator_label reviewer_agreement license subject_type subject_source "
+        "subject_source_version predicate_type object_type object_source object_source_version "
+        "mapping_provider mapping_source mapping_cardinality cardinality_scope mapping_tool mapping_tool_id "
+        "mapping_tool_version mapping_date publication_date review_date confidence curation_rule "
+        "curation_rule_text subject_match_field object_match_field match_string subject_preprocessing "
+        "object_preprocessing similarity_score similarity_measure see_also issue_tracker_item other comment",
+    )
+)
+"""Columns of SSSOM 1.1, "Mapping"."""
+
+
+@TABLES.rule(
+    "CCG-E318",
+    "A prefix means what it means everywhere",
+    why="A prefix with another expansion gives every code of the table another identity in other programs.",
+    fix="Restore the expansion in the curie_map; for other codes declare another prefix",
+)
+def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
+    for name, head in draft.tables.items():
+        for prefix, iri in head.prefixes.items():
+            due = KNOWN_PREFIXES.get(prefix, ())
+            if due and iri not in due:
+                yield Breach(name, f"{name} expands {prefix} to {iri}, not to {due[0]}", name)
+
+
+@TABLES.rule(
+    "CCG-W319",
+    "Every prefix of a table that was built is in its curie_map",
+    why="Other programs refuse the table: they can't expand its codes.",
+    fix="Add the prefix with its IRI to the curie_map, or add the code by ecgonto add-code, which does so",
+)
+def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
+    used: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
+    for row in (*draft.mappings, *draft.crosswalks):
+        prefix = row.code.rpartition(":")[0] if ":" in row.code else "snomedct"
+        used[row.where.partition(":")[0]].setdefault(prefix, row)
+    for name, head in draft.tables.items():
+        declared = {prefix.casefold() for prefix in head.prefixes}
+        aliases = {prefix for prefix, iri in head.prefixes.items() if iri in SNOMED_IRIS}
+        for prefix, row in used[name].items() if head.prefixes and head.version else ():
+            if prefix.casefold() not in declared and not (prefix == "snomedct" and aliases):
+                yield breach(row, f"has the prefix {prefix}, which {name} doesn't declare")
+
+
+@TABLES.rule(
+    "CCG-E320",
+    "A row states nothing impossible",
+    why="A decision of next year, of nobody, or sure by 750 % was made up or damaged: nobody may rely on it.",
+    fix="Correct the date, author or confidence of the row",
+)
+def _impossible_statement(draft: Draft) -> Iterator[Breach]:
+    tomorrow = (datetime.datetime.now(tz=datetime.UTC) + datetime.timedelta(days=1)).date()
+    for row in (*draft.mappings, *draft.crosswalks):
+        if row.date and not _is_past(row.date, tomorrow):
+            yield breach(row, f"was decided on {row.date}, which isn't a day up to today")
+        if problem := bad_name(row.author):
+            yield breach(row, f"has an author who {problem}")
+        if row.confidence and not _is_share(row.confidence):
+            yield breach(row, f"has the confidence {row.confidence}, which isn't between 0 and 1")
+
+
+@TABLES.rule(
+    "CCG-W321",
+    "A row that supervises is more likely right than wrong",
+    why="A mapping that its own author doubts supervises like any other.",
+    fix="Review the row: raise its confidence, or remove it",
+)
+def _doubted_row(draft: Draft) -> Iterator[Breach]:
+    for row in draft.mappings:
+        if _is_share(row.confidence) and float(row.confidence) < MIN_CONFIDENCE:
+            yield breach(row, f"has the confidence {row.confidence}, and supervises")
+
+
+@TABLES.rule(
+    "CCG-W322",
+    "Every column of a table is one of SSSOM's",
+    why="A misspelt column is passed over: what it says is lost.",
+    fix="Spell it as SSSOM does, or declare it as an extension slot",
+)
+def _unknown_column(draft: Draft) -> Iterator[Breach]:
+    for name, head in draft.tables.items():
+        for column in head.columns:
+            if column not in SSSOM_SLOTS and f"extension_definitions.{column}" not in head.slots:
+                yield Breach(name, f"{name} has the column {column!r}, which SSSOM doesn't have", name)
+
+
+@TABLES.rule(
+    "CCG-W323",
+    "The tables name one edition of a vocabulary",
+    why="A code of another edition can mean another thing, or none: rows of two editions can't be compared.",
+    fix="Map the codes of one edition, or state in both tables the one that both have",
+)
+def _other_edition(draft: Draft) -> Iterator[Breach]:
+    stated = {
+        name: head.slots["subject_source"]
+        for name, head in draft.tables.items()
+        if "subject_source" in head.slots
+    }
+    editions = {name: each for name, each in stated.items() if each.startswith(tuple(SNOMED_PREFIXES))}
+    first = next(iter(editions.items()), ("", ""))
+    for name, edition in editions.items():
+        if edition != first[1]:
+            yield Breach(name, f"{name} is of the edition {edition}, and {first[0]} of {first[1]}", name)
+
+
+def _is_past(date: str, tomorrow: datetime.date) -> bool:
+    """Whether a text is a day before the day after tomorrow, wherever on earth."""
+    try:
+        return datetime.date.fromisoformat(date) <= tomorrow
+    except ValueError:
+        return False
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
+def bad_name(author: str) -> str:
+    """Say why a text can't be a person's name, or return "" where it can, or is empty."""
+    if author and not author.strip():
+        return "is called by blanks"
+    if len(author) > MAX_NAME_LETTERS:
+        return f"has a name of {len(author)} letters"
+    strange = next(
+        (letter for letter in author if unicodedata.category(letter) in ("Cc", "Cf", "Co", "Cs")), ""
+    )
+    return f"has the character U+{ord(strange):04X} in the name" if strange else ""

@@ -1,0 +1,1 @@
+"""Codes of users and corpora: SNOMED headers, code tables, and the share of them that the graph covers."""

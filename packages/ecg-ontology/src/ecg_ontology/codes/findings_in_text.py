@@ -1,0 +1,227 @@
+"""Findings in a sentence: which terms belong together, whatever their order and language.
+
+A sentence is cut into regions at commas, conjunctions and cues. Within a region the finding with the most
+terms that stand together is taken first. A region without a finding of its own qualifies the one before
+("MI, old"), or shares its terms with a neighbour ("ST elevation or depression").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+from ecg_ontology.codes.lexicon import WALLS, Item, Pattern, patterns
+
+_DELIMITERS = frozenset({"and", "or", "with", "due", "but"})
+_BEFORE = frozenset(
+    {"denied-before", "asked-before", "uncertain-before", "past-before", "family-before", "otherwise"}
+)
+_SHARING = frozenset({"and", "or", "/"})
+_QUALIFIERS = frozenset(
+    {
+        *(
+            "ACUTE",
+            "OLD",
+            "UNDATED",
+            "COMPLETE",
+            "INCOMPLETE",
+            "PROLONGED",
+            "SHORT",
+            "NONSPECIFIC",
+            "INVERTED",
+        ),
+        *("ANTERIOR", "INFERIOR", "LATERAL", "POSTERIOR", "SEPTAL", "FIRST", "SECOND", "THIRD", "MOBITZ"),
+        *("HIGHGRADE", "RATIO", "LOW", "FLAT", "ELEVATION", "DEPRESSION", "NORMAL", "BIGEMINY"),
+    }
+)
+"""Terms that may follow a finding after a comma and qualify it."""
+_ACUITY = {"OLD": "old", "ACUTE": "acute", "UNDATED": "age undetermined"}
+_AGED = {"old": "OMI", "acute": "AMI"}
+_GAP = 1.1
+"""What a term between two others costs, in terms."""
+_SPREAD = 0.01
+"""What a place between the first and the last of a finding's terms costs, in terms: of two, the closer."""
+_MOST = 64
+"""Ways to choose the occurrences of a pattern's terms that are compared."""
+
+
+class Occurrence(NamedTuple):
+    """A term at the place of an item."""
+
+    term: str
+    place: int
+
+
+@dataclass
+class Region:
+    """A stretch of a sentence without a delimiter: its terms, and what parts it from the one before."""
+
+    link: str = ""
+    terms: list[Occurrence] = field(default_factory=list)
+    findings: list["FindingInText"] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FindingInText:
+    """A finding: the chains of concepts that may carry it, and the items that name it.
+
+    Attributes:
+        concepts: for every concept of it, the names to be tried in turn.
+        places: the items that name it.
+        shared: items of a neighbouring region that it shares.
+        acuity: ``acute``, ``old``, ``age undetermined`` or nothing.
+        incomplete: whether it is called incomplete.
+        ratio: whether it is told by a ratio of conduction, such as 2:1.
+    """
+
+    concepts: tuple[tuple[str, ...], ...]
+    places: frozenset[int]
+    shared: frozenset[int] = frozenset()
+    acuity: str = ""
+    incomplete: bool = False
+    ratio: bool = False
+
+
+def regions_of(items: Sequence[Item]) -> list[Region]:
+    """Return the regions of one sentence, each with its findings."""
+    regions = [Region()]
+    for place, item in enumerate(items):
+        link = item.sign or next(iter(sorted(item.cues & _DELIMITERS)), "")
+        if not link and item.cues & _BEFORE and not item.terms:
+            link = "cue"
+        if link:
+            if regions[-1].terms:
+                regions.append(Region(link))
+            elif regions[-1].link in {"", ",", "cue", "-"}:
+                regions[-1].link = link
+        regions[-1].terms += [Occurrence(term, place) for term in item.terms]
+    regions = [region for region in regions if region.terms]
+    for region in regions:
+        region.findings = _findings(region.terms)
+    for number, region in enumerate(regions):
+        if not region.findings:
+            _complete(regions, number)
+    return regions
+
+
+def _complete(regions: list[Region], number: int) -> None:
+    """Give a region without a finding those that it makes with a neighbour."""
+    region = regions[number]
+    before = regions[number - 1] if number else None
+    after = regions[number + 1] if number + 1 < len(regions) else None
+    mine = {term.place for term in region.terms}
+    qualifies = all(term.term in _QUALIFIERS for term in region.terms)
+    if after is not None and after.link in _SHARING | {","} and after.findings:
+        joined = _with(region, after.terms, mine)
+        if joined:
+            region.findings = joined
+            return
+    if before is None:
+        return
+    if qualifies and region.link in {",", "cue", "(", "-", ":", "with"} and before.terms:
+        whole = _findings([*before.terms, *region.terms])
+        if any(finding.places & mine for finding in whole):
+            before.findings, before.terms = whole, [*before.terms, *region.terms]
+            region.findings = []
+            return
+    if region.link in _SHARING:
+        region.findings = _with(region, before.terms, mine)
+
+
+def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[FindingInText]:
+    """The findings of a region that need terms of its neighbour."""
+    present = {term.term for term in region.terms}
+    lent = [term for term in neighbour if term.term not in present]
+    made = _findings([*region.terms, *lent], mine)
+    return [
+        FindingInText(
+            finding.concepts,
+            finding.places & frozenset(mine),
+            finding.places - mine,
+            finding.acuity,
+            finding.incomplete,
+        )
+        for finding in made
+    ]
+
+
+def _findings(terms: Sequence[Occurrence], at: set[int] | None = None) -> list[FindingInText]:
+    """The findings that a list of terms makes, each term in one; only those with a term `at` a place."""
+    left = list(terms)
+    made: list[FindingInText] = []
+    while (best := _best(left, at)) is not None:
+        pattern, chosen = best
+        left = [term for term in left if term not in chosen]
+        names = {term.term for term in chosen}
+        if "INFARCT" in names:
+            finding, used = _infarction(pattern, chosen, left)
+            left = [term for term in left if term not in used]
+        else:
+            acuity = next((_ACUITY[term.term] for term in left if term.term in _ACUITY), "")
+            finding = FindingInText(
+                pattern.concepts,
+                frozenset(term.place for term in chosen),
+                acuity=acuity,
+                incomplete="INCOMPLETE" in names,
+                ratio="RATIO" in names,
+            )
+        made.append(finding)
+    return made
+
+
+def _infarction(
+    pattern: Pattern, chosen: tuple[Occurrence, ...], left: Sequence[Occurrence]
+) -> tuple[FindingInText, list[Occurrence]]:
+    """An infarction by its walls and its age, and the terms that say them."""
+    about = [term for term in left if term.term in WALLS or term.term in _ACUITY]
+    names = {term.term for term in about}
+    walls = [WALLS[wall] for wall in WALLS if wall in names]
+    if {"ANTERIOR", "SEPTAL"} <= names:
+        walls.remove(WALLS["SEPTAL"])
+    acuity = next((_ACUITY[age] for age in _ACUITY if age in names), "")
+    ages = [(_AGED[acuity],)] if acuity in _AGED else []
+    concepts = (*walls, *ages) or pattern.concepts
+    places = frozenset(term.place for term in (*chosen, *about))
+    return FindingInText(concepts, places, acuity=acuity), about
+
+
+def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tuple[Occurrence, ...]] | None:
+    """The pattern with the most terms that stand together, and the terms that it takes."""
+    names = {term.term for term in terms}
+    occupied = sorted({term.place for term in terms})
+    best: tuple[float, int, Pattern, tuple[Occurrence, ...]] | None = None
+    for name in sorted(names):
+        for pattern in patterns().get(name, ()):
+            if not all(alternatives & names for alternatives in pattern.terms):
+                continue
+            cost, chosen = _tightest(pattern, terms, occupied)
+            places = [term.place for term in chosen]
+            if at is not None and not at & {*places, *_walls(pattern, terms)}:
+                continue
+            value = (len(pattern.terms) - cost - (max(places) - min(places)) * _SPREAD, -min(places))
+            if best is None or value > best[:2]:
+                best = (*value, pattern, chosen)
+    return None if best is None else (best[2], best[3])
+
+
+def _walls(pattern: Pattern, terms: Sequence[Occurrence]) -> list[int]:
+    """The places of the walls that an infarction is at."""
+    infarction = any("INFARCT" in alternatives for alternatives in pattern.terms)
+    return [term.place for term in terms if term.term in WALLS] if infarction else []
+
+
+def _tightest(
+    pattern: Pattern, terms: Sequence[Occurrence], occupied: Sequence[int]
+) -> tuple[float, tuple[Occurrence, ...]]:
+    """The occurrences of a pattern's terms that stand closest, and what the terms between them cost."""
+    choices = [[term for term in terms if term.term in alternatives] for alternatives in pattern.terms]
+    best: tuple[float, tuple[Occurrence, ...]] | None = None
+    for number, chosen in enumerate(product(*choices)):
+        if number >= _MOST:
+            break
+        places = {term.place for term in chosen}
+        gaps = sum(min(places) < place < max(places) for place in occupied if place not in places)
+        if best is None or gaps * _GAP < best[0]:
+            best = (gaps * _GAP, chosen)
+    assert best is not None
+    return best

@@ -1,0 +1,329 @@
+"""Lexicon: the words by which reports name findings, deny them, doubt them or put them into the past.
+
+Three tables beside the packaged bundle hold it: words of findings by term and language, findings by their
+terms, and cues. A text is folded, cut into tokens, and covered by the longest phrases of the tables.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ecg_ontology.base.text_folding import fold
+
+TABLES = Path(__file__).parents[1] / "data" / "reading"
+_TOKEN = re.compile(r"\d+:\d+|[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+|[.,;:/()+&?|!\n\-–—，。；、：（）]")
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑–](?=\w)")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_SHORTENED = frozenset(
+    {
+        *(
+            "dr",
+            "st",
+            "ca",
+            "bzw",
+            "lt",
+            "ggf",
+            "evtl",
+            "max",
+            "min",
+            "vs",
+            "ant",
+            "inf",
+            "lat",
+            "post",
+            "sept",
+        ),
+        *("sog", "susp", "pos", "neg", "resp", "mod", "incl", "prob", "poss", "abnl", "abn", "nonspec", "nr"),
+        *("hx", "dx", "no", "sec", "deg"),
+    }
+)
+"""Words that a full stop shortens; it ends no sentence there."""
+_LONG = 6
+"""Letters from which on a word that no table has may be misspelt, or a compound."""
+_COMPOUNDING = frozenset({"de", "nl"})
+_JOINTS = ("", "s", "n", "e", "en", "es", "er", "ns")
+_LIKENESS = 0.86
+_LONGEST_ENDING = 3
+"""Letters that may follow a stem at the end of a compound."""
+
+
+class Token(NamedTuple):
+    """A word or sign of a text: as it is compared, as it stands, and where."""
+
+    fold: str
+    text: str
+    start: int
+    end: int
+
+
+class Phrase(NamedTuple):
+    """A phrase of the tables: its words, what it stands for, and its language."""
+
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    cue: str
+    language: str
+    capitals: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    """A phrase in a text, or a sign.
+
+    Attributes:
+        first: place of its first token.
+        last: place of its last token.
+        terms: the terms of findings that it names.
+        cues: the kinds of cue that it is.
+        sign: the punctuation mark, where it is one.
+        words: the folded words.
+    """
+
+    first: int
+    last: int
+    terms: tuple[str, ...]
+    cues: frozenset[str]
+    sign: str
+    words: str
+
+
+class Lexicon:
+    """The phrases of the tables, found by their first word."""
+
+    def __init__(self) -> None:
+        self._phrases: dict[str, list[Phrase]] = {}
+        self._words: dict[str, set[str]] = {}
+        for term, language, words in table_rows("words.tsv"):
+            for word in words.split(", "):
+                name, _, stated = word.partition("@")
+                self._add(name, tuple((stated.replace("+", " ") or term).split()), "", language)
+        for cue, language, words in table_rows("cues.tsv"):
+            for word in words.split(", "):
+                self._add(word, (), cue, language)
+        self._compounding = {
+            word
+            for word, languages in self._words.items()
+            if languages & _COMPOUNDING and len(word.rstrip("*")) > 2
+        }
+        self.forms = lru_cache(maxsize=1 << 14)(self._forms)
+        self.parts = lru_cache(maxsize=1 << 14)(self._parts)
+
+    def _add(self, phrase: str, terms: tuple[str, ...], cue: str, language: str) -> None:
+        words = tuple(_folded(word) for word in _HYPHEN.sub(" ", phrase).split())
+        capitals = phrase.isupper() and phrase.isascii() and len(phrase) > 1
+        self._phrases.setdefault(words[0], []).append(Phrase(words, terms, cue, language, capitals))
+        for word in words:
+            self._words.setdefault(word, set()).add(language)
+
+    def _forms(self, word: str) -> tuple[str, ...]:
+        """The words of the tables that a token may stand for, the longest first."""
+        stems = [f"{word[:end]}*" for end in range(len(word), 1, -1)]
+        return tuple(form for form in (word, *stems) if form in self._words)
+
+    def _parts(self, word: str) -> tuple[str, ...]:
+        """A word that no table has as words that one has: a compound's parts, or the word it resembles."""
+        if word in self._words or len(word) < _LONG or not word.isalpha():
+            return (word,)
+        stem = next(iter(self.forms(word)), "")
+        if len(word) - len(stem) < _LONGEST_ENDING and stem:
+            return (word,)
+        parts = self._split(word)
+        if len(parts) > 1 or (parts and not stem):
+            return parts
+        if stem:
+            return (word,)
+        near = [
+            each.rstrip("*")
+            for each in self._words
+            if each[0] == word[0] and abs(len(each.rstrip("*")) - len(word)) <= 2 and len(each) >= _LONG
+        ]
+        return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        """The parts of a German or Dutch compound; () where it isn't one."""
+        for end in range(len(word), 2, -1):
+            head = word[:end]
+            stem = f"{head}*" in self._compounding
+            if head not in self._compounding and not stem:
+                continue
+            rest = word[end:]
+            for joint in _JOINTS:
+                if rest.startswith(joint) and (tail := self._split(rest[len(joint) :])):
+                    return (head, *tail)
+            if not rest or (stem and len(rest) <= _LONGEST_ENDING):
+                return (head,)
+        return ()
+
+    def items(self, tokens: list[Token], *, small: bool = False) -> Iterator[Item]:
+        """Yield the phrases and signs of a text in its order; words that no phrase holds are left out.
+
+        Args:
+            tokens: of the text.
+            small: the text is written in small letters throughout: abbreviations too.
+        """
+        place = 0
+        while place < len(tokens):
+            token = tokens[place]
+            if not token.fold[0].isalnum() and token.fold != "?":
+                yield Item(place, place, (), frozenset(), token.fold, token.fold)
+                place += 1
+                continue
+            phrases = self._longest(tokens, place, small)
+            if phrases:
+                length = len(phrases[0].words)
+                terms = next((phrase.terms for phrase in phrases if phrase.terms), ())
+                cues = frozenset(phrase.cue for phrase in phrases if phrase.cue)
+                words = " ".join(token.fold for token in tokens[place : place + length])
+                yield Item(place, place + length - 1, terms, cues, "", words)
+                place += length
+            else:
+                place += 1
+
+    def _longest(self, tokens: list[Token], place: int, small: bool) -> list[Phrase]:
+        """The phrases with the most words that begin at a token, those with the longest words first."""
+        forms = self.forms(tokens[place].fold)
+        phrases = [
+            phrase
+            for form in forms
+            for phrase in self._phrases.get(form, ())
+            if (small or not phrase.capitals or _in_capitals(tokens[place]))
+            and place + len(phrase.words) <= len(tokens)
+            and all(
+                word in self.forms(token.fold)
+                for word, token in zip(phrase.words[1:], tokens[place + 1 :], strict=False)
+            )
+        ]
+        most = max((len(phrase.words) for phrase in phrases), default=0)
+        longest = [phrase for phrase in phrases if len(phrase.words) == most]
+        return sorted(longest, key=lambda phrase: -sum(len(word.rstrip("*")) for word in phrase.words))
+
+    def tokens(self, text: str) -> list[Token]:
+        """Return the tokens of a text: folded, compounds apart, without full stops of abbreviations."""
+        found: list[Token] = []
+        text = _HYPHEN.sub(" ", text)
+        matches = list(_TOKEN.finditer(text))
+        for number, match in enumerate(matches):
+            word = match[0]
+            if not word[0].isalnum():
+                after = matches[number + 1] if number + 1 < len(matches) else None
+                before = matches[number - 1] if number else None
+                if not _is_shortening(word, text, before, after, match):
+                    asks = word == "?" and after is not None and after.start() == match.end()
+                    sign = _ASKING if asks else _SIGNS.get(word, word)
+                    found.append(Token(sign, word, match.start(), match.end()))
+                continue
+            if _HAN.match(word):
+                found += self._han(word, match.start())
+                continue
+            folded = fold(word).replace(" ", "")
+            for part in self.parts(folded) if folded else ():
+                found.append(Token(part, word, match.start(), match.end()))
+        return found
+
+    def _han(self, text: str, start: int) -> Iterator[Token]:
+        """The words of a text without blanks, each as long as the tables have it."""
+        place = 0
+        while place < len(text):
+            for end in range(min(len(text), place + 8), place, -1):
+                word = text[place:end]
+                if word in self._words:
+                    yield Token(word, word, start + place, start + end)
+                    place = end
+                    break
+            else:
+                place += 1
+
+
+_SIGNS = {"，": ",", "、": ",", "。": ".", "；": ";", "：": ":", "（": "(", "）": ")", "–": "-", "—": "-"}
+
+
+_ASKING = "questionmark"
+"""A question mark before a word, which doubts it; one after a word is itself."""
+
+
+def _folded(word: str) -> str:
+    stem = word.endswith("*")
+    return (fold(word.rstrip("*")).replace(" ", "") or word) + ("*" if stem else "")
+
+
+def _in_capitals(token: Token) -> bool:
+    return token.text.removesuffix("s").isupper()
+
+
+def _is_shortening(
+    sign: str, text: str, before: re.Match[str] | None, after: re.Match[str] | None, match: re.Match[str]
+) -> bool:
+    """Whether a sign ends nothing: the full stops of V.a., the slash of s/p, a decimal point."""
+    if before is None:
+        return False
+    word = before[0]
+    touching = before.end() == match.start()
+    if sign == ".":
+        if after is None:
+            return False
+        if len(word) == 1 or word.casefold() in _SHORTENED:
+            return touching
+        return touching and (word.isdigit() or not text[match.end() : after.start()])
+    return sign == "/" and len(word) == 1 and after is not None and len(after[0]) == 1 and touching
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Return the packaged lexicon, read on first use."""
+    return Lexicon()
+
+
+def table_rows(name: str) -> Iterator[list[str]]:
+    """Yield the cells of each row of a table beside the packaged bundle."""
+    lines = (TABLES / name).read_text("utf-8").splitlines()
+    yield from (
+        line.split("\t")
+        for line in lines[1:]
+        if line and not line.startswith(("#", "term", "kind", "machine"))
+    )
+
+
+class Pattern(NamedTuple):
+    """A finding by its terms, and the concepts that carry it."""
+
+    terms: tuple[frozenset[str], ...]
+    concepts: tuple[tuple[str, ...], ...]
+
+
+@cache
+def patterns() -> dict[str, tuple[Pattern, ...]]:
+    """Return the findings of the tables by the first of their terms."""
+    table: dict[str, list[Pattern]] = {}
+    for terms, concepts in table_rows("findings.tsv"):
+        sets = tuple(frozenset(term.split("|")) for term in terms.split())
+        chains = tuple(tuple(chain.split(">")) for chain in concepts.split("+"))
+        for first in sets[0]:
+            table.setdefault(first, []).append(Pattern(sets, chains))
+    return {first: tuple(each) for first, each in table.items()}
+
+
+WALLS = {
+    "ANTERIOR": ("AntMI",),
+    "INFERIOR": ("InfMI",),
+    "LATERAL": ("LatMI", "Ischemic"),
+    "POSTERIOR": ("PostMI", "Ischemic"),
+    "SEPTAL": ("SepMI", "AntMI"),
+}
+"""The concepts that carry an infarction of a wall, to be tried in turn."""
+
+
+def chain_of(name: str) -> tuple[str, ...]:
+    """Return the concepts that may carry a finding, in turn, by the first of them."""
+    return _chains().get(name, (name,))
+
+
+@cache
+def _chains() -> dict[str, tuple[str, ...]]:
+    named = [pattern for each in patterns().values() for pattern in each]
+    return {
+        chain[0]: chain for chain in (*WALLS.values(), *(chain for each in named for chain in each.concepts))
+    }

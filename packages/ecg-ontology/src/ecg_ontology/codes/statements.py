@@ -1,0 +1,245 @@
+"""Statements of electrocardiographs: looked up in a table of known lines, else read by the rules.
+
+The table holds lines of GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from ecg_ontology.base.errors import InputError
+from ecg_ontology.base.files import read_text as file_text
+from ecg_ontology.base.tables import column_names, rows
+from ecg_ontology.base.text_folding import fold
+from ecg_ontology.codes.code_tables import CodeMapping
+from ecg_ontology.codes.lexicon import TABLES, chain_of, table_rows
+from ecg_ontology.codes.reading import Certainty, Mention, read_text, resolved
+from ecg_ontology.formats.bundle import read_bundle
+from ecg_ontology.graph.concepts import FrozenModel
+from ecg_ontology.ontology import Ontology
+
+if TYPE_CHECKING:
+    from ecg_ontology.graph.concepts import Concept
+
+TEXT_COLUMNS = ("statement", "statements", "text", "report")
+"""What the column of statements is called."""
+ID_COLUMNS = ("id", "study_id", "record", "ecg_id")
+"""What the column of records is called."""
+_NUMBERED = re.compile(r"report_\d+")
+"""The columns of MIMIC-IV-ECG's machine measurements."""
+_SAID = re.compile(r"(\S+)(?: \(([^)]*)\))?")
+CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
+_NORMAL_ECG = "164854000"
+_NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relatedMatch")
+"""How a code may relate to a concept that it stands for, the nearest first."""
+
+
+class KnownStatement(NamedTuple):
+    """A line of the table: the machine that prints it, and what it says."""
+
+    machine: str
+    text: str
+    says: tuple[tuple[str, str], ...]
+
+
+@cache
+def known_statements() -> dict[str, KnownStatement]:
+    """Return the lines of the table by their folded text."""
+    table = {}
+    for machine, text, says in table_rows("statements.tsv"):
+        parts = [match for part in says.split("; ") if (match := _SAID.fullmatch(part))]
+        table[fold(text)] = KnownStatement(machine, text, tuple((part[1], part[2] or "") for part in parts))
+    return table
+
+
+def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
+    """Return what a machine's statement says, by the table where it has the line, else by the rules.
+
+    Args:
+        onto: the cardiac concept graph, or an extension of it.
+        text: one line.
+
+    Example:
+        >>> import ecg_ontology
+        >>> (infarct,) = read_statement(ecg_ontology.load(), "Possible inferior infarct")
+        >>> infarct.concept.abbr, infarct.certainty
+        ('InfMI', 'possible')
+    """
+    known = known_statements().get(fold(text))
+    if known is None:
+        return read_text(onto, text)
+    by_rules = {mention.finding: mention for mention in read_text(onto, text)}
+    return tuple(_mention(onto, text, name, said, by_rules.get(name)) for name, said in known.says)
+
+
+def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | None) -> Mention:
+    finding, concept = resolved(onto, chain_of(name))
+    sure: Certainty = next((each for each in CERTAINTIES if each == said), "certain")
+    return Mention(
+        concept=concept,
+        finding=finding,
+        text=text,
+        certainty=sure,
+        denied=said == "denied",
+        historical=said == "past",
+        incomplete=bool(read and read.incomplete),
+        acuity=read.acuity if read else "",
+    )
+
+
+class MachineStatements(CodeMapping):
+    """The packaged mapping from machines' statements to SNOMED CT: what a line says for sure or probably.
+
+    Example:
+        >>> MachineStatements().of("Sinus rhythm with PVC(s)")
+        ('426783006', '427172004')
+    """
+
+    def __init__(self) -> None:
+        super().__init__(TABLES / "statements.tsv", {})
+
+    @cached_property
+    def _graph(self) -> Ontology:
+        return Ontology(read_bundle(TABLES.parent / "ccg-extended.json"), "curated", checked=True)
+
+    @cached_property
+    def _codes(self) -> dict[int, str]:
+        """The code of each concept that reaches it and no other leaf, SNOMED CT before others."""
+        ranked: dict[int, tuple[int, bool, str]] = {}
+        for row in self._graph.rows:
+            leaves = self._graph.route(row.code).leaves
+            node = self._graph.draft.by_iri.get(row.node or "")
+            if node is None or leaves != (node.index,) or row.predicate not in _NEAREST:
+                continue
+            rank = (_NEAREST.index(row.predicate), not row.code.isdecimal())
+            if leaves[0] not in ranked or rank < ranked[leaves[0]][:2]:
+                ranked[leaves[0]] = (*rank, row.code)
+        codes = {leaf: code for leaf, (*_, code) in ranked.items()}
+        codes[self._graph.node("Normal").index] = _NORMAL_ECG
+        return codes
+
+    def of(self, code: str) -> tuple[str, ...]:
+        """Return the codes of what a statement says to be there, for sure or probably.
+
+        Args:
+            code: the statement.
+        """
+        said = read_statement(self._graph, code)
+        concepts: list[Concept] = [
+            mention.concept
+            for mention in said
+            if mention.concept and mention.present and mention.certainty != "possible"
+        ]
+        return tuple(dict.fromkeys(self._codes[each.index] for each in concepts if each.index in self._codes))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What makes it this mapping."""
+        digest = hashlib.sha256()
+        for path in sorted(TABLES.glob("*.tsv")):
+            digest.update(path.read_bytes())
+        return {"sha256": {"mapping": digest.hexdigest()}}
+
+
+class StatementUse(FrozenModel):
+    """A distinct statement: how many lines have it, who read it, and what it says."""
+
+    text: str
+    lines: int
+    read_by: str
+    says: tuple[Mention, ...]
+
+
+class StatementReport(FrozenModel):
+    """How much of a collection of statements is read.
+
+    Attributes:
+        lines: all statements.
+        distinct: those that differ.
+        in_table: lines that the table of known statements has.
+        by_rules: lines that only the rules read.
+        unread: lines of which nothing was read.
+        records: those that have a statement.
+        records_coded: those of which a concept is present.
+        statements: the distinct ones, the most frequent first.
+    """
+
+    lines: int
+    distinct: int
+    in_table: int
+    by_rules: int
+    unread: int
+    records: int
+    records_coded: int
+    statements: tuple[StatementUse, ...]
+
+
+def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
+    """Yield record and statement of a file: a text of a statement a line, or a table.
+
+    A table has a column `statement` and one of records (`id`, `study_id`), or the columns `report_0`,
+    `report_1`, … of MIMIC-IV-ECG. Of a text every line is a record. Raises `InputError` where it can't be
+    read.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"}:
+        yield from (
+            (str(number), line.strip())
+            for number, line in enumerate(file_text(path).splitlines())
+            if line.strip()
+        )
+        return
+    names = column_names(path)
+    texts = [name for name in names if _NUMBERED.fullmatch(name)] or [
+        name for name in TEXT_COLUMNS if name in names
+    ][:1]
+    if not texts:
+        remedy = f"Name it {TEXT_COLUMNS[0]}, or give a text with a statement a line"
+        raise InputError("has no column of statements", where=path, remedy=remedy)
+    record = next((name for name in ID_COLUMNS if name in names), "")
+    for place, (*cells,) in rows(path, [*([record] if record else []), *texts]):
+        name = str(cells[0]) if record else place
+        for cell in cells[1:] if record else cells:
+            for text in cell if isinstance(cell, list) else [cell]:
+                if text and str(text).strip():
+                    yield name, str(text).strip()
+
+
+def statement_report(onto: Ontology, statements: Iterable[tuple[str, str]]) -> StatementReport:
+    """Return how much of these statements is read, and what each distinct one says.
+
+    Args:
+        onto: the cardiac concept graph, or an extension of it.
+        statements: record and text of each.
+    """
+    of_record: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    for record, text in statements:
+        counts[text] += 1
+        of_record.setdefault(record, set()).add(text)
+    uses = [_use(onto, text, count) for text, count in counts.most_common()]
+    present = {use.text for use in uses if any(mention.concept and mention.present for mention in use.says)}
+    return StatementReport(
+        lines=counts.total(),
+        distinct=len(uses),
+        in_table=_lines(uses, "table"),
+        by_rules=_lines(uses, "rules"),
+        unread=_lines(uses, ""),
+        records=len(of_record),
+        records_coded=sum(not texts.isdisjoint(present) for texts in of_record.values()),
+        statements=tuple(uses),
+    )
+
+
+def _use(onto: Ontology, text: str, count: int) -> StatementUse:
+    said = read_statement(onto, text)
+    reader = "table" if fold(text) in known_statements() else "rules" if said else ""
+    return StatementUse(text=text, lines=count, read_by=reader, says=said)
+
+
+def _lines(uses: Sequence[StatementUse], reader: str) -> int:
+    return sum(use.lines for use in uses if use.read_by == reader)

@@ -1,0 +1,1 @@
+"""Changes of the graph: build, review sheets, decisions, label matching and differences."""

@@ -1,0 +1,144 @@
+"""From a folder of sources to what is shipped: the bundle and the lock file."""
+
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+from ecg_ontology.base.errors import EcgError, SourceError, UsageError
+from ecg_ontology.base.files import read_text, refuse_others, replacing
+from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
+from ecg_ontology.curation.findings import findings
+from ecg_ontology.formats.bundle import bundle_text, read_bundle
+from ecg_ontology.formats.sources import LOCK, graph_file, read_source
+from ecg_ontology.formats.sssom import with_version
+from ecg_ontology.formats.transaction import editing, write_all
+from ecg_ontology.graph.concepts import Severity
+from ecg_ontology.graph.drafts import Draft
+from ecg_ontology.graph.enumeration import lock_of, lock_text
+
+
+def packaged_sources() -> Path:
+    """The folder of the packaged ontology's sources: the wheel's, or that of the checkout."""
+    inside = Path(__file__).parents[1] / "data" / "sources"
+    return inside if inside.is_dir() else Path(__file__).parents[5] / "ontology"
+
+
+def write_sources(folder: Path) -> Path:
+    """Write the packaged ontology's sources into a new folder, for a curator without a checkout."""
+    refuse_others(folder, lambda _: False)
+    with replacing(folder) as temporary:
+        shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
+    return folder
+
+
+def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
+    """Return the texts of all that is built from a folder of sources: bundle, lock, a new version's graph.
+
+    Without `new_version` a lock stays as it is. Raises `SourceError` where the sources can't be read, or
+    `ecg_ontology.validate` finds an error in them; `UsageError` where something would be lost, a lock be
+    replaced without a new version, or it isn't higher.
+    """
+    if not sources.is_dir():
+        problem = "isn't a folder of sources"
+        raise SourceError(problem, where=sources, remedy="Name the folder that holds the graph")
+    draft = read_source(sources)
+    files: dict[Path, str] = {}
+    if new_version:
+        files |= _graph_of_version(sources, draft, new_version)
+        draft = draft.model_copy(update={"header": draft.header.model_copy(update={"version": new_version})})
+    earlier = _earlier(bundle, draft)
+    # A first lock from version 1.0.0 on is asked for by name: else a lock that was lost would be made anew.
+    first = draft.lock is None and (earlier is None or earlier.lock is None) and bool(new_version)
+    stated = _of_version(draft) if new_version and draft.lock is not None else draft
+    errors = [
+        finding
+        for finding in sorted(
+            findings(stated), key=lambda each: each.id == FROZEN
+        )  # what is wrong comes first
+        if finding.severity is Severity.error and not (first and finding.id == NO_LOCK)
+    ]
+    if errors:
+        problem = f"{errors[0].message} [{errors[0].id}] ({len(errors)} errors)"
+        remedy = f"{errors[0].fix}; `ecgonto validate {sources}` lists them all"
+        raise SourceError(problem, where=errors[0].where or sources, remedy=remedy)
+    lock = lock_of(draft)
+    if draft.lock is not None and draft.lock.seal != lock.seal and not new_version:
+        problem = f"freezes version {draft.lock.version}, and would be replaced"
+        remedy = f"Add --new-version with one that is higher than {draft.lock.version}"
+        raise UsageError(problem, where=sources / LOCK, remedy=remedy)
+    tables = {sources / name: with_version(read_text(sources / name), lock.version) for name in draft.tables}
+    text = bundle_text(_of_version(draft.model_copy(update={"lock": lock})))
+    return files | tables | {sources / LOCK: lock_text(lock), bundle: text}
+
+
+def _of_version(draft: Draft) -> Draft:
+    """The draft with tables of its version."""
+    version = {"version": draft.header.version}
+    tables = {name: head.model_copy(update=version) for name, head in draft.tables.items()}
+    return draft.model_copy(update={"tables": tables})
+
+
+def _earlier(bundle: Path, draft: Draft) -> Draft | None:
+    """An older bundle of the same ontology. Raises `UsageError` where something else is there."""
+    if not bundle.exists():
+        return None
+    problem = "isn't an ontology"
+    with suppress(EcgError):
+        earlier = read_bundle(bundle)
+        if earlier.header.iri == draft.header.iri:
+            _refuse_second_lock(earlier, draft, bundle)
+            return earlier
+        problem = f"is the ontology {earlier.header.iri}"
+    raise UsageError(f"{problem} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json")
+
+
+def _refuse_second_lock(earlier: Draft, draft: Draft, bundle: Path) -> None:
+    """See that no version of a bundle was frozen a second time, with another content."""
+    before, now = earlier.lock, draft.lock
+    if (
+        before is not None
+        and now is not None
+        and {**now.earlier, now.version: now.seal}.get(before.version, before.seal) != before.seal
+    ):
+        problem = f"froze version {before.version} with another content than {LOCK}"
+        raise SourceError(problem, where=bundle, remedy=f"Restore {LOCK} from version control")
+
+
+def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
+    """The graph's text with another version, where it has to be changed."""
+    old = draft.header.version
+    if draft.lock is not None and version_of(version) <= version_of(draft.lock.version):
+        problem = f"{version} isn't higher than {draft.lock.version}, which is frozen"
+        raise UsageError(problem, where="--new-version", remedy="Raise one of its three numbers")
+    if old == version:
+        return {}
+    path = graph_file(sources)
+    text, count = re.subn(rf'(owl:versionInfo ")({re.escape(old)}")', rf'\g<1>{version}"', read_text(path))
+    if count != 1 or path.suffix != ".ttl":
+        remedy = f'Write owl:versionInfo "{version}" into its header yourself'
+        raise UsageError(f"can't be raised from {old!r}", where=path, remedy=remedy)
+    return {path: text.replace(f"<{draft.header.iri}/{old}>", f"<{draft.header.iri}/{version}>")}
+
+
+def stale_files(files: Mapping[Path, str]) -> list[Path]:
+    """Return those of `files` whose text on disk is another one, or that are missing."""
+    return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+
+
+def build(
+    sources: Path, bundle: Path, new_version: str = "", *, check: bool = False
+) -> tuple[list[Path], list[Path]]:
+    """Build the bundle, the lock and a new version's graph and tables; return all paths and the stale ones.
+
+    Of two builds at once the second waits. What stands in the folder of sources changes as a whole. With
+    `check` nothing is written. Raises what `built_files` raises, and `OutputError` where a file can't be
+    written.
+    """
+    with nullcontext() if check or not sources.is_dir() else editing(sources):
+        files = built_files(sources, bundle, new_version)
+        stale = stale_files(files)
+        if not check:
+            write_all(sources, {path: files[path] for path in stale})
+    return list(files), stale

@@ -1,0 +1,128 @@
+"""A difference in words: the summary first, then what is worth reading one by one."""
+
+from collections.abc import Iterator
+
+from ecg_ontology.curation.diff import ChangedCode, Difference
+from ecg_ontology.graph.drafts import RoutingRow
+from ecg_ontology.ontology import Ontology
+
+THRESHOLD = 0.05
+"""In total variation: codes that keep leaves and c* and move by less are counted, not listed."""
+_PAIRS = 20
+"""So many moved pairs of concepts are listed one by one."""
+
+
+def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str:
+    """Return a difference, from `ecg_ontology.compare`, as text.
+
+    A code that keeps its leaves and its c*, and whose target moves by less than the threshold in total
+    variation, is counted and not listed. 0 lists everything.
+    """
+    return "\n".join(_lines(difference, threshold))
+
+
+def difference_markdown(
+    old: Ontology, new: Ontology, difference: Difference, threshold: float = THRESHOLD
+) -> str:
+    """Return a difference for a pull request: rows of routing tables, then what changes in supervision."""
+    before, after = _by_place(old), _by_place(new)
+    rows = []
+    for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):
+        was, row = before.get(key), after.get(key)
+        if was is None or row is None:
+            rows.append(_row("removed" if row is None else "added", new if row else old, row or was))
+        elif _content(was) != _content(row):
+            predicate = " → ".join(dict.fromkeys((was.predicate, row.predicate)))
+            rows.append(_row("changed", new, row.model_copy(update={"predicate": predicate})))
+    columns = ("", "table", "code", "label", "predicate", "concept", "who", "comment")
+    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    table = [*head, *rows] if rows else ["No row of a routing table is added, removed or changed."]
+    lines = ("- " + _cell(line) for line in _lines(difference, threshold))
+    return "\n".join(["### Routing", "", *table, "", "### Supervision", "", *lines])
+
+
+def _by_place(onto: Ontology) -> dict[tuple[str, str, str | None], RoutingRow]:
+    rows = (*onto.draft.mappings, *onto.draft.crosswalks)
+    return {(row.table, row.code, row.node): row for row in rows}
+
+
+def _content(row: RoutingRow) -> dict[str, object]:
+    return row.model_dump(exclude={"place", "node_label"})
+
+
+def _row(change: str, onto: Ontology, row: RoutingRow | None) -> str:
+    assert row is not None
+    node = onto.draft.abbreviation(row.node) if row.node else "none"
+    who = " ".join(filter(None, (row.author or row.source, row.date)))
+    cells = (change, row.table, row.code, row.label, row.predicate, node, who, row.reason)
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """A text that ends no cell, opens no element and links to nobody."""
+    plain = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "@\u200b")
+    return " ".join(plain.split())
+
+
+def _lines(difference: Difference, threshold: float) -> Iterator[str]:
+    if difference.empty:
+        yield "no difference in supervision"
+        yield from _besides(difference)
+        return
+    yield _summary(difference)
+    yield from difference.enumeration
+    shown = difference.moved if threshold <= 0 else difference.moved[:_PAIRS]
+    for pair in shown:
+        yield f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}"
+    if more := len(difference.moved) - len(shown):
+        yield f"and {more} more distances"
+    lists = {
+        "changed rows of D": difference.rows,
+        "yields under most-specific in one of the two alone": difference.yields,
+        "changed texts": difference.texts,
+        "changed routes": difference.routes,
+    }
+    yield from (f"{title}: {', '.join(names)}" for title, names in lists.items() if names)
+    listed = [code for code in difference.codes if _otherwise(code) or code.total_variation >= threshold]
+    for code in listed:
+        y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
+        primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
+        yield f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}"
+    if small := len(difference.codes) - len(listed):
+        most = max(code.total_variation for code in difference.codes if code not in listed)
+        yield f"and {_are(small, 'code')} moved by at most {most:.4f}, with leaves and c* as before"
+    if (records := difference.records) is not None:
+        yield (
+            f"records: {records.changed} of {records.records} have another target, {records.primary_changed} "
+            f"another c*; total variation mean {records.mean_total_variation:.4f}, "
+            f"max {records.max_total_variation:.4f}"
+        )
+    yield from _besides(difference)
+
+
+def _besides(difference: Difference) -> Iterator[str]:
+    """What changes nothing that a model learns."""
+    yield from (f"crosswalk {line}" for line in difference.crosswalks)
+    yield from (f"official label of {line}" for line in difference.official)
+
+
+def _otherwise(code: ChangedCode) -> bool:
+    return code.y[0] != code.y[1] or code.primary[0] != code.primary[1]
+
+
+def _summary(difference: Difference) -> str:
+    parts = []
+    for kind in ("node", "edge"):
+        for sign, what in (("+", "new"), ("-", "gone")):
+            if n := sum(line.startswith(f"{sign} {kind}") for line in difference.enumeration):
+                parts.append(f"{_are(n, kind)} {what}")
+    if difference.moved:
+        parts.append(f"{_are(len(difference.moved), 'distance')} changed")
+    parts.append(f"{_are(len(difference.routes), 'code')} routed otherwise")
+    parts.append(f"{sum(map(_otherwise, difference.codes))} with other leaves or another c*")
+    parts.append(f"{len(difference.codes)} with another target")
+    return "; ".join(parts)
+
+
+def _are(n: int, noun: str) -> str:
+    return f"{n} {noun} is" if n == 1 else f"{n} {noun}s are"

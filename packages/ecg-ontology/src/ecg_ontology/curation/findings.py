@@ -1,0 +1,166 @@
+"""Findings of the whole catalogue: its rules on a draft, then what labels say and what was shipped before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ecg_ontology import checks
+from ecg_ontology.checks.mappings import breach
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.curation.label_index import words_of
+from ecg_ontology.curation.matching import SURE, ConceptMatch, match_label
+from ecg_ontology.graph.concepts import Concept, Finding, Profile, Severity
+from ecg_ontology.graph.drafts import Draft, RoutingRow
+from ecg_ontology.loading import read_draft
+from ecg_ontology.ontology import Ontology
+
+AGAINST_OTHERS: Chapter["Compared"] = Chapter("Labels and releases")
+"""What a rule on the draft alone can't see."""
+CONTRADICTED = "CCG-E501"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the rules of this chapter look at: a draft that can be built, and the bundle of the package."""
+
+    draft: Draft
+
+    @cached_property
+    def onto(self) -> Ontology:
+        """The ontology as its curators decided."""
+        return Ontology(self.draft, "curated", checked=True)
+
+    @cached_property
+    def packaged(self) -> Draft:
+        """What the package ships."""
+        return read_draft(None)
+
+
+@AGAINST_OTHERS.rule(
+    CONTRADICTED,
+    "A code reaches what its label says",
+    why="A label that says another concept, or that a finding is absent, incomplete or past, teaches its "
+    "records as what they aren't.",
+    fix="Correct the node or the label; or add --override with the reason, which stays in the row",
+)
+def _contradicted_row(compared: Compared) -> Iterator[Breach]:
+    rows: dict[str, list[RoutingRow]] = {}
+    for row in compared.onto.rows:
+        if row.node is not None:
+            rows.setdefault(row.code, []).append(row)
+    for code, of_code in rows.items():
+        if not any(row.override for row in of_code):
+            reached = [compared.draft.abbreviation(row.node or "") for row in of_code]
+            if says := contradiction(compared.onto, of_code[0].label, reached, code):
+                names = ", ".join(reached)
+                yield breach(of_code[0], f"({of_code[0].label}) is routed to {names}, and its label {says}")
+
+
+@AGAINST_OTHERS.rule(
+    "CCG-E502",
+    "A version that the package ships is frozen as there",
+    why="Two contents of one version can't be told apart: a model says only which version taught it.",
+    fix="Restore enumeration.lock and the sources from version control, or build a higher version",
+)
+def _second_content(compared: Compared) -> Iterator[Breach]:
+    lock, shipped = compared.draft.lock, compared.packaged.lock
+    if lock is None or shipped is None or compared.draft.header.iri != compared.packaged.header.iri:
+        return
+    seals = {**shipped.earlier, shipped.version: shipped.seal}
+    for version, seal in {**lock.earlier, lock.version: lock.seal}.items():
+        if seals.get(version, seal) != seal:
+            yield Breach(
+                "enumeration.lock", f"version {version} was shipped with another content", lock.place
+            )
+
+
+def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:
+    """Say how a label contradicts the concepts that its code is to reach, or return "" where it doesn't.
+
+    The label is compared with all that the ontology knows but the code's own rows. One that says nothing
+    known contradicts nothing, and so does a code that reaches a family alone, which supervises nothing.
+
+    Args:
+        onto: with the names and labels to compare with.
+        label: of the code.
+        reached: abbreviations of the concepts.
+        code: whose rows are left out.
+
+    Example:
+        >>> import ecg_ontology
+        >>> contradiction(ecg_ontology.load(), "atrial flutter", ["AF", "Rhythm"])
+        'says AFL (atrial flutter)'
+    """
+    nodes = [onto.node(abbr) for abbr in reached]
+    leaves = {node.index for node in nodes if not node.root}
+    matches = [match for match in match_label(onto, label, 5, without=code) if match.score >= SURE]
+    present = [match for match in matches if match.present]
+    if matches and nodes and not present:
+        return f"doesn't say that it is there ({matches[0].note or matches[0].matched})"
+    words = words_of(label)
+    best = [
+        match
+        for match in present
+        if leaves and (match.score == present[0].score or match.note == present[0].note != "")
+    ]
+    if not best or any(_agrees(onto, match, leaves, words) for match in best):
+        return ""
+    first = best[0]
+    if first.concept is None:
+        return f"says what no concept carries ({first.matched})"
+    incomplete = ", incomplete" if first.incomplete else ""
+    if first.concept.root and not incomplete and not words <= words_of(first.matched):
+        return ""  # a family that is named in passing contradicts none of its findings
+    only = "only the family " if first.concept.root else ""
+    return f"says {only}{first.concept.abbr} ({first.matched}{incomplete})"
+
+
+def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozenset[str]) -> bool:
+    """Whether what a label says is reached, or a kind of it; or the words that were left over name it."""
+    if match.concept is None:
+        return False
+    wider = {concept.index for concept in onto.ancestors(match.concept.index)}
+    if not match.concept.root and leaves & {match.concept.index, *wider}:
+        return True
+    left = words - words_of(match.matched)
+    return not match.incomplete and any(
+        left & name <= name <= words and bool(left & name)
+        for leaf in leaves
+        for name in _names(onto.nodes[leaf])
+    )
+
+
+def _names(node: Concept) -> list[frozenset[str]]:
+    """The words of each name of a concept."""
+    further = (name.text for name in (*node.translations, *node.synonyms))
+    return [words_of(text) for text in (node.label, *further)]
+
+
+def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
+    """Return the findings of the whole catalogue; () when all is well.
+
+    Labels are compared where the draft can be built. Under ``curated`` the rows printed otherwise by the
+    paper are not used, and not reported. Raises `UsageError` where there is no such profile.
+    """
+    of_draft = checks.findings(draft, profile)
+    if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):
+        return of_draft
+    return (*of_draft, *AGAINST_OTHERS.findings(Compared(draft)))
+
+
+def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
+    """Return the findings of the catalogue on an ontology, without building it; () where there is none.
+
+    Args:
+        source: as for `ecg_ontology.load`.
+        profile: as for `ecg_ontology.load`; under ``curated`` the paper's deviating rows aren't findings.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.validate()[0]
+        Finding(id='CCG-W310', severity=<Severity.warn: 'WARN'>, subject='164931005', ...)
+        >>> ecg_ontology.validate(profile="curated")
+        ()
+    """
+    return findings(read_draft(source), profile)

@@ -1,0 +1,139 @@
+"""Texts by their words, for labels as hospitals write them: rare words weigh more, and word order little.
+
+Languages without blanks are compared by pairs of letters; a misspelt word counts as that which it resembles.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
+from math import log
+from typing import Generic, TypeVar
+
+from ecg_ontology.base.text_folding import fold
+
+T = TypeVar("T")
+_DENIED = re.compile(
+    r"\b(no|not|without|absent|absence|excluded|rule[ds]? out|denie[sd]|negative for|free of|"
+    r"kein\w*|nicht|ohne|ausgeschlossen|ausschluss|"
+    r"sin|ausencia|ausente|descart\w+|niega|negativ[oa] para|"
+    r"pas de|absence de)\b(?! otherwise)|无|未见|没有|排除|否认|未发现|不伴"
+)
+_BETWEEN = re.compile(
+    r"\s*(?:[,;+&/|，、；。]|\b(?:and|with|plus|und|mit|sowie|y|con|et|avec)\b|[和及与并伴])\s*",
+    re.IGNORECASE,
+)
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the of in on by with and or due to ecg ekg electrocardiogram finding disorder "
+        "der die das des bei mit und im de del la el en con y los las por",
+    )
+)
+"""Words that say nothing of a finding."""
+_SAME = {
+    "infarct": "infarction",
+    **dict.fromkeys(("atrioventricular", "auriculoventricular"), "av"),
+    **dict.fromkeys(("complex", "complexes", "beat", "beats", "extrasystole", "ectopics"), "contraction"),
+    **dict.fromkeys(("degree", "grades", "grad"), "grade"),
+    **dict.fromkeys(("1st", "1", "i", "primer", "ersten"), "first"),
+    **dict.fromkeys(("2nd", "2", "ii", "segundo", "zweiten"), "second"),
+    **dict.fromkeys(("3rd", "3", "iii", "tercer", "dritten"), "third"),
+}
+_LONGER = {"mi": ("myocardial", "infarction"), "avb": ("av", "block"), "chb": ("complete", "av", "block")}
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_FUZZY = 5
+"""From this length on a word that is nowhere may be a misspelt one."""
+
+
+def is_denied(label: str) -> bool:
+    """Whether a label says that something is absent, in English, German, Spanish, French or Chinese.
+
+    Example:
+        >>> is_denied("LBBB absent"), is_denied("kein Vorhofflimmern"), is_denied("nonspecific ST changes")
+        (True, True, False)
+    """
+    return _DENIED.search(fold(label)) is not None
+
+
+def parts_of(label: str) -> list[str]:
+    """The parts of a label that may each be a finding, as of "AF with LBBB"; [] where it has one."""
+    parts = [part for part in _BETWEEN.split(label) if part.strip()]
+    return parts if len(parts) > 1 else []
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text that tell findings apart, in one form each: "1st" is "first"."""
+    words: set[str] = set()
+    for word in fold(_HAN.sub(lambda han: f" {han[0]} ", text)).split():
+        if _HAN.fullmatch(word):
+            words |= {word[place : place + 2] for place in range(max(1, len(word) - 1))}
+        elif word not in _EMPTY:
+            words.update(_LONGER.get(word, (_SAME.get(word, word),)))
+    return frozenset(words)
+
+
+def _as_written(text: str) -> set[str]:
+    """The words of a text; in the shortest, such as AF, capital letters tell an abbreviation from a word."""
+    words = (
+        word if word.islower() else re.sub(r"(?<=[A-Z])s$", "", word) for word in re.findall(r"\w+", text)
+    )
+    return {word if len(word) < _FUZZY - 1 else word.casefold() for word in words}
+
+
+class LabelIndex(Generic[T]):
+    """Texts, each with what it is of, found by the words that they share with a label."""
+
+    def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
+        self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]
+        frequency = Counter(word for words in {words for _, _, words, _ in self._texts} for word in words)
+        self._weight = {word: 1 + log(len(self._texts) / count) for word, count in frequency.items()}
+        self._rare = 1 + log(len(self._texts) or 1)
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        for place, (_, _, words, _) in enumerate(self._texts):
+            for word in words:
+                self._by_word[word].append(place)
+        self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
+
+    def same(self, label: str) -> Iterator[tuple[float, str, T]]:
+        """Yield likeness 1, text and what it is of, for each text that is the label but for spelling."""
+        folded = fold(label)
+        words = frozenset(self._normal_form(word) for word in words_of(label))
+        rarest = min(words, key=lambda word: len(self._by_word.get(word, ())), default="")
+        for place in self._by_word.get(rarest, ()):
+            text, its_fold, _, of = self._texts[place]
+            if its_fold == folded:
+                yield 1.0, text, of
+
+    def near(self, label: str, least: float) -> Iterator[tuple[float, str, T]]:
+        """Yield likeness (at least `least`), text and what it is of, for each text that shares a word."""
+        folded, written = fold(label), _as_written(label)
+        words = frozenset(self._normal_form(word) for word in words_of(label))
+        total = sum(self._weight.get(word, self._rare) for word in words)
+        for place in {place for word in words for place in self._by_word.get(word, ())}:
+            text, its_fold, its_words, of = self._texts[place]
+            if its_fold == folded:
+                yield 1.0, text, of
+                continue
+            shared = sum(self._weight[word] for word in words & its_words)
+            own = sum(self._weight[word] for word in its_words)
+            alike = shared / (total + own - shared)
+            if its_words <= words and (
+                len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written
+            ):
+                score = 0.6 + 0.38 * alike  # the label holds all of it
+            elif alike > least / 2:
+                score = 0.6 * alike + 0.4 * SequenceMatcher(None, folded, its_fold, autojunk=False).ratio()
+            else:
+                continue
+            if score >= least:
+                yield round(min(score, 0.98), 2), text, of
+
+    def _nearest(self, word: str) -> str:
+        """The word itself where a text has it, or is too short; else the one that it resembles."""
+        if word in self._weight or word.removesuffix("s") in self._weight:
+            return word if word in self._weight else word[:-1]
+        if len(word) < _FUZZY:
+            return word
+        return next(iter(get_close_matches(word, self._weight, n=1, cutoff=0.82)), word)

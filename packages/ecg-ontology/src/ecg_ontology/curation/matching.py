@@ -1,0 +1,265 @@
+"""Concepts whose words resemble the label of a new code: candidates for a reviewer, never applied unseen."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ecg_ontology.base.errors import InputError
+from ecg_ontology.codes.reading import Certainty, Mention, has_rules, read_text
+from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
+from ecg_ontology.curation.review import COLUMNS
+from ecg_ontology.curation.sheets import read_sheet
+from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
+from ecg_ontology.graph.routing import canonical_code, malformation
+from ecg_ontology.ontology import Ontology
+
+LEAST = 0.4
+"""Below this likeness two texts share no more than common words such as "atrial"."""
+LIKELY = 0.7
+"""Of a graph that has rules of language, below this likeness a text that they don't read has no candidate."""
+READ = 0.9
+"""The score of what the rules read: less than that of a text that is the concept's own."""
+SURE = 0.7
+"""From this likeness on a part of a label is taken for a finding of its own."""
+EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
+
+
+class NewCode(FrozenModel):
+    """A code that has no row yet, and its label."""
+
+    code: str
+    label: str
+    place: str = ""
+
+
+class ConceptMatch(FrozenModel):
+    """A concept for a code.
+
+    Attributes:
+        concept: the concept; `None` where the label is that of a code that no concept can carry.
+        score: how alike the label and the best of the concept's texts are, 0 … 1.
+        matched: that text.
+        predicate: how the code relates to the concept, as far as words tell.
+        note: what a reviewer must see: the label denies the finding, doubts it, names two, or no concept
+            carries it.
+        certainty: ``certain``, ``probable``, ``possible``, or ``asked`` where the label only asks for it.
+        denied: the label says that it is absent.
+        historical: the label puts it into the past or into the family.
+        incomplete: the label calls it incomplete.
+        acuity: ``acute``, ``old``, ``age undetermined`` or nothing.
+    """
+
+    concept: Concept | None
+    score: float
+    matched: str
+    predicate: str = ""
+    note: str = ""
+    certainty: Certainty = "certain"
+    denied: bool = False
+    historical: bool = False
+    incomplete: bool = False
+    acuity: str = ""
+
+    @property
+    def present(self) -> bool:
+        """Whether the label says that the finding is there, for sure or not."""
+        return not (self.denied or self.historical or self.certainty == "asked")
+
+
+class _Text(NamedTuple):
+    """What a text is of: a concept, and how a code of that label relates to it; or an unrouted code."""
+
+    concept: Concept | None
+    predicate: str
+    note: str = ""
+    code: str = ""
+
+
+def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tuple[ConceptMatch, ...]:
+    """Return up to `n` candidates for `label`: what it says by the rules of the language, else by likeness.
+
+    What the label says to be there comes first, in its order; then what it denies, puts into the past or only
+    asks for, each with a note and without a predicate. Retired concepts are not proposed.
+
+    Args:
+        onto: whose texts are compared.
+        label: a finding in words, as a report or a table writes it.
+        n: how many candidates at most.
+        without: a code whose own rows are left out, to compare its label with all others.
+
+    Example:
+        >>> import ecg_ontology
+        >>> first, second = ecg_ontology.match_label(ecg_ontology.load(), "sinus rhythm, no LBBB")
+        >>> first.concept.abbr, second.concept.abbr, second.note
+        ('NSR', 'LBBB', 'denied: the label says that it is absent')
+    """
+    index = _index(onto)
+    exact = any(not without or text.code != without for _, _, text in index.same(label))
+    if not exact and (mentions := read_text(onto, label)):
+        return _of_mentions(mentions)[:n]
+    ranked = _ranked(onto, label, without)
+    if ranked and ranked[0].score == 1:
+        return tuple(ranked[:n])
+    return tuple(_of_parts(onto, label, ranked, without)[:n])
+
+
+def _of_mentions(mentions: Sequence[Mention]) -> tuple[ConceptMatch, ...]:
+    """What the rules read, as candidates."""
+    present = [
+        mention for mention in mentions if mention.present and mention.concept and not mention.concept.root
+    ]
+    texts = list(dict.fromkeys(mention.text for mention in present))
+    several = f"names several findings: {', '.join(texts)}" if len(texts) > 1 else ""
+    matches = []
+    for mention in sorted(mentions, key=lambda mention: (not mention.present, mention.concept is None)):
+        concept = mention.concept
+        notes = [mention.note, several if mention in present else ""]
+        matches.append(
+            ConceptMatch(
+                concept=concept,
+                score=READ,
+                matched=mention.text,
+                predicate=_predicate(mention, len(present)),
+                note="; ".join(filter(None, notes)) or ("" if concept else "no concept carries it"),
+                certainty=mention.certainty,
+                denied=mention.denied,
+                historical=mention.historical,
+                incomplete=mention.incomplete,
+                acuity=mention.acuity,
+            )
+        )
+    return tuple(matches)
+
+
+def _predicate(mention: Mention, findings: int) -> str:
+    if mention.concept is None or not mention.present:
+        return ""
+    return BROAD if mention.concept.root or findings > 1 else CLOSE
+
+
+def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: str) -> list[ConceptMatch]:
+    """Candidates by likeness alone, of the label or of its parts."""
+    least = LIKELY if has_rules(onto) else LEAST
+    ranked = [match for match in ranked if match.score >= least]
+    parts = [_ranked(onto, part, without) for part in parts_of(label)]
+    sure = [part[0] for part in parts if part and part[0].concept and part[0].score >= SURE]
+    firsts = {match.matched: match for match in sure if match.concept and not match.concept.root}
+    concepts = {match.concept.index for match in firsts.values() if match.concept}
+    if len(concepts) > 1:
+        note = f"names several findings: {', '.join(match.matched for match in firsts.values())}"
+        others = [match for match in ranked if match.concept is None or match.concept.index not in concepts]
+        several = sorted(firsts.values(), key=lambda match: -match.score)
+        ranked = [match.model_copy(update={"note": note, "predicate": BROAD}) for match in several] + others
+    if is_denied(label):
+        denied = {"note": "denied: the label says that it is absent", "predicate": "", "denied": True}
+        ranked = [match.model_copy(update=denied) for match in ranked]
+    return ranked
+
+
+def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
+    best: dict[int | None, ConceptMatch] = {}
+    for score, matched, text in _index(onto).near(label, LEAST):
+        if without and text.code == without:
+            continue
+        index = text.concept.index if text.concept else None
+        if index not in best or score > best[index].score:
+            predicate = text.predicate if score == 1 else BROAD if text.predicate == BROAD else CLOSE
+            best[index] = ConceptMatch(
+                concept=text.concept,
+                score=score,
+                matched=matched,
+                predicate=predicate if text.concept else "",
+                note=text.note,
+            )
+    order = [node.index for node in onto.nodes]
+    return sorted(
+        best.values(),
+        key=lambda each: (
+            -each.score,
+            each.concept is not None and each.concept.root,
+            order.index(each.concept.index) if each.concept else -1,
+        ),
+    )
+
+
+@lru_cache(maxsize=2)
+def _index(onto: Ontology) -> LabelIndex[_Text]:
+    """The texts of an ontology, each with what it is of."""
+    texts: list[tuple[str, _Text]] = []
+    for node in onto.nodes:
+        if node.deprecated:
+            continue
+        own = _Text(node, BROAD if node.root else EXACT)
+        names = (node.label, *(each.text for each in (*node.translations, *node.synonyms)))
+        texts += [(text, own) for text in names]
+        texts += [(text, _Text(node, BROAD if node.root else CLOSE)) for text in (node.abbr, *node.variants)]
+    iris = {node.iri: node for node in onto.nodes if not node.deprecated}
+    abbreviations = onto.draft.abbreviations
+    for row in onto.rows:
+        if (node_ := iris.get(row.node or "")) is not None:
+            if node_.root and onto.route(row.code).leaves:
+                continue
+            of = _Text(node_, BROAD if node_.root and row.predicate == EXACT else row.predicate, "", row.code)
+        elif onto.route(row.code).status is Status.unrouted:
+            of = _Text(None, "", f"known as {row.code}, which no concept carries: {row.reason}", row.code)
+        else:
+            continue
+        texts.append((row.label, of))
+        if row.code in abbreviations:
+            predicate = CLOSE if of.predicate == EXACT else of.predicate
+            texts.append((abbreviations[row.code], of._replace(predicate=predicate)))
+    for row in onto.draft.crosswalks:
+        if (node_ := iris.get(row.node or "")) is not None and row.predicate in {EXACT, CLOSE, BROAD}:
+            predicate = BROAD if node_.root else row.predicate
+            texts.append((row.label, _Text(node_, predicate, code=row.code)))
+    return LabelIndex(texts)
+
+
+def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
+    """Return the codes and labels of a table that have no row in `onto` yet.
+
+    Raises `InputError` where it can't be read or lacks a column, or a code is malformed or has two
+    labels.
+    """
+    routed = {row.code for row in onto.draft.mappings}
+    new: dict[str, NewCode] = {}
+    for place, cells in read_sheet(Path(path), ("code", "label")):
+        code = canonical_code(cells["code"])
+        if problem := malformation(code):
+            remedy = "Spreadsheet programs round long numbers: keep the column as text"
+            raise InputError(f"{code!r} isn't a code: {problem}", where=place, remedy=remedy)
+        if code in routed:
+            continue
+        first = new.setdefault(code, NewCode(code=code, label=cells["label"], place=place))
+        if first.label != cells["label"]:
+            problem = f"{code} is {first.label!r} in {first.place} and {cells['label']!r} here"
+            raise InputError(problem, where=place, remedy="Keep the label that is meant")
+    return tuple(new.values())
+
+
+def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int = 3) -> list[dict[str, str]]:
+    """Return a review sheet of candidates: decide ``add`` on the right one, and apply the sheet.
+
+    A code without a candidate has one row without a node: decide ``add`` there, with a comment, to say that
+    no node can carry it.
+    """
+    rows = []
+    for new in codes:
+        blank = dict.fromkeys((*COLUMNS, "score", "matched", "note"), "")
+        blank |= {"table": table, "code": new.code, "label": new.label}
+        candidates = match_label(onto, new.label, n)
+        rows += [blank | _candidate_cells(candidate) for candidate in candidates] or [blank]
+    return rows
+
+
+def _candidate_cells(candidate: ConceptMatch) -> dict[str, str]:
+    concept = candidate.concept
+    return {
+        "node": concept.abbr if concept else "",
+        "node_label": concept.label if concept else "",
+        "predicate": candidate.predicate,
+        "score": f"{candidate.score:.2f}",
+        "matched": candidate.matched,
+        "note": candidate.note,
+    }

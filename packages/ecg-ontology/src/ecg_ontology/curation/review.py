@@ -1,0 +1,58 @@
+"""A sheet for clinical review: every mapping with its reason and its weight, and columns for a decision."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.codes.corpus_codes import CorpusCodes
+from ecg_ontology.curation.sheets import write_sheet
+from ecg_ontology.graph.concepts import Regime
+from ecg_ontology.graph.drafts import Draft, DraftConcept, RoutingRow
+from ecg_ontology.graph.enumeration import sha256_of
+
+_MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
+COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date", "override")
+"""What a review sheet holds; the last four are the reviewer's. `state` shows that a sheet is out of date."""
+DECISIONS = ("keep", "change", "remove", "add")
+
+
+def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
+    """Return a review sheet of every profile's tables: a row per code and node, nothing decided.
+
+    With a corpus, ``records`` says how many of its records carry the code.
+    """
+    return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
+
+
+def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCodes | None) -> dict[str, str]:
+    state = (row.label, row.predicate, row.modifier, row.justification, row.reason, row.author, row.date)
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        "table": row.table,
+        "code": row.code,
+        "label": row.label,
+        "predicate": "" if row.regime is Regime.unrouted else row.predicate,
+        "node": concept.abbr if concept else "",
+        "node_label": concept.label if concept else "",
+        "regime": row.regime.value,
+        "justification": row.justification,
+        "comment": row.reason,
+        "author": row.author,
+        "dated": row.date,
+        "records": "" if corpus is None else str(corpus.counts.get(row.code, 0)),
+        "state": sha256_of(state)[:8],
+    }
+
+
+def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    """Write a review sheet as .tsv, .csv, or .xlsx, which offers the decisions as a list.
+
+    Raises `UsageError` where the file is there already, its ending isn't a table's, or openpyxl is not
+    installed; `OutputError` where the file can't be written.
+    """
+    if Path(out).exists():
+        problem = "is there already, perhaps with decisions"
+        raise UsageError(problem, where=out, remedy="Name a new file, or apply that one first")
+    columns = tuple(dict.fromkeys((*COLUMNS, *(column for row in rows for column in row))))
+    write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
+    return Path(out)

@@ -1,0 +1,167 @@
+"""Decisions of reviewers, back into the routing tables: only if what results is sound, else none of them."""
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ecg_ontology.base.errors import InputError, SourceError, UsageError
+from ecg_ontology.checks.enumeration import NO_LOCK, OTHER_VERSION
+from ecg_ontology.checks.table_heads import bad_name
+from ecg_ontology.curation.findings import findings
+from ecg_ontology.curation.review import DECISIONS, review_rows
+from ecg_ontology.curation.routing_file import Decision, RoutingFile
+from ecg_ontology.curation.sheets import read_sheet
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.sssom import read_head, read_sssom
+from ecg_ontology.formats.transaction import editing, write_all
+from ecg_ontology.graph.concepts import Finding, Severity
+from ecg_ontology.graph.drafts import BASE_TABLE, Draft, RoutingRow, TableHead
+from ecg_ontology.graph.routing import PAPER, canonical_code, malformation
+
+_NEEDED = ("table", "code", "label", "predicate", "node", "comment", "decision", "reviewer", "date")
+_COMPARED = ("label", "predicate", "node_label", "regime", "justification", "comment")
+_WRITTEN = re.compile(r"[A-Za-z0-9:._~!$&'()*+,;=@%/?-]+")
+"""What a CURIE is written in."""
+_BROKEN = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+
+
+def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
+    """Read the decisions of a review sheet.
+
+    Args:
+        sheet: what `ecgonto review --out` wrote, with decisions.
+        draft: of the ontology that it was made from.
+
+    Raises:
+        InputError: the sheet can't be read, a decision is unknown or unsigned, or a row was edited without.
+    """
+    stated = {(row["table"], row["code"], row["node"]): row for row in review_rows(draft)}
+    decisions: dict[tuple[str, str, str], Decision] = {}
+    for place, cells in read_sheet(Path(sheet), _NEEDED):
+        cells["code"] = canonical_code(cells["code"])
+        key = cells["table"], cells["code"], cells["node"]
+        kind = cells["decision"].casefold()
+        _refuse_lost_edit(cells, stated.get(key), kind, place)
+        if not kind:
+            continue
+        if key in decisions:
+            first = decisions[key]
+            problem = f"{key[1]} to {key[2] or 'nothing'} is decided here and in {first.place}"
+            raise InputError(problem, where=place, remedy="Decide it once")
+        decisions[key] = decision_of(cells | {"decision": kind}, place)
+    return tuple(decisions.values())
+
+
+def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
+    """See that what was edited is decided upon, and that a decision is about the row as it stands now."""
+    state = cells.get("state", "")
+    if kind == "add" or (not state and not kind):
+        return
+    if before is None and state:
+        problem = f"{cells['code']} is in no row of the table {cells['table']} with this node"
+        remedy = "Undo the edit, and write `remove` and `add` to move a code; or make the sheet anew"
+        raise InputError(problem, where=place, remedy=remedy)
+    if before is None:
+        return  # of a decision, which the table refuses
+    if kind and state != before["state"]:
+        problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed since the sheet was made"
+        raise InputError(problem, where=place, remedy="Make the sheet anew, and decide on the row as it is")
+    taken = ("predicate", "comment") if kind == "change" else ()
+    edited = [c for c in _COMPARED if c in cells and c not in taken and cells[c] != before[c].strip()]
+    if edited and state == before["state"]:
+        problem = f"the {edited[0]} of {cells['code']} was edited, and the decision is {kind or 'empty'}"
+        remedy = "Write `change` for predicate and comment, `remove` and `add` for more, or undo the edit"
+        raise InputError(problem, where=place, remedy=remedy)
+
+
+def decision_of(cells: Mapping[str, str], place: str) -> Decision:
+    """Return a decision that is complete: signed, dated, of one line. Raises `InputError` where it isn't."""
+    decision = cells["decision"]
+    if decision not in DECISIONS:
+        remedy = f"Choose one of {', '.join(DECISIONS)}"
+        raise InputError(f"no decision is called {decision!r}", where=place, remedy=remedy)
+    if problem := bad_name(cells["reviewer"]):
+        raise InputError(f"the reviewer {problem}", where=place, remedy="Write who decided")
+    if not cells["reviewer"]:
+        raise InputError("a decision without a reviewer", where=place, remedy="Write who decided")
+    try:
+        date = datetime.date.fromisoformat(cells["date"]).isoformat()
+    except ValueError:
+        problem = f"{cells['date']!r} isn't a date" if cells["date"] else "a decision without a date"
+        raise InputError(problem, where=place, remedy="Write it as YYYY-MM-DD") from None
+    if date > (datetime.datetime.now(tz=datetime.UTC) + datetime.timedelta(days=1)).date().isoformat():
+        raise InputError(f"{date} isn't yet", where=place, remedy="Write the day of the decision")
+    names = ("table", "label", "node", "predicate", "comment", "reviewer")
+    texts = {name: cells[name] for name in names} | {"override": cells.get("override", "")}
+    for name, text in texts.items():
+        if _BROKEN.search(text):
+            raise InputError(f"the {name} holds a tab or a line break", where=place, remedy="Use blanks")
+    code = canonical_code(cells["code"])
+    if problem := malformation(code):
+        problem = f"{code!r} isn't a code: {problem} [CCG-E301]"
+        raise InputError(problem, where=place, remedy="Correct the code")
+    if decision == "add" and not _WRITTEN.fullmatch(code):
+        problem = f"{code!r} can't be abbreviated as a CURIE [CCG-E301]"
+        raise InputError(problem, where=place, remedy="Use letters and digits of ASCII")
+    return Decision(decision=decision, code=code, date=date, place=place, **texts)
+
+
+def apply_decisions(
+    sources: str | Path, decisions: Sequence[Decision] | Path
+) -> tuple[dict[Path, str], Sequence[Decision]]:
+    """Write every table that decisions, or a sheet of them, change; return their texts and the decisions.
+
+    Another who edits the same tables at the same time waits. Raises `InputError` where a decision is about a
+    mapping that is not there, or is there already; `SourceError` where the decisions break a rule; the
+    message names the first breach; `UsageError` where the sources aren't a folder; `OutputError` where a
+    table can't be written.
+    """
+    sources = Path(sources)
+    if not sources.is_dir():
+        remedy = "Name the folder of sources: a bundle holds no tables"
+        raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
+    with editing(sources):
+        draft = read_source(sources)
+        if isinstance(decisions, Path):
+            decisions = read_decisions(decisions, draft)
+        tables: dict[str, RoutingFile] = {}
+        for decision in decisions:
+            if decision.table == PAPER and decision.decision == "keep":
+                continue  # it stays as printed, whoever signs it
+            if decision.table not in tables:
+                tables[decision.table] = RoutingFile(sources, decision.table, draft)
+            tables[decision.table].apply(decision)
+        _refuse_unsound(draft, tables)
+        files = {table.path: table.text() for table in tables.values()}
+        write_all(sources, files)
+    return files, decisions
+
+
+def decision_counts(decisions: Iterable[Decision]) -> str:
+    """Return the decisions in words, by kind."""
+    counts = Counter(decision.decision for decision in decisions)
+    return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
+
+
+def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
+    """See that the tables, as they are to be, break no rule that they keep now."""
+    after = [row for row in draft.mappings if row.table not in tables]
+    heads = dict(draft.tables)
+    for name, table in tables.items():
+        after += read_sssom(table.path, name, draft.concepts, table.text())
+        heads[table.path.name] = read_head(table.path, table.text())
+    after.sort(key=lambda row: row.table != BASE_TABLE)
+
+    def errors(rows: Sequence[RoutingRow], heads: Mapping[str, TableHead]) -> list[Finding]:
+        stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}  # what is frozen may change
+        of_all = findings(draft.model_copy(update=stated))
+        return [f for f in of_all if f.severity is Severity.error and f.id not in (NO_LOCK, OTHER_VERSION)]
+
+    if new := errors(after, heads):
+        old = {(finding.id, finding.message) for finding in errors(draft.mappings, draft.tables)}
+        new = [finding for finding in new if (finding.id, finding.message) not in old]
+    if new:
+        problem = f"with these decisions {new[0].message} [{new[0].id}]: nothing was written"
+        raise SourceError(problem, where=new[0].where, remedy=new[0].fix)

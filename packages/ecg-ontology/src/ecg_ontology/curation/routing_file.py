@@ -1,0 +1,212 @@
+"""A routing table as its file, so that one row changes and all others stay as they stand."""
+
+import csv
+import io
+import re
+from itertools import groupby
+from pathlib import Path
+
+from ecg_ontology.base.errors import InputError
+from ecg_ontology.base.files import read_text
+from ecg_ontology.formats.sssom import (
+    AUTHOR,
+    COLUMNS,
+    DATE,
+    MANUAL,
+    NO_TERM,
+    SNOMED,
+    code_of,
+    curie_map,
+    metadata_and_table,
+    metadata_text,
+    other_text,
+    override_of,
+    short_names,
+    shorten,
+)
+from ecg_ontology.formats.turtle import code_namespace, concept_namespace
+from ecg_ontology.graph.concepts import FrozenModel, Regime, Tier
+from ecg_ontology.graph.drafts import BASE_TABLE, Draft, DraftConcept
+from ecg_ontology.graph.routing import BUILT_IN, PAPER, SNOMED_IRIS, regime_of
+
+_WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "comment", AUTHOR, DATE)
+"""Columns that a decision fills; a table that lacks one gets it."""
+
+
+class Decision(FrozenModel):
+    """What a reviewer decided on one mapping.
+
+    Attributes:
+        decision: ``keep``, ``change`` (predicate and comment), ``remove`` or ``add``.
+        table: the table that the mapping stands in, or goes to.
+        code: its code.
+        label: the code's label.
+        node: abbreviation of its node; "" for a code that no node can carry.
+        predicate: how code and node relate; for a new mapping "" means ``skos:closeMatch``.
+        comment: the reason.
+        reviewer: who decided.
+        date: when, ``YYYY-MM-DD``.
+        override: why the mapping stands although the label says another concept.
+        place: where it was read.
+    """
+
+    decision: str
+    table: str
+    code: str
+    label: str
+    node: str
+    predicate: str = ""
+    comment: str = ""
+    reviewer: str
+    date: str
+    override: str = ""
+    place: str = ""
+
+
+class RoutingFile:
+    """The file of one routing table: its metadata, its columns and its rows, as they stand; new, it is empty.
+
+    Raises `InputError` where no table can have this name.
+    """
+
+    def __init__(self, sources: Path, table: str, draft: Draft) -> None:
+        if table == PAPER:
+            problem = "holds what the paper prints, and nobody decides that"
+            remedy = "Decide in curated; in a sheet leave the row's decision empty, or `keep`"
+            raise InputError(problem, where=sources / "routing.paper.sssom.tsv", remedy=remedy)
+        if not table.replace("-", "").replace("_", "").isalnum():
+            problem = f"no table can be called {table!r}"
+            raise InputError(problem, where=sources, remedy="Use letters and digits")
+        infix = "" if table == BASE_TABLE else f".{table}"
+        self.path = sources / f"routing{infix}.sssom.tsv"
+        self.table = table
+        text = read_text(self.path) if self.path.exists() else _empty(draft)
+        self._head, table_text = metadata_and_table(text)
+        body = csv.DictReader(io.StringIO(table_text, newline=""), delimiter="\t")
+        self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), *_WRITTEN)))
+        self._prefixes = curie_map(self._head)
+        by_code = groupby(body, lambda row: code_of(row["subject_id"] or "", self._prefixes))
+        self._groups = [(code, list(rows)) for code, rows in by_code]
+        self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
+        self._by_iri = draft.by_iri
+        self._bases = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
+        self._families = draft.families
+        self._iri = draft.header.iri
+
+    def _declare(self, code: str) -> None:
+        """See that the prefix of a code, which the table is to hold, is in its curie_map."""
+        prefix = code.rpartition(":")[0] or SNOMED
+        if prefix in self._prefixes or (prefix == SNOMED and {*self._prefixes.values()} & {*SNOMED_IRIS}):
+            return
+        iri = SNOMED_IRIS[0] if prefix == SNOMED else code_namespace(self._iri, prefix)
+        if "#curie_map:" not in self._head:
+            self._head.append("#curie_map:")
+        place = self._head.index("#curie_map:") + 1
+        indent = next(
+            (re.match("#( +)", line) for line in self._head[place:] if re.match("#( +)", line)), None
+        )
+        self._head.insert(place, f'#{indent[1] if indent else "  "}{prefix}: "{iri}"')
+        self._prefixes[prefix] = iri
+
+    def apply(self, decision: Decision) -> None:
+        """Carry out one decision. Raises `InputError` where it doesn't fit the mapping that is there.
+
+        A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
+        """
+        concept = self._concept(decision)
+        of_code = self._of_code(decision.code)
+        row = next((row for row in of_code if self._node(row) == concept), None)
+        node_name = decision.node or "nothing"
+        if decision.decision == "add":
+            if row is not None:
+                raise InputError(f"{decision.code} is routed to {node_name} already", where=decision.place)
+            label = (of_code[0].get("subject_label") if of_code else "") or decision.label
+            if decision.label.casefold() != label.casefold():
+                problem = f"{decision.code} is {label!r} in the table {self.table}, not {decision.label!r}"
+                remedy = "Check the code, or give it the label that it has"
+                raise InputError(problem, where=decision.place, remedy=remedy)
+            of_code += self._new(decision, concept, of_code)
+            self._declare(decision.code)
+        elif row is None:
+            problem = f"no row of the table {self.table} routes {decision.code} to {node_name}"
+            remedy = "Write `add` for a new mapping, or make the sheet anew"
+            raise InputError(problem, where=decision.place, remedy=remedy)
+        elif decision.decision == "remove":
+            of_code.remove(row)
+        else:
+            row |= {AUTHOR: decision.reviewer, DATE: decision.date}
+            if decision.decision == "change":
+                predicate = decision.predicate or row["predicate_id"]
+                row |= {"comment": decision.comment, "predicate_id": predicate}
+        if decision.override and decision.decision != "remove":
+            row = next((row for row in of_code if self._node(row) == concept), {})
+            row["other"] = other_text(Regime.single, decision.override)
+        nodes = [self._node(row) for row in of_code]
+        tiers = {node.iri: node.tier for node in nodes if node}
+        regime = regime_of([node.iri if node else None for node in nodes], tiers)
+        for row in of_code:
+            row["other"] = other_text(regime, override_of(row.get("other") or ""))
+        of_code.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
+
+    def _of_code(self, code: str) -> list[dict[str, str]]:
+        """The rows of a code, which from now on stand together, where the first of them stood."""
+        groups = [rows for other, rows in self._groups if other == code]
+        if not groups:
+            groups = [[]]
+            self._groups.append((code, groups[0]))
+        for scattered in groups[1:]:
+            groups[0] += scattered
+            scattered.clear()
+        return groups[0]
+
+    def _concept(self, decision: Decision) -> DraftConcept | None:
+        if decision.node and decision.node not in self._by_abbr:
+            problem = f"no concept has the abbreviation {decision.node!r}"
+            raise InputError(problem, where=decision.place, remedy="`ecgonto show` lists them")
+        return self._by_abbr.get(decision.node)
+
+    def _node(self, row: dict[str, str]) -> DraftConcept | None:
+        """The concept that a row ends at, however the file abbreviates it."""
+        prefix, _, local = row["object_id"].partition(":")
+        return self._by_iri.get(self._bases[prefix] + local if prefix in self._bases else row["object_id"])
+
+    def _new(
+        self, decision: Decision, concept: DraftConcept | None, of_code: list[dict[str, str]]
+    ) -> list[dict[str, str]]:
+        """The row of a new mapping, and that of its root where the code has none yet."""
+        root = self._by_iri.get(self._families.get(concept.iri, "")) if concept else None
+        predicate = decision.predicate or "skos:closeMatch"
+        ends = [(concept, predicate if concept else "skos:exactMatch", decision.comment)]
+        if root is not None and root not in map(self._node, of_code):
+            ends.append((root, "skos:broadMatch", ""))
+        subject = decision.code if ":" in decision.code else f"{SNOMED}:{decision.code}"
+        return [
+            {
+                **dict.fromkeys(self._columns, ""),
+                "subject_id": of_code[0]["subject_id"] if of_code else subject,
+                "subject_label": of_code[0].get("subject_label", "") if of_code else decision.label,
+                "predicate_id": relation,
+                "object_id": shorten(node.iri, self._prefixes) if node else NO_TERM,
+                "object_label": node.label if node else "",
+                "mapping_justification": MANUAL,
+                "comment": comment,
+                AUTHOR: decision.reviewer,
+                DATE: decision.date,
+            }
+            for node, relation, comment in ends
+        ]
+
+    def text(self) -> str:
+        """The text of the file."""
+        out = io.StringIO()
+        out.write("".join(f"{line}\n" for line in self._head))
+        writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, rows in self._groups for row in rows)
+        return out.getvalue()
+
+
+def _empty(draft: Draft) -> str:
+    prefix = draft.header.iri.rstrip("/#").rpartition("/")[2].rpartition("#")[2]
+    prefixes = {prefix or "node": concept_namespace(draft.header)}
+    return metadata_text({"mapping_set_id": f"{draft.header.iri}/routing"}, prefixes)

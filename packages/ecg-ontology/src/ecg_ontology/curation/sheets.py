@@ -1,0 +1,152 @@
+"""Tables that people fill in: tab-separated text, or a workbook of a spreadsheet program (extra ``xlsx``)."""
+
+import csv
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ecg_ontology.base.errors import InputError, UsageError, optional
+from ecg_ontology.base.files import replacing
+from ecg_ontology.base.tables import lines
+
+ENDINGS = (".tsv", ".csv", ".xlsx")
+_FORMULA = ("=", "+", "-", "@")
+"""How a formula begins."""
+_LONGEST = 32_767
+"""What a cell of a workbook holds, in letters."""
+_WIDEST = 60
+"""No column of a workbook is wider than this many letters."""
+
+
+def write_sheet(
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    choices: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Write a table as text or as a workbook, which offers the `choices` for a column's cells as a list.
+
+    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed.
+    """
+    _refuse_other_endings(path)
+    with replacing(path) as temporary:
+        if path.suffix == ".xlsx":
+            _write_workbook(temporary, columns, rows, choices or {})
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            rows = [{column: _guarded(text) for column, text in row.items()} for row in rows]
+            dialect = "excel-tab" if path.suffix == ".tsv" else "excel"
+            writer = csv.DictWriter(file, columns, restval="", dialect=dialect, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """Return place (``file:line``) and stripped cells by column of each row of a table that people filled in.
+
+    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed; `InputError` where
+    the file can't be read, or lacks a `needed` column.
+    """
+    _refuse_other_endings(path)
+    numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
+    header = [cell.strip() for cell in numbered[0][1]] if numbered else []
+    missing = [column for column in needed if column not in header]
+    if missing:
+        problem = f"has no column {', '.join(missing)}"
+        raise InputError(problem, where=path, remedy="Keep the header as written")
+    rows = []
+    for number, line in numbered[1:]:
+        if any(cell.strip() for cell in line):
+            if len(line) > len(header):
+                raise InputError("the row has more cells than the header", where=f"{path}:{number}")
+            cells = [_unguarded(cell.strip()) for cell in line] + [""] * (len(header) - len(line))
+            rows.append((f"{path}:{number}", dict(zip(header, cells, strict=True))))
+    return rows
+
+
+def _refuse_other_endings(path: Path) -> None:
+    if path.suffix not in ENDINGS:
+        raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
+
+
+def _guarded(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _unguarded(text: str) -> str:
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
+def _openpyxl() -> Any:
+    return optional("openpyxl", "a workbook needs openpyxl", 'pip install "ecg-ontology[xlsx]", or use .tsv')
+
+
+def _write_workbook(
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    choices: Mapping[str, Sequence[str]],
+) -> None:
+    for row in rows:
+        for column, text in row.items():
+            if len(text) > _LONGEST:
+                problem = f"a {column} of {len(text)} letters is longer than a cell can be"
+                raise UsageError(problem, where=path.name, remedy="Use .tsv or .csv")
+    book = _openpyxl().Workbook()
+    sheet = book.active
+    header = dict(zip(columns, columns, strict=True))
+    for number, row in enumerate((header, *rows), start=1):
+        for place, column in enumerate(columns, start=1):
+            cell = sheet.cell(number, place, row.get(column, ""))
+            cell.data_type, cell.number_format = "s", "@"  # text, even of digits or after "="
+    from openpyxl.styles import Alignment, Font
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    for place, column in enumerate(columns, start=1):
+        letter = get_column_letter(place)
+        longest = max((len(row.get(column, "")) for row in rows), default=0)
+        sheet.column_dimensions[letter].width = min(_WIDEST, max(longest, len(column)) + 2)
+        sheet.cell(1, place).font = Font(bold=True)
+        for row in sheet.iter_rows(min_row=2, min_col=place, max_col=place):
+            row[0].alignment = Alignment(wrap_text=longest > _WIDEST, vertical="top")
+        if column in choices:
+            rule = DataValidation(type="list", formula1=f'"{",".join(choices[column])}"', allow_blank=True)
+            rule.add(f"{letter}2:{letter}{len(rows) + 1000}")
+            sheet.add_data_validation(rule)
+    sheet.freeze_panes = "A2"
+    sheet.auto_filter.ref = sheet.dimensions
+    book.save(path)
+
+
+def _read_workbook(path: Path) -> list[tuple[int, list[str]]]:
+    openpyxl = _openpyxl()
+    try:
+        book = openpyxl.load_workbook(path, read_only=True)
+        sheet = book.worksheets[0]
+        rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
+        book.close()
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"isn't a workbook ({reason[:200]})", where=path) from error
+    width = len(rows[0]) if rows else 0
+    return list(enumerate((row if any(row[width:]) else row[:width] for row in rows), start=1))
+
+
+def _text(cell: Any, path: Path) -> str:
+    """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
+    value = cell.value
+    if cell.data_type == "f":
+        remedy = "Write the text itself, or save the sheet with its values"
+        raise InputError("holds a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy)
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Files of the graph, read and written: bundle, Turtle and RDF, SSSOM, OBO, networkx."""

@@ -1,0 +1,62 @@
+"""A draft as one JSON file with a hash of its content: the wheel carries one, a run folder keeps one."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ecg_ontology.base.errors import SourceError
+from ecg_ontology.base.files import read_bounded
+from ecg_ontology.graph.drafts import Draft
+
+_HASH = "bundle_sha256"
+BUNDLE_MARK = f'"{_HASH}"'.encode()
+_STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
+_NOT_CONTENT = {"place", "node_label"}
+"""Where a file states something is the file's; so is what a row calls its node."""
+_LISTS = ("concepts", "relations", "mappings", "crosswalks", "misstatements")
+_EXCLUDED: dict[str, Any] = {
+    **{field: {"__all__": _NOT_CONTENT} for field in _LISTS},
+    "lock": {"place", "items"},
+    "unread": True,
+}
+
+
+def read_bundle(path: Path) -> Draft:
+    """Read a bundle (`ccg.json` or a run's `ontology.json`). Raises `SourceError` where it isn't whole."""
+    text = read_bounded(path)
+    stated = _STATED.match(text)
+    try:
+        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        problem = f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}"
+        remedy = "Write a bundle with `ecgonto build` or `ecgonto export OUT.json`"
+        raise SourceError(problem, where=path, remedy=remedy) from error
+    if not stated or stated[1].decode() != bundle_sha256(draft):
+        problem = f"was changed since it was written: its {_HASH} is not that of its content"
+        remedy = "Put back the file as it was, or change the sources and build it anew"
+        raise SourceError(problem, where=path, remedy=remedy)
+    return draft
+
+
+def bundle_text(draft: Draft) -> str:
+    """Return the text of the bundle: the same for the same content, wherever it was read from."""
+    content = _content(draft)
+    return f'{{\n "{_HASH}": "{_sha256(content)}",{content.removeprefix("{")}\n'
+
+
+def bundle_sha256(draft: Draft) -> str:
+    """Return the SHA-256 of everything in a bundle but this hash: labels, texts, flags and routing too."""
+    return _sha256(_content(draft))
+
+
+def _content(draft: Draft) -> str:
+    return draft.model_dump_json(indent=1, exclude=_EXCLUDED, exclude_defaults=True)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

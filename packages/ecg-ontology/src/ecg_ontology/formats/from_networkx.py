@@ -1,0 +1,139 @@
+"""Other domains: a concept graph from one of networkx.
+
+Shapes of graph: a ring of families as in the cardiac graph, a forest of families that nothing joins, and
+within a family any hierarchy, findings of several parents included.
+"""
+
+import re
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.graph.concepts import Kind, Name, Tier
+from ecg_ontology.graph.drafts import SEMVER, Draft, DraftConcept, DraftRelation, OntologyHeader
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+KINDS = {kind.value.casefold(): kind for kind in Kind}
+"""Kinds of edge by name, in small letters."""
+_IS_A = {"", "is_a", "isa", "is a"}
+
+
+def draft_from_networkx(
+    graph: "nx.Graph[Any]", iri: str, *, title: str = "", version: str = "0.1.0", licence: str = ""
+) -> Draft:
+    """Return a graph of networkx as a draft.
+
+    Args:
+        graph: nodes become concepts. They may carry ``label`` and ``abbr`` (by default the node as text),
+            ``index`` (by default roots first, then the order of the nodes), ``iri``, ``variants`` and
+            ``synonyms`` (texts), ``root`` (by default: nothing lies above it). An edge may carry ``kind``: a
+            name of `Kind`, or ``is_a``. In a directed graph edges without a kind are ``is_a`` and point
+            upwards; in an undirected one they join a finding to its family, families in a ring, and findings
+            as siblings.
+        iri: name of the ontology; concepts are named ``<iri>#<abbr>``.
+        title: one line; by default the end of `iri`.
+        version: ``major.minor.patch``.
+        licence: IRI of the licence.
+
+    Raises:
+        UsageError: a node or an edge carries what can't be read.
+    """
+    if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
+        raise UsageError(f"{iri!r} isn't an IRI", remedy="Name the ontology, as https://example.org/lung")
+    if not re.fullmatch(SEMVER, version):
+        raise UsageError(f"{version!r} isn't a version", remedy="Write three numbers, such as 1.2.0")
+    above = {node: list(_above(graph, node)) for node in graph}
+    roots = [node for node, data in graph.nodes(data=True) if _is_root(graph, node, data, above)]
+    order = {node: place for place, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
+    tiers = {node: Tier.root if node in set(roots) else Tier.leaf for node in graph}
+    concepts = {node: _concept(node, graph.nodes[node], iri, tiers[node], order[node]) for node in graph}
+    title = title or iri.rstrip("/#").rpartition("/")[2]
+    header = OntologyHeader(
+        iri=iri, version=version, title=title, licence=licence, creators=(), provenance=()
+    )
+    edges = dict.fromkeys(_edges(graph, above, roots))
+    relations = tuple(
+        DraftRelation(kind=kind, subject=concepts[a].iri, object=concepts[b].iri) for kind, a, b in edges
+    )
+    by_index = sorted(concepts.values(), key=lambda concept: (concept.index or 0, concept.iri))
+    return Draft(header=header, concepts=tuple(by_index), relations=relations)
+
+
+def _kind(data: dict[str, Any]) -> Kind | None:
+    """The kind that an edge states; `None` for IS_A and for none."""
+    name = str(data.get("kind", "")).casefold()
+    if name in _IS_A:
+        return None
+    if name not in KINDS:
+        names = ", ".join(("is_a", *(kind.value for kind in Kind)))
+        raise UsageError(f"no relation is of the kind {data['kind']!r}", remedy=f"Choose one of {names}")
+    return KINDS[name]
+
+
+def _above(graph: "nx.Graph[Any]", node: Hashable) -> Iterator[Hashable]:
+    """What a node is stated to be a kind of."""
+    if graph.is_directed():
+        for _, parent, data in graph.out_edges(node, data=True):
+            if _kind(data) in (None, Kind.family, Kind.subtype_of):
+                yield parent
+
+
+def _is_root(
+    graph: "nx.Graph[Any]", node: Hashable, data: dict[str, Any], above: dict[Any, list[Any]]
+) -> bool:
+    if "root" not in data and not graph.is_directed():
+        problem = f"the node {node!r} does not say whether it is a root"
+        remedy = "Give every node of an undirected graph root=True or root=False, or use a DiGraph"
+        raise UsageError(problem, remedy=remedy)
+    return bool(data.get("root", not above[node]))
+
+
+def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: int) -> DraftConcept:
+    abbr = str(data.get("abbr", node))
+    index = data.get("index", place)
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise UsageError(f"the node {node!r} has the index {index!r}", remedy="Give whole numbers from 0 on")
+    return DraftConcept(
+        iri=str(data.get("iri") or f"{iri}#{quote(abbr, safe='')}"),
+        index=index,
+        abbr=abbr,
+        label=str(data.get("label") or abbr),
+        tier=tier,
+        variants=_texts(node, data, "variants"),
+        synonyms=tuple(Name(text=str(text), language="en") for text in _texts(node, data, "synonyms")),
+    )
+
+
+def _texts(node: Hashable, data: dict[str, Any], name: str) -> tuple[str, ...]:
+    texts = data.get(name, ())
+    if isinstance(texts, str):
+        problem = f"the {name} of the node {node!r} are one text"
+        raise UsageError(problem, remedy="Give a list of texts")
+    return tuple(sorted(map(str, texts)))
+
+
+def _edges(
+    graph: "nx.Graph[Any]", above: dict[Any, list[Any]], roots: list[Any]
+) -> Iterator[tuple[Kind, Any, Any]]:
+    tops = set(roots)
+    for a, b, data in graph.edges(data=True):
+        kind = _kind(data)
+        if kind is None and graph.is_directed():
+            kind = Kind.family if b in tops else Kind.subtype_of
+        elif kind is None:
+            kind = (Kind.sibling, Kind.family, Kind.ring)[(a in tops) + (b in tops)]
+        if kind is Kind.family and a in tops and not graph.is_directed():
+            a, b = b, a  # noqa: PLW2901 - an undirected edge has no first end
+        yield kind, a, b
+        if kind.symmetric:
+            yield kind, b, a
+    import networkx as nx
+
+    hierarchy = nx.DiGraph(above)
+    for node in graph:  # a subtype belongs to the family of what it is a subtype of
+        if node not in tops:
+            over = nx.descendants(hierarchy, node)
+            yield from ((Kind.family, node, root) for root in roots if root in over)

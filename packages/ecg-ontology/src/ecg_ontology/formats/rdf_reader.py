@@ -1,0 +1,305 @@
+"""From an RDF file to a draft. What the draft does not state anew is kept statement by statement."""
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import rdflib
+from rdflib import Literal, URIRef
+from rdflib.compare import to_canonical_graph
+from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
+
+from ecg_ontology.base.errors import SourceError
+from ecg_ontology.base.files import read_text, refuse_pipe
+from ecg_ontology.base.xml_entities import refuse_nested_entities
+from ecg_ontology.formats.foreign_rdf import foreign_draft
+from ecg_ontology.formats.rdf_writer import RDF_FORMATS, derived, schema, term
+from ecg_ontology.formats.turtle import SCHEMA, statements
+from ecg_ontology.graph.concepts import Kind, Name, Tier
+from ecg_ontology.graph.drafts import (
+    Draft,
+    DraftConcept,
+    DraftRelation,
+    Erratum,
+    ForeignStatement,
+    Misstatement,
+    OntologyHeader,
+)
+from ecg_ontology.graph.enumeration import KIND_ORDER
+
+CCG = rdflib.Namespace(SCHEMA)
+Node = rdflib.term.Node
+Values = dict[Node, list[Node]]
+"""What is stated of one subject: objects by predicate."""
+_PREFIXED = rdflib.Graph()
+_PREFIXED.bind("ccg", CCG)
+_KINDS = {CCG[kind] for kind in Kind}
+_OF_CONCEPT = {*_KINDS, CCG["index"], CCG["yields"], CCG["eitherParent"], SKOS.notation, OWL.deprecated}
+"""Of these a draft holds one value, however it is spelt: no other is kept."""
+_CLASSES = {CCG[name] for name in (*Tier, "Concept")}
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
+"""How rdflib refuses a Turtle file."""
+
+
+def read_graph(path: Path) -> Draft:
+    """Read the graph in `path`, whose ending says the form. Raises `SourceError` where it describes none."""
+    return _Reading(path).draft()
+
+
+def read_errata(path: Path) -> tuple[Erratum, ...]:
+    """Read a file of errata. Raises `SourceError` where it can't be read."""
+    graph = _parse(path)
+    fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
+    entries = (
+        Erratum(**{name: str(graph.value(entry, words.get(name, CCG[name])) or "") for name in fields})
+        for entry in graph.subjects(RDF.type, CCG.Erratum)
+    )
+    return tuple(sorted(entries, key=lambda entry: entry.id))
+
+
+def _parse(path: Path) -> rdflib.Graph:
+    """The triples of a file. Raises `SourceError` where it isn't in the form of its ending."""
+    refuse_pipe(path)
+    graph = rdflib.Graph(store="SimpleMemory")  # a sixth of the time of a store with contexts
+    rdf_log = logging.getLogger("rdflib.term")
+    form = RDF_FORMATS[path.suffix]
+    try:
+        if form == "xml":
+            refuse_nested_entities(path)
+        rdf_log.setLevel(logging.ERROR)  # an ill-typed literal is reported by the checks, in our words
+        graph.parse(path, format=form)
+    except SourceError:
+        raise
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        if syntax_error := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
+            reason = "line {}: {}".format(*syntax_error.groups())
+        raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
+    finally:
+        rdf_log.setLevel(logging.NOTSET)
+    return graph
+
+
+class _SourceLines:
+    """Where a Turtle file states something. RDF parsers keep no lines, so its layout is searched for them."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        self._lines: dict[tuple[str, str], int] = {}
+        text = read_text(path) if path.suffix == ".ttl" else ""
+        prefixes = dict(re.findall(r"(?m)^@prefix\s+([\w-]*):\s*<([^>]*)>", text))
+        subject = ""
+        for number, line in enumerate(text.split("\n"), start=1):
+            if head := re.match(r"(?:<([^>]+)>|([\w-]*):([\w-]+))\s", line):
+                iri, prefix, local = head.groups()
+                subject = iri or prefixes.get(prefix, "") + local
+                self._lines.setdefault((subject, ""), number)
+            elif statement := re.match(r"\s+ccg:(\w+)\s", line):
+                self._lines.setdefault((subject, statement[1]), number)
+
+    def of(self, subject: Node, word: str = "") -> str:
+        """``file:line`` of a statement by its word, of its subject's entry, or the file alone."""
+        number = self._lines.get((str(subject), word)) or self._lines.get((str(subject), ""))
+        return f"{self._name}:{number}" if number else self._name
+
+
+class _Reading:
+    """One pass over the triples of a file: a draft of what is understood, the rest kept as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self.graph = _parse(path)
+        self.path = path
+        self.lines = _SourceLines(path)
+        self.misstatements: list[Misstatement] = []
+        self.subjects: dict[Node, Values] = defaultdict(lambda: defaultdict(list))
+        for subject, predicate, end in self.graph:
+            self.subjects[subject][predicate].append(end)
+
+    def draft(self) -> Draft:
+        concepts = {subject for subject, values in self.subjects.items() if _is_concept(values)}
+        if not concepts and (draft := foreign_draft(self.graph, self.path)) is not None:
+            return draft
+        if not concepts:
+            remedy = f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}"
+            raise SourceError("describes no concept", where=self.path, remedy=remedy)
+        header = self._header()
+        read = [self._concept(iri, self.subjects[iri]) for iri in concepts]
+        relations = [each for subject in self.subjects for each in self._relations(subject, header.iri)]
+        draft = Draft(
+            header=header,
+            concepts=tuple(sorted(read, key=lambda c: (c.index is None, c.index or 0, c.iri))),
+            relations=tuple(sorted(relations, key=lambda r: (KIND_ORDER[r.kind], r.subject, r.object))),
+        )
+        misstated = sorted(self.misstatements, key=lambda m: (m.subject, m.problem))
+        left = {"misstatements": tuple(misstated), "statements": self._left(draft, concepts)}
+        return draft.model_copy(update=left)
+
+    def _header(self) -> OntologyHeader:
+        iris = [s for s, values in self.subjects.items() if OWL.Ontology in values[RDF.type]]
+        if not iris:
+            problem = "has no owl:Ontology header"
+            raise SourceError(problem, where=self.path, remedy="Name the ontology and its version")
+        if len(iris) > 1 or not isinstance(iris[0], URIRef):
+            names = ", ".join(sorted(map(str, iris)))
+            problem = f"should name one owl:Ontology by an IRI and names {names}"
+            raise SourceError(problem, where=self.path, remedy="Keep one")
+        iri, values = iris[0], self.subjects[iris[0]]
+        if str(iri).startswith("file:"):
+            problem = "names itself relative to where it lies: in another folder it would be another ontology"
+            raise SourceError(problem, where=self.path, remedy="State an IRI in full, or @base")
+        version = self._one(iri, OWL.versionInfo) or "0.0.0"
+        for stated in map(str, values[OWL.versionIRI]):
+            if stated.startswith(f"{iri}/") and stated != f"{iri}/{version}":
+                problem = f"has the versionIRI {stated} and the versionInfo {version!r}"
+                self._misstate(iri, problem, OWL.versionIRI)
+        return OntologyHeader(
+            iri=str(iri),
+            version=version,
+            title=self._english(iri, DCTERMS.title),
+            licence=self._one(iri, DCTERMS.license),
+            creators=_sorted(values[DCTERMS.creator]),
+            provenance=_sorted(values[DCTERMS.provenance]),
+            unreviewed=_sorted(values[CCG["unreviewed"]]),
+        )
+
+    def _concept(self, iri: Node, values: Values) -> DraftConcept:
+        index = self._one(iri, CCG["index"])
+        tiers = [tier for tier in Tier if CCG[tier] in values[RDF.type]]
+        if len(tiers) > 1:
+            self._misstate(iri, "is both a ccg:Root and a ccg:Leaf")
+        definitions = (v for v in values[SKOS.definition] if isinstance(v, Literal) and _is_english(v))
+        return DraftConcept(
+            iri=str(iri),
+            index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
+            abbr=self._one(iri, SKOS.notation),
+            translations=_names([label for label in values[SKOS.prefLabel] if not _is_english(label)]),
+            label=self._english(iri, SKOS.prefLabel),
+            synonyms=_names(values[SKOS.altLabel]),
+            definition=next(iter(_sorted(definitions)), ""),
+            sources=_sorted(value for value in values[DCTERMS.source] if isinstance(value, URIRef)),
+            tier=tiers[0] if tiers else None,
+            variants=_sorted(values[CCG["textVariant"]]),
+            yields=self._boolean(iri, CCG["yields"]),
+            deprecated=self._boolean(iri, OWL.deprecated),
+            either_parent=self._boolean(iri, CCG["eitherParent"]),
+            place=self.lines.of(iri),
+        )
+
+    def _relations(self, subject: Node, header: str) -> list[DraftRelation]:
+        """What leads from a subject; a word of our namespace that means nothing there is misstated."""
+        values = self.subjects[subject]
+        if str(subject).startswith(SCHEMA) and not _is_concept(values):
+            return []
+        understood = {CCG["unreviewed"]} if str(subject) == header else {*_KINDS}
+        if _is_concept(values):
+            understood |= {CCG["index"], CCG["textVariant"], CCG["yields"], CCG["eitherParent"]}
+        for predicate in [each for each, ends in values.items() if ends and each not in understood]:
+            if str(predicate).startswith(SCHEMA):
+                problem = f"states {_short(predicate)}, which means nothing there"
+                self._misstate(subject, problem, predicate)
+        return [
+            DraftRelation(
+                kind=kind, subject=str(subject), object=str(end), place=self.lines.of(subject, kind)
+            )
+            for kind in Kind
+            if CCG[kind] in understood
+            for end in values[CCG[kind]]
+        ]
+
+    def _one(self, subject: Node, predicate: URIRef) -> str:
+        """The only value; of several the first in order of text, and a misstatement."""
+        texts = sorted({str(value) for value in self.subjects[subject][predicate]})
+        if len(texts) > 1:
+            problem = f"has {len(texts)} values of {_short(predicate)}: {', '.join(texts)}"
+            self._misstate(subject, problem, predicate)
+        return texts[0] if texts else ""
+
+    def _english(self, subject: Node, predicate: URIRef) -> str:
+        """The English text, else one without a language; two of one language are a misstatement."""
+        by_language: dict[str, list[str]] = defaultdict(list)
+        for value in self.subjects[subject][predicate]:
+            if isinstance(value, Literal):
+                by_language[_language_of(value).casefold()].append(str(value))
+        for language, texts in sorted(by_language.items()):
+            if len(set(texts)) > 1:
+                in_language = f" in {language!r}" if language else ""
+                listed = ", ".join(map(repr, sorted(texts)))
+                problem = f"has {len(texts)} values of {_short(predicate)}{in_language}: {listed}"
+                self._misstate(subject, problem, predicate)
+        english = sorted(tag for tag in by_language if tag.partition("-")[0] == "en")
+        return next((min(by_language[tag]) for tag in (*english, "") if tag in by_language), "")
+
+    def _boolean(self, subject: Node, predicate: URIRef) -> bool:
+        """Whether the only value is true; no value is false, and any other word a misstatement."""
+        stated = {str(value) for value in self.subjects[subject][predicate]}
+        if strange := sorted(stated - _BOOLEANS.keys()):
+            self._misstate(subject, f"has {_short(predicate)} {strange[0]!r}, not true or false", predicate)
+        booleans = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
+        if len(booleans) > 1:
+            self._misstate(subject, f"has {_short(predicate)} true and false", predicate)
+        return True in booleans
+
+    def _misstate(self, subject: Node, problem: str, predicate: Node | None = None) -> None:
+        """Note a problem, with the line of the statement that has it."""
+        place = self.lines.of(subject, str(predicate or "").removeprefix(SCHEMA))
+        self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
+
+    def _left(self, draft: Draft, concepts: set[Node]) -> tuple[ForeignStatement, ...]:
+        """What the draft neither states nor implies, in a fixed order."""
+        stated = {*statements(draft), *(_terms(triple) for triple in derived(draft) | schema())}
+        iri, rest = draft.header.iri, []
+        for subject, predicate, end in self.graph:
+            single = {OWL.versionInfo} if str(subject) == iri else _KINDS
+            single = _OF_CONCEPT if subject in concepts else single
+            taken = predicate in single and not _language_of(end)
+            taken |= predicate == RDF.type and end in _CLASSES
+            if not taken and _terms((subject, predicate, end)) not in stated:
+                rest.append((subject, predicate, end))
+        # A text kept in its own language is not written in ours; if it is stated in both, both are kept.
+        for subject, predicate, end in rest.copy():
+            for language in (None, "en") if isinstance(end, Literal) else ():
+                twin = (subject, predicate, Literal(str(end), lang=language))
+                rest += [twin] if twin in self.graph else []
+        if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
+            graph = rdflib.Graph()  # the same names for nodes without one, however the file was read
+            graph += rest
+            rest = list(to_canonical_graph(graph))
+        terms = sorted({*map(_terms, rest)})
+        return tuple(ForeignStatement(subject=s, predicate=p, object=o) for s, p, o in terms)
+
+
+def _is_concept(values: Values) -> bool:
+    return bool(values[CCG["index"]]) or not _CLASSES.isdisjoint(values[RDF.type])
+
+
+def _language_of(value: Node) -> str:
+    return (value.language or "") if isinstance(value, Literal) else ""
+
+
+def _is_english(value: Node) -> bool:
+    return _language_of(value).casefold().partition("-")[0] in ("", "en")
+
+
+def _short(predicate: Node) -> str:
+    return predicate.n3(_PREFIXED.namespace_manager)
+
+
+def _terms(triple: tuple[Node, Node, Node]) -> tuple[str, str, str]:
+    subject, predicate, end = triple
+    return term(subject), term(predicate), term(end)
+
+
+def _sorted(values: Iterable[Node]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, values)))
+
+
+def _names(values: list[Node]) -> tuple[Name, ...]:
+    """The texts with their languages, by language and text."""
+    texts = (value for value in values if isinstance(value, Literal))
+    names = {Name(text=str(text), language=_language_of(text)) for text in texts}
+    return tuple(sorted(names, key=lambda name: (name.language, name.text)))

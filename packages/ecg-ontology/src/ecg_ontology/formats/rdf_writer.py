@@ -1,0 +1,89 @@
+"""From a draft to RDF text in any form. `turtle` writes the canonical one; the others are made from it."""
+
+from functools import cache
+
+import rdflib
+from rdflib.namespace import DCTERMS, OWL, RDF, RDFS, SKOS
+
+from ecg_ontology.base.errors import SourceError
+from ecg_ontology.base.xml_entities import XML_FORBIDS
+from ecg_ontology.formats.turtle import iri_text, literal_text, schema_text, scheme_iri, turtle_text
+from ecg_ontology.graph.concepts import Kind, Tier
+from ecg_ontology.graph.drafts import Draft
+
+RDF_FORMATS = {".ttl": "turtle", ".owl": "xml", ".rdf": "xml", ".nt": "nt"}
+_VOCABULARY = {
+    OWL.AnnotationProperty: (
+        *(DCTERMS[name] for name in ("title", "license", "creator", "provenance", "source")),
+        *(SKOS[name] for name in ("notation", "prefLabel", "altLabel", "definition")),
+    ),
+    OWL.Class: (SKOS.Concept, SKOS.ConceptScheme),
+    OWL.ObjectProperty: (SKOS.inScheme, SKOS.topConceptOf, SKOS.hasTopConcept, SKOS.broader),
+}
+"""What OWL 2 DL wants declared of the words of others that every graph uses."""
+Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
+
+
+def rdf_text(draft: Draft, suffix: str) -> str:
+    """Return the graph of `draft` (no routing) as text, by file ending.
+
+    ``.ttl`` is canonical, the form that a curator edits. ``.owl`` and ``.rdf`` are XML, ``.nt`` has its lines
+    sorted; these also state what `derived` adds. Raises `SourceError` where XML can't hold a text.
+    """
+    text = turtle_text(draft)
+    if suffix == ".ttl":
+        return text
+    graph = rdflib.Graph()
+    graph.parse(data=text, format="turtle")
+    for triple in derived(draft):
+        graph.add(triple)
+    if RDF_FORMATS[suffix] == "xml" and (char := XML_FORBIDS.search(text)):
+        line = text[: char.start()].rpartition("\n")[2] + char[0] + text[char.end() :].partition("\n")[0]
+        problem = f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}"
+        raise SourceError(problem, where=draft.header.iri, remedy="Remove it, or export .ttl or .nt")
+    done = graph.serialize(format=RDF_FORMATS[suffix])
+    # Not `splitlines`: a literal may hold U+2028, which ends a line of Python's and none of N-Triples.
+    return "".join(sorted(f"{line}\n" for line in done.split("\n") if line)) if suffix == ".nt" else done
+
+
+def derived(draft: Draft) -> set[Triple]:
+    """What follows from a draft in the words that other programs look for: labels, individuals, a scheme."""
+    scheme = rdflib.URIRef(scheme_iri(draft.header))
+    triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
+    triples.add((scheme, RDF.type, SKOS.ConceptScheme))
+    above: dict[str, list[str]] = {}
+    for kind in (Kind.family, Kind.subtype_of):  # a subtype stands below its parents, not below its family
+        ends: dict[str, list[str]] = {}
+        for relation in draft.relations:
+            if relation.kind is kind:
+                ends.setdefault(relation.subject, []).append(relation.object)
+        above |= ends
+    for concept in draft.concepts:
+        node = rdflib.URIRef(concept.iri)
+        triples |= {(node, RDF.type, OWL.NamedIndividual), (node, SKOS.inScheme, scheme)}
+        if concept.label:
+            triples.add((node, RDFS.label, rdflib.Literal(concept.label, lang="en")))
+        for name in concept.translations:
+            triples.add((node, RDFS.label, rdflib.Literal(name.text, lang=name.language)))
+        if concept.tier is Tier.root:
+            triples |= {(node, SKOS.topConceptOf, scheme), (scheme, SKOS.hasTopConcept, node)}
+        triples |= {(node, SKOS.broader, rdflib.URIRef(parent)) for parent in above.get(concept.iri, ())}
+    return triples
+
+
+@cache
+def schema() -> frozenset[Triple]:
+    """What every graph states of the vocabulary itself."""
+    graph = rdflib.Graph()
+    graph.parse(data=schema_text(), format="turtle")
+    return frozenset(graph)
+
+
+def term(node: rdflib.term.Node) -> str:
+    """Return a node as N-Triples write it."""
+    if isinstance(node, rdflib.Literal):
+        text = literal_text(str(node))
+        if node.language:
+            return f"{text}@{node.language}"
+        return f"{text}^^{iri_text(str(node.datatype))}" if node.datatype else text
+    return f"_:{node}" if isinstance(node, rdflib.BNode) else iri_text(str(node))

@@ -1,0 +1,179 @@
+"""From files to a draft: an RDF graph, a folder of one with its tables, a bundle."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from ecg_ontology.base.errors import SourceError
+from ecg_ontology.base.files import read_text, refuse_pipe
+from ecg_ontology.formats.bundle import read_bundle
+from ecg_ontology.formats.rdf_reader import read_errata, read_graph
+from ecg_ontology.formats.rdf_writer import RDF_FORMATS
+from ecg_ontology.formats.sssom import read_head, read_sssom
+from ecg_ontology.formats.transaction import finish
+from ecg_ontology.graph.drafts import BASE_TABLE, Draft, RoutingRow
+from ecg_ontology.graph.enumeration import parse_lock
+
+LOCK = "enumeration.lock"
+ERRATA = "errata.ttl"
+OFFICIAL = "challenge.tsv"
+SHAPES = "shapes.ttl"
+EXTENDS = "extends.txt"
+"""Names the folder whose graph and tables this folder's are added to."""
+_COMPANIONS = {SHAPES, ERRATA}
+_GRAPHS = (*RDF_FORMATS, ".obo")
+_ENDINGS = "|".join(map(re.escape, _GRAPHS))
+_UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDINGS})$")
+"""Names of what looks like a table, or like a graph but for capital letters."""
+
+
+def read_source(source: Path) -> Draft:
+    """Read a folder of sources, a file of a graph (without routing), or a bundle, else `SourceError`.
+
+    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo``), and where there are any:
+    ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
+    (rows that replace others in the profile of that name), further vocabularies as
+    ``routing.<name>.sssom.tsv``, codes that never supervise as ``crosswalk.<name>.sssom.tsv``,
+    ``challenge.tsv`` (the official codes) and ``enumeration.lock``. A folder with ``extends.txt`` holds
+    what is added to the folder that the file names; a code that one of its tables routes has its rows alone.
+    """
+    if source.is_dir():
+        return _read_folder(source)
+    if not source.exists():
+        remedy = "Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
+        raise SourceError("is not there", where=source, remedy=remedy)
+    refuse_pipe(source, "Give a folder of sources, or a file")
+    if source.suffix == ".json":
+        return read_bundle(source)
+    if source.suffix not in _GRAPHS:
+        endings = ", ".join((*_GRAPHS, ".json"))
+        problem = "has no known ending"
+        raise SourceError(problem, where=source, remedy=f"Give a folder of sources, or one of {endings}")
+    return _read_graph(source)
+
+
+def _read_graph(path: Path) -> Draft:
+    if path.suffix != ".obo":
+        return read_graph(path)
+    from ecg_ontology.formats.obo import read_obo
+
+    return read_obo(path)
+
+
+def graph_file(folder: Path) -> Path:
+    """Return the one graph of a folder of sources. Raises `SourceError` where it holds none or several."""
+    graphs = [
+        path
+        for path in _listed(folder)
+        if path.suffix in _GRAPHS and path.name not in _COMPANIONS and not path.name.startswith(".")
+    ]
+    if len(graphs) != 1:
+        names = ", ".join(path.name for path in graphs) or "none"
+        problem = f"should hold one graph and holds {names}"
+        raise SourceError(problem, where=folder, remedy="Keep one .ttl, .owl, .nt or .obo")
+    return graphs[0]
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SourceError(f"cannot be listed ({error.strerror})", where=folder) from error
+
+
+def _read_folder(folder: Path) -> Draft:
+    draft = _read_own(folder)
+    return _extended(folder, draft) if (folder / EXTENDS).exists() else draft
+
+
+def _extended(folder: Path, draft: Draft) -> Draft:
+    """What a folder adds, together with what the folder holds that it extends."""
+    place = folder / EXTENDS
+    name = read_text(place).strip()
+    other = folder / name
+    if not name or not other.is_dir() or (other / EXTENDS).exists():
+        problem = f"{name!r} isn't a folder of sources that extends no other"
+        remedy = "Write the path of the folder that is extended, such as .., and nothing else"
+        raise SourceError(problem, where=place, remedy=remedy)
+    base = _read_own(other)
+    routed = {row.code for row in draft.mappings}
+    crossed = {row.code for row in draft.crosswalks}
+    mine = {concept.iri for concept in draft.concepts}
+    return draft.model_copy(
+        update={
+            "concepts": (*(each for each in base.concepts if each.iri not in mine), *draft.concepts),
+            "relations": (*base.relations, *draft.relations),
+            "mappings": (*(row for row in base.mappings if row.code not in routed), *draft.mappings),
+            "crosswalks": (*(row for row in base.crosswalks if row.code not in crossed), *draft.crosswalks),
+            "official": base.official | draft.official,
+            "abbreviations": base.abbreviations | draft.abbreviations,
+            "errata": (*base.errata, *draft.errata),
+            "shapes": draft.shapes or base.shapes,
+            "statements": (*base.statements, *draft.statements),
+            "misstatements": (*base.misstatements, *draft.misstatements),
+        }
+    )
+
+
+def _read_own(folder: Path) -> Draft:
+    finish(folder)
+    base, tables = _read_graph(graph_file(folder)), _tables(folder)
+    crosswalks = sorted(folder.glob("crosswalk.*.sssom.tsv"))
+    names = [path.name for path in _listed(folder) if path not in (*tables, *crosswalks)]
+    shapes, lock = folder / SHAPES, folder / LOCK
+    official, abbreviations = _read_official(folder / OFFICIAL)
+    return base.model_copy(
+        update={
+            "tables": {path.name: read_head(path) for path in (*tables, *crosswalks)},
+            "mappings": tuple(
+                row for path in tables for row in read_sssom(path, _table_name(path), base.concepts)
+            ),
+            "crosswalks": tuple(row for path in crosswalks for row in _read_crosswalk(path, base)),
+            "official": official,
+            "abbreviations": abbreviations,
+            "lock": parse_lock(read_text(lock), LOCK) if lock.exists() else None,
+            "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
+            "shapes": read_text(shapes) if shapes.exists() else "",
+            "unread": tuple(name for name in names if _UNREAD.match(name)),
+        }
+    )
+
+
+def _tables(folder: Path) -> list[Path]:
+    """The base table first: its order is the order of the codes."""
+    return sorted(
+        folder.glob("routing*.sssom.tsv"), key=lambda path: (_table_name(path) != BASE_TABLE, path.name)
+    )
+
+
+def _table_name(path: Path) -> str:
+    return path.name.removesuffix(".sssom.tsv").removeprefix("routing").removeprefix(".") or BASE_TABLE
+
+
+def _read_crosswalk(path: Path, draft: Draft) -> tuple[RoutingRow, ...]:
+    """The rows of a crosswalk, each of which says that it is one."""
+    rows = read_sssom(path, _table_name(path), draft.concepts)
+    for row in rows:
+        if not row.crosswalk:
+            remedy = "State it under other, or call the table routing.<name>.sssom.tsv"
+            raise SourceError(f"{row.code} has no regime: crosswalk", where=row.place, remedy=remedy)
+    return rows
+
+
+def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels and abbreviations by code."""
+    if not path.exists():
+        return {}, {}
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t", restval="")
+    if not {"code", "label"} <= set(reader.fieldnames or ()):
+        raise SourceError("has no columns code and label", where=path)
+    official: dict[str, str] = {}
+    abbreviations: dict[str, str] = {}
+    for row in reader:
+        if official.setdefault(row["code"], row["label"]) != row["label"]:
+            problem = f"gives {row['code']} two labels: {official[row['code']]!r} and {row['label']!r}"
+            raise SourceError(problem, where=f"{path.name}:{reader.line_num}", remedy="Keep the official one")
+        if short := row.get("abbreviation"):
+            abbreviations[row["code"]] = short
+    return official, abbreviations

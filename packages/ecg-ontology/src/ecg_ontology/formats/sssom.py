@@ -1,0 +1,264 @@
+"""Routing tables as SSSOM/TSV, the Simple Standard for Sharing Ontological Mappings.
+
+One row per code and node. A code that no node can carry has one row that ends at ``sssom:NoTermFound``,
+with its reason as comment. The regime stands in the slot ``other`` as ``regime: …``.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ecg_ontology.base.errors import SourceError
+from ecg_ontology.base.files import read_text
+from ecg_ontology.graph.concepts import Regime
+from ecg_ontology.graph.drafts import DraftConcept, RoutingRow, TableHead
+from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, canonical_code, regime_of
+
+SNOMED = "snomedct"
+"""Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
+NO_TERM = "sssom:NoTermFound"
+COLUMNS = (
+    "subject_id",
+    "subject_label",
+    "predicate_id",
+    "object_id",
+    "object_label",
+    "mapping_justification",
+    "mapping_source",
+    "other",
+    "comment",
+)
+REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
+"""What SSSOM requires of every mapping."""
+TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
+"""Predicates by which a code may be replaced by the other."""
+AUTHOR = "author_label"
+DATE = "mapping_date"
+MANUAL = "semapv:ManualMappingCuration"
+_REGIME = "regime: "
+_REGIMES = {regime.value: regime for regime in Regime}
+_OVERRIDE = "; override: "
+_VERSION_SLOT = "mapping_set_version"
+
+
+def read_sssom(
+    path: Path, table: str, concepts: Iterable[DraftConcept] = (), text: str | None = None
+) -> tuple[RoutingRow, ...]:
+    """Read one routing table, or the text that is to be one. Raises `SourceError`, which names the line.
+
+    Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes. A
+    node can be named by the ontology's short name (``lung:COPD`` for ``https://example.org/lung#COPD``) where
+    the file declares no prefixes.
+    """
+    head, rows = _table(path, read_text(path) if text is None else text)
+    tiers = {concept.iri: concept.tier for concept in concepts}
+    prefixes = {**BUILT_IN, **short_names(tiers), **curie_map(head)}
+    nodes: dict[str, list[str | None]] = {}
+    read = []
+    for row, place in rows:
+        code = code_of(row["subject_id"], prefixes)
+        node = None if row["object_id"] == NO_TERM else _expand(row["object_id"], prefixes, place)
+        nodes.setdefault(code, []).append(node)
+        read.append((row, place, code, node))
+    return tuple(
+        RoutingRow(
+            code=code,
+            label=row.get("subject_label", ""),
+            predicate=row["predicate_id"],
+            modifier=row.get("predicate_modifier", ""),
+            node=node,
+            node_label=row.get("object_label", ""),
+            regime=_regime(row.get("other", ""), place) or regime_of(nodes[code], tiers),
+            override=override_of(row.get("other", "")),
+            confidence=row.get("confidence", ""),
+            reason=row.get("comment", ""),
+            source=row.get("mapping_source", ""),
+            justification=row["mapping_justification"],
+            author=row.get(AUTHOR, ""),
+            date=row.get(DATE, ""),
+            table=table,
+            place=place,
+        )
+        for row, place, code, node in read
+    )
+
+
+def read_head(path: Path, text: str | None = None) -> TableHead:
+    """Read what stands above the rows of a table. Raises `SourceError` where it can't be read."""
+    head, body = metadata_and_table(read_text(path) if text is None else text)
+    prefixes = curie_map(head)
+    entries = (line.removeprefix("#").partition(":") for line in head if line[1:2].strip())
+    slots = {name.strip(): value.strip().strip("\"'") for name, _, value in entries if name.strip()}
+    slots.pop("curie_map", None)
+    columns = body.partition("\n")[0].rstrip("\r").split("\t")
+    version = slots.pop(_VERSION_SLOT, "")
+    return TableHead(version=version, slots=slots, prefixes=prefixes, columns=tuple(columns))
+
+
+def with_version(text: str, version: str) -> str:
+    """Return the text of a table with the ontology's version that it is built for."""
+    line = f'#{_VERSION_SLOT}: "{version}"'
+    stated = re.compile(rf"(?m)\A((?:#.*\n)*?)#{_VERSION_SLOT}:.*$")
+    if stated.match(text):
+        return stated.sub(lambda match: f"{match[1]}{line}", text, count=1)
+    return f"{line}\n{text}"
+
+
+def code_pairs(path: Path) -> list[tuple[str, str]]:
+    """The rows of a mapping to SNOMED CT: (subject, identifier).
+
+    Only objects that mean the same or are broader: a narrower one says more than the code, a denied one the
+    opposite.
+    """
+    head, rows = _table(path, read_text(path))
+    prefixes = {**BUILT_IN, **curie_map(head)}
+    pairs = []
+    for row, _ in rows:
+        target = code_of(row["object_id"], prefixes)
+        broad_enough = row["predicate_id"] in TRANSLATING and not row.get("predicate_modifier")
+        if broad_enough and target.isdecimal():
+            pairs.append((row["subject_id"], target))
+    return pairs
+
+
+def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
+    """The metadata lines, and every row with its place."""
+    head, body = metadata_and_table(text)
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter="\t", strict=True)
+    rows: list[tuple[list[str], str]] = []
+    number = len(head)
+    try:
+        for cells in reader:
+            place = f"{path.name}:{number + 1}"
+            number = len(head) + reader.line_num
+            if cells and not cells[0].startswith("#"):
+                rows.append((cells, place))
+    except csv.Error as error:
+        problem = f"cannot be read as a table ({error})"
+        remedy = 'Enclose a text with a tab, a quote or a line break in quotes, and write "" for a quote'
+        raise SourceError(problem, where=f"{path.name}:{number + 1}", remedy=remedy) from error
+    header = rows[0][0] if rows else []
+    if missing := [column for column in REQUIRED if column not in header]:
+        raise SourceError(f"isn't a routing table: it has no column {', '.join(missing)}", where=path)
+    if len(set(header)) < len(header):
+        raise SourceError("has two columns of one name", where=path)
+    for cells, place in rows:
+        if len(cells) != len(header):
+            problem = f"the row has not as many fields as the header: {len(cells)} and {len(header)}"
+            raise SourceError(problem, where=place, remedy="Part the fields by one tab each, empty ones too")
+    return head, [(dict(zip(header, cells, strict=True)), place) for cells, place in rows[1:]]
+
+
+def metadata_and_table(text: str) -> tuple[list[str], str]:
+    """Part the lines of the metadata block, at the head of the file, from the table."""
+    lines = text.split("\n")
+    size = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return lines[:size], "\n".join(lines[size:])
+
+
+def curie_map(lines: Iterable[str]) -> dict[str, str]:
+    """The prefixes of the metadata block: the entries that are indented below ``curie_map:``."""
+    prefixes: dict[str, str] = {}
+    outer: int | None = None
+    for line in lines:
+        entry = line.removeprefix("#").rstrip()
+        indent = len(entry) - len(entry.lstrip())
+        if entry.strip() == "curie_map:":
+            outer = indent
+        elif outer is not None and indent > outer:
+            name, _, iri = entry.strip().partition(": ")
+            prefixes[name.strip("\"'")] = iri.strip().strip("\"'")
+        else:
+            outer = None
+    return prefixes
+
+
+def short_names(iris: Iterable[str]) -> dict[str, str]:
+    """Return prefixes that nobody need declare: the last part of an ontology's IRI, for its concepts."""
+    bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
+    return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
+
+
+def other_text(regime: Regime, override: str = "") -> str:
+    """Return the slot ``other`` of a row."""
+    return f"{_REGIME}{regime}{_OVERRIDE}{override}" if override else f"{_REGIME}{regime}"
+
+
+def override_of(other: str) -> str:
+    """Return why a row stands although its label says another concept, or ""."""
+    return other.partition(_OVERRIDE)[2].strip()
+
+
+def _regime(other: str, place: str) -> Regime | None:
+    """The regime that the slot ``other`` states, if it states one."""
+    other = other.partition(_OVERRIDE)[0]
+    regime = other.removeprefix(_REGIME)
+    if regime in _REGIMES:
+        return _REGIMES[regime]
+    if other.startswith(_REGIME):
+        problem = f"no regime is called {regime!r}"
+        raise SourceError(problem, where=place, remedy=f"Choose one of {', '.join(Regime)}")
+    return None
+
+
+def code_of(subject: str, prefixes: Mapping[str, str]) -> str:
+    """Return a code as `canonical_code` has it, whatever prefix its file declares for SNOMED CT."""
+    prefix, _, local = subject.partition(":")
+    return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
+
+
+def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:
+    prefix, _, local = curie.partition(":")
+    if prefix in prefixes:
+        return prefixes[prefix] + local
+    if local.startswith("//"):  # an IRI in full
+        return curie
+    raise SourceError(f"the prefix of {curie!r} is not in the curie_map", where=place, remedy="Add it there")
+
+
+def sssom_text(
+    rows: Iterable[RoutingRow],
+    *,
+    metadata: Mapping[str, str],
+    prefixes: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> str:
+    """Return a routing table as SSSOM/TSV; the curie_map of `prefixes` shortens the nodes' IRIs."""
+    rows = list(rows)
+    out = io.StringIO()
+    out.write(metadata_text(metadata, prefixes))
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow((*COLUMNS, AUTHOR, DATE))
+    for row in rows:
+        writer.writerow(
+            (
+                row.code if ":" in row.code else f"{SNOMED}:{row.code}",
+                row.label,
+                row.predicate,
+                NO_TERM if row.node is None else shorten(row.node, prefixes),
+                "" if row.node is None else labels[row.node],
+                row.justification,
+                row.source,
+                other_text(row.regime, row.override),
+                row.reason,
+                row.author,
+                row.date,
+            )
+        )
+    return out.getvalue()
+
+
+def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> str:
+    """Return the metadata block above a table."""
+    slots = "".join(f"#{slot}: {value}\n" for slot, value in metadata.items())
+    entries = "".join(f'#  {prefix}: "{iri}"\n' for prefix, iri in sorted(prefixes.items()))
+    return f"{slots}#curie_map:\n{entries}"
+
+
+def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
+    """Return `iri` as a CURIE by the longest prefix that fits, or itself where none does."""
+    fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
+    prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
+    return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -1,0 +1,67 @@
+"""Several files of a folder as one change: all of them are written, or none.
+
+What is to be written waits in a folder of its own; its renaming is the moment from which the change holds. A
+process that is killed before that has changed nothing. After that, whoever reads the folder next finishes it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ecg_ontology.base.errors import OutputError
+from ecg_ontology.base.files import replacing, write_text
+
+FILE_LOCK = ".ecgonto.lock"
+PENDING = ".ecgonto.pending"
+"""The folder of a change that holds and isn't finished: its files replace their namesakes beside it."""
+
+
+@contextmanager
+def editing(sources: Path) -> Iterator[None]:
+    """Keep others from editing a folder of sources, who wait; finish what a killed process left.
+
+    Raises `OutputError` where the folder can't be written.
+    """
+    from filelock import FileLock
+
+    try:
+        with FileLock(sources / FILE_LOCK):
+            finish(sources)
+            yield
+    except OSError as error:
+        problem = f"cannot be edited ({error.strerror or error})"
+        raise OutputError(problem, where=sources, remedy="Check that the folder is writable") from error
+
+
+def write_all(sources: Path, files: Mapping[Path, str]) -> None:
+    """Write those of `files` that stand in `sources`, all or none, and then the others, one by one.
+
+    Raises `OutputError` where it fails: before the change holds, nothing is another than before.
+    """
+    inside = {path: text for path, text in files.items() if path.parent.resolve() == sources.resolve()}
+    if inside:
+        with replacing(sources / PENDING) as staged:
+            staged.mkdir()
+            for path, text in inside.items():
+                (staged / path.name).write_text(text, encoding="utf-8")
+        finish(sources)
+    for path, text in files.items():
+        if path not in inside:
+            write_text(path, text)
+
+
+def finish(sources: Path) -> None:
+    """Put the files of a change that holds into their places. Raises `OutputError` where one can't be."""
+    pending = sources / PENDING
+    if pending.is_symlink() or not pending.is_dir():
+        return
+    try:
+        for staged in sorted(pending.iterdir()):
+            with suppress(FileNotFoundError):  # another finishes it at the same time
+                staged.replace(sources / staged.name)
+        with suppress(FileNotFoundError):
+            pending.rmdir()
+    except OSError as error:
+        problem = f"holds an unfinished build ({error.strerror})"
+        remedy = "Make the folder writable: any command on it then finishes the build"
+        raise OutputError(problem, where=sources, remedy=remedy) from error

@@ -1,0 +1,244 @@
+"""The canonical Turtle text of an ontology: one statement a line, in a fixed order, made for diffs.
+
+Reading it back gives the same draft, and writing that the same bytes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ecg_ontology.graph.concepts import Kind, Name, Tier
+from ecg_ontology.graph.drafts import Draft, DraftConcept, OntologyHeader
+from ecg_ontology.graph.routing import BUILT_IN
+
+SCHEMA = "https://w3id.org/mar-ecg/ccg#"
+"""Namespace of the vocabulary: ccg:Root, ccg:Leaf, ccg:index, ccg:family, …"""
+
+
+def _ends(domain: str, range_: str, *, symmetric: bool = False) -> tuple[str, ...]:
+    kinds = ("owl:ObjectProperty", "a owl:SymmetricProperty") if symmetric else ("owl:ObjectProperty",)
+    parent = () if domain == "Concept" else ("rdfs:subPropertyOf ccg:related",)
+    return (*kinds, *parent, f"rdfs:domain ccg:{domain}", f"rdfs:range ccg:{range_}")
+
+
+Pair = tuple[str, str]
+"""Predicate and object, as Turtle writes them."""
+PREFIXES = {
+    "ccg": SCHEMA,
+    "dcterms": "http://purl.org/dc/terms/",
+    **{name: BUILT_IN[name] for name in ("owl", "rdfs", "skos")},
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+_RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+_NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+"""What an IRI can't hold unescaped."""
+_FUNCTIONAL = "a owl:FunctionalProperty"
+
+_SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("Concept", ("owl:Class", "rdfs:subClassOf skos:Concept"), "concept"),
+    ("Root", ("owl:Class", "rdfs:subClassOf ccg:Concept", "owl:disjointWith ccg:Leaf"), "clinical family"),
+    ("Leaf", ("owl:Class", "rdfs:subClassOf ccg:Concept"), "finding"),
+    (
+        "index",
+        ("owl:DatatypeProperty", _FUNCTIONAL, "rdfs:range xsd:integer"),
+        "index in the frozen enumeration",
+    ),
+    ("textVariant", ("owl:DatatypeProperty",), "text for a text encoder"),
+    ("unreviewed", ("owl:AnnotationProperty",), "language whose labels no clinician has reviewed"),
+    ("yields", ("owl:DatatypeProperty", "rdfs:range xsd:boolean"), "comes last under the rule most-specific"),
+    (
+        "eitherParent",
+        ("owl:DatatypeProperty", "rdfs:range xsd:boolean"),
+        "a subtype of one of its parents, and it isn't stated of which",
+    ),
+    ("related", _ends("Concept", "Concept"), "joined by an edge"),
+    ("family", (*_ends("Leaf", "Root"), _FUNCTIONAL), "belongs to the family"),
+    ("subtypeOf", _ends("Leaf", "Leaf"), "is a subtype of"),
+    ("manifestationOf", _ends("Leaf", "Leaf"), "is a manifestation of"),
+    ("sibling", _ends("Leaf", "Leaf", symmetric=True), "co-occurs with or opposes"),
+    ("ring", _ends("Root", "Root", symmetric=True), "is the next family on the ring"),
+)
+
+
+def turtle_text(draft: Draft) -> str:
+    """Return the graph of `draft` (no routing) as canonical Turtle.
+
+    Statements that the draft holds as they are stand below what it understands of the same subject; those of
+    other subjects stand at the end.
+    """
+    prefixes = _prefixes(draft.header)
+    foreign: dict[str, list[Pair]] = {}
+    for each in draft.statements:
+        pair = _shorten(each.predicate, prefixes), _shorten(each.object, prefixes)
+        foreign.setdefault(each.subject, []).append(pair)
+    stated = _stated(draft, prefixes)
+    for relation in draft.relations:
+        if (subject := iri_text(relation.subject)) not in stated:
+            foreign.setdefault(subject, []).append((f"ccg:{relation.kind}", iri_text(relation.object)))
+    blocks = [
+        _block(_shorten(subject, prefixes), pairs, foreign.pop(subject, []))
+        for subject, pairs in stated.items()
+    ]
+    blocks += [_block(_shorten(subject, prefixes), [], pairs) for subject, pairs in sorted(foreign.items())]
+    return _prefix_lines(prefixes) + "\n".join(blocks)
+
+
+def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
+    """Yield what a draft states besides what it keeps as it is, each term as N-Triples write it."""
+    prefixes = _prefixes(draft.header)
+    for subject, pairs in _stated(draft, prefixes).items():
+        for predicate, end in pairs:
+            yield subject, _in_full(predicate, prefixes), _in_full(end, prefixes)
+
+
+def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
+    """What a draft states of the ontology, of the vocabulary, and of each concept in its order."""
+    stated = {iri_text(draft.header.iri): _header(draft.header)}
+    stated |= {iri_text(SCHEMA + entry[0]): _schema(*entry) for entry in _SCHEMA}
+    order = {concept.iri: concept.index or 0 for concept in draft.concepts}
+    ends: dict[tuple[str, Kind], set[str]] = {}
+    for relation in draft.relations:
+        ends.setdefault((relation.subject, relation.kind), set()).add(relation.object)
+    for concept in _ordered(draft):
+        pairs = _concept(concept)
+        for kind in Kind:
+            for end in sorted(ends.get((concept.iri, kind), ()), key=lambda iri: (order.get(iri, 0), iri)):
+                pairs.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
+        stated[iri_text(concept.iri)] = pairs
+    unsaid = ("None", '""', '""@en', "<>")
+    return {subject: [pair for pair in pairs if pair[1] not in unsaid] for subject, pairs in stated.items()}
+
+
+def schema_text() -> str:
+    """Return what every graph states of the vocabulary itself, as Turtle."""
+    blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
+    return _prefix_lines(PREFIXES) + "\n".join(blocks)
+
+
+def concept_namespace(header: OntologyHeader) -> str:
+    """The namespace of the concepts: the ontology's IRI and ``#``."""
+    return f"{header.iri}#"
+
+
+def code_namespace(header_iri: str, vocabulary: str) -> str:
+    """The namespace of a vocabulary's codes: beside the ontology."""
+    return f"{header_iri.rpartition('/')[0]}/{vocabulary}/"
+
+
+def scheme_iri(header: OntologyHeader) -> str:
+    """Name of the concept scheme: OWL keeps the ontology's own IRI for the ontology."""
+    return f"{header.iri.rstrip('/#')}/scheme"
+
+
+def _prefixes(header: OntologyHeader) -> dict[str, str]:
+    return {"": concept_namespace(header), **PREFIXES}
+
+
+def _prefix_lines(prefixes: Mapping[str, str]) -> str:
+    return "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items()) + "\n"
+
+
+def _header(header: OntologyHeader) -> list[Pair]:
+    return [
+        ("a", "owl:Ontology"),
+        ("owl:versionIRI", f"<{header.iri}/{header.version}>"),
+        ("owl:versionInfo", literal_text(header.version)),
+        ("dcterms:title", f"{literal_text(header.title)}@en"),
+        ("dcterms:license", f"<{header.licence}>"),
+        *(("dcterms:creator", literal_text(creator)) for creator in sorted(header.creators)),
+        *(("dcterms:provenance", f"{literal_text(source)}@en") for source in sorted(header.provenance)),
+        *(("ccg:unreviewed", literal_text(language)) for language in sorted(header.unreviewed)),
+    ]
+
+
+def _schema(name: str, facts: tuple[str, ...], label: str) -> list[Pair]:
+    kind, *further = facts
+    statements = [("a", kind), *((p, o) for p, _, o in (fact.partition(" ") for fact in further))]
+    return [*statements, ("rdfs:label", f"{literal_text(label)}@en")]
+
+
+def _concept(concept: DraftConcept) -> list[Pair]:
+    """What is stated of a concept alone; its edges come after that."""
+    statements = [
+        ("a", f"ccg:{concept.tier or 'Concept'}"),
+        ("ccg:index", str(concept.index)),
+        ("skos:notation", literal_text(concept.abbr)),
+        ("skos:prefLabel", f"{literal_text(concept.label)}@en"),
+        *(("skos:prefLabel", name_text(name)) for name in concept.translations),
+        *(("skos:altLabel", name_text(name)) for name in concept.synonyms),
+        ("skos:definition", f"{literal_text(concept.definition)}@en"),
+        *(("dcterms:source", iri_text(source)) for source in concept.sources),
+        *(("ccg:textVariant", f"{literal_text(text)}@en") for text in sorted(concept.variants)),
+    ]
+    flags = (
+        ("ccg:yields", concept.yields),
+        ("owl:deprecated", concept.deprecated),
+        ("ccg:eitherParent", concept.either_parent),
+    )
+    return statements + [(predicate, "true") for predicate, holds in flags if holds]
+
+
+def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
+    """One subject's statements. One that is kept as it was, perhaps in another language, replaces ours."""
+    as_they_were = {(predicate, _bare(end)) for predicate, end in foreign}
+    ours = [(p, o) for p, o in stated if (p, _bare(o)) not in as_they_were]
+    if "owl:versionIRI" in {predicate for predicate, _ in foreign}:
+        ours = [(p, o) for p, o in ours if p != "owl:versionIRI"]
+    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *foreign)) + " .\n"
+
+
+def _bare(end: str) -> str:
+    """An object without what marks it as a literal of a language or as an IRI."""
+    return end[1 : end.rindex('"')] if end.startswith('"') else end.strip("<>")
+
+
+def _ordered(draft: Draft) -> list[DraftConcept]:
+    """Roots first, then each family's leaves: the order in which a clinician looks for a concept."""
+    family, index = draft.families, {concept.iri: concept.index or 0 for concept in draft.concepts}
+    return sorted(
+        draft.concepts,
+        key=lambda c: (c.tier is not Tier.root, index.get(family.get(c.iri, ""), -1), c.index or 0, c.iri),
+    )
+
+
+def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
+    """An IRI by the prefix that fits and leaves a plain name; any other term as it is."""
+    if term == _RDF_TYPE:
+        return "a"
+    if term.startswith("<"):
+        for prefix, base in prefixes.items():
+            local = term[1:-1].removeprefix(base)
+            if term.startswith(f"<{base}") and local.isalnum():
+                return f"{prefix}:{local}"
+    return term
+
+
+def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
+    """A term of a statement of ours as N-Triples write it."""
+    if term == "a" or term.startswith(("<", '"')):
+        return _RDF_TYPE if term == "a" else term
+    if ":" not in term:
+        return f'"{term}"^^<{PREFIXES["xsd"]}{"boolean" if term == "true" else "integer"}>'
+    prefix, _, local = term.partition(":")
+    return f"<{prefixes[prefix]}{local}>"
+
+
+def name_text(name: Name) -> str:
+    """Return a text with its language as Turtle writes it."""
+    return f"{literal_text(name.text)}@{name.language}" if name.language else literal_text(name.text)
+
+
+def iri_text(iri: str) -> str:
+    """Return an IRI as Turtle and N-Triples write it."""
+    return "<" + _NO_IRI.sub(lambda character: f"\\u{ord(character[0]):04X}", iri) + ">"
+
+
+def literal_text(text: str) -> str:
+    """Return a text as Turtle and N-Triples write it, without language or type."""
+    escaped = (
+        text.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\t", "\\t")
+    )
+    return f'"{escaped}"'

@@ -1,0 +1,107 @@
+"""The codes of many records as integers: factorised once, labelled under any ontology, profile and rule.
+
+Shapes: B records, K codes of all records together, V distinct codes.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.graph.routing import canonical_code, code_text, malformation
+
+_BETWEEN_CODES = re.compile(r"[\s,;|]+")
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRecords:
+    """Lists of codes in the layout of an Arrow list column whose strings are dictionary-encoded.
+
+    Attributes:
+        vocabulary: the V distinct codes.
+        ids: intp[K], the codes of all records, one record after another, as places in `vocabulary`.
+        offsets: intp[B + 1]; record b has the ids from ``offsets[b]`` up to ``offsets[b + 1]``.
+
+    Raises:
+        UsageError: an id isn't a place in `vocabulary`, or the offsets don't cut the ids into records.
+
+    Example:
+        >>> import ecg_ontology
+        >>> coded = ecg_ontology.CodedRecords.of([["54329005"], [], ["164889003", "54329005"]])
+        >>> coded.vocabulary, coded.ids.tolist(), coded.offsets.tolist()
+        (('54329005', '164889003'), [0, 1, 0], [0, 1, 1, 3])
+    """
+
+    vocabulary: tuple[str, ...]
+    ids: NDArray[np.integer]
+    offsets: NDArray[np.integer]
+
+    def __post_init__(self) -> None:
+        ids, offsets, size = self.ids, self.offsets, len(self.vocabulary)
+        if len(ids) and not 0 <= ids.min() <= ids.max() < size:
+            problem = f"ids run from {ids.min()} to {ids.max()}, and there are {size} codes"
+            raise UsageError(problem, remedy="Give the place of each code in the vocabulary")
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
+            problem = f"the offsets don't cut {len(ids)} ids into records"
+            remedy = "Let them rise from 0 to the number of ids, one more than records"
+            raise UsageError(problem, remedy=remedy)
+
+    @classmethod
+    def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
+        """Return the codes of records, factorised; the vocabulary has them in the order of their appearance.
+
+        Args:
+            records: lists of codes, as text or whole numbers.
+
+        Raises:
+            UsageError: a record isn't a list, or a code neither text nor a whole number.
+        """
+        place: defaultdict[str | int, int] = defaultdict()
+        place.default_factory = place.__len__  # a code not met before takes the next place
+        try:
+            if any(issubclass(kind, str | bytes | Mapping) for kind in set(map(type, records))):
+                raise TypeError  # its letters, or its keys alone, would pass as codes
+            sizes = np.fromiter(map(len, records), np.intp, len(records))
+            ids = np.fromiter(map(place.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
+        except TypeError:
+            _refuse_other_than_lists(records)
+            raise
+        codes = [code_text(code) for code in place]
+        _refuse_joined(codes)
+        vocabulary = {code: number for number, code in enumerate(dict.fromkeys(codes))}
+        if len(vocabulary) < len(codes):  # a code both as a number and as text
+            ids = np.array([vocabulary[code] for code in codes], np.intp)[ids]
+        return cls(tuple(vocabulary), ids, np.append(0, sizes.cumsum()))
+
+    def __len__(self) -> int:
+        """The number of records."""
+        return len(self.offsets) - 1
+
+
+def _refuse_joined(codes: Sequence[str]) -> None:
+    """See that no text holds several codes."""
+    for code in codes:
+        parts = _BETWEEN_CODES.split(code.strip()) if _BETWEEN_CODES.search(code) else []
+        if len(parts) > 1 and not any(malformation(canonical_code(part)) for part in parts):
+            problem = f"{code[:60]!r} is {len(parts)} codes in one text"
+            raise UsageError(problem, remedy="Split it into a list")
+
+
+def _refuse_other_than_lists(records: object) -> None:
+    remedy = 'Give a list of codes for each record, such as [["164889003"], []]'
+    if isinstance(records, str | bytes) or not isinstance(records, Collection):
+        raise UsageError(f"{str(records)[:60]!r} isn't a list of records", remedy=remedy)
+    for number, record in enumerate(records):
+        if isinstance(record, str | bytes) or not isinstance(record, Collection):
+            raise UsageError(f"record {number} is {record!r}, no list of codes", remedy=remedy)
+        if isinstance(record, Mapping):
+            statements = [f"scp:{name}" for name in record][:3]
+            remedy = f"Name those that hold in a list, such as {statements}"
+            raise UsageError(f"record {number} is a dictionary, {str(record)[:60]}", remedy=remedy)
+        for code in record:
+            code_text(code)

@@ -1,0 +1,103 @@
+"""The graph as matrices: D_tree, A and Â (appendix, "Tree-Distance Matrix" and "Edge set").
+
+Shapes: N concepts.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.graph.concepts import Relation
+
+ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
+
+
+class ConceptGraph:
+    """An undirected graph over N concepts, its kinds of edge forgotten, frozen.
+
+    Args:
+        n: number of concepts.
+        relations: the edges; several relations between the same two concepts are one edge.
+
+    Example:
+        >>> from ecg_ontology import Kind, Relation
+        >>> path = ConceptGraph(3, [Relation(kind=Kind.ring, source=0, target=1),
+        ...                         Relation(kind=Kind.ring, source=1, target=2)])
+        >>> path.distances.tolist()
+        [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    """
+
+    def __init__(self, n: int, relations: Iterable[Relation]) -> None:
+        self.n = n
+        self._edges = sorted({(relation.source, relation.target) for relation in relations})
+
+    @cached_property
+    def networkx(self) -> "nx.Graph[int]":
+        """The graph as a frozen `networkx.Graph`, for paths, layouts and further analysis."""
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(range(self.n))
+        graph.add_edges_from(self._edges)
+        return nx.freeze(graph)
+
+    @cached_property
+    def adjacency(self) -> NDArray[np.uint8]:
+        """A ∈ {0,1}, uint8[N, N]: symmetric, without self-loops."""
+        adjacency = np.zeros((self.n, self.n), dtype=np.uint8)
+        if self._edges:
+            sources, targets = np.array(self._edges).T
+            adjacency[sources, targets] = adjacency[targets, sources] = 1
+        np.fill_diagonal(adjacency, 0)
+        return _frozen(adjacency)
+
+    @cached_property
+    def a_hat(self) -> NDArray[np.float64]:
+        """Â = D^-1/2 (A + I) D^-1/2 with D the degrees of A + I; float64[N, N]."""
+        with_loops = self.adjacency + np.eye(self.n)
+        scale = 1.0 / np.sqrt(with_loops.sum(axis=1))
+        return _frozen(scale[:, None] * with_loops * scale[None, :])
+
+    @cached_property
+    def distances(self) -> NDArray[np.signedinteger]:
+        """D_tree, the number of edges on a shortest path; int8[N, N], int16 beyond 127.
+
+        Pairs without a path stand at the largest distance + 1.
+        """
+        return _frozen(_distances(self.adjacency))
+
+    def path(self, source: int, target: int) -> list[int]:
+        """Return one shortest path with both ends, of several that of the smallest indices, else [].
+
+        Args:
+            source: index of the concept where it begins.
+            target: index of the one where it ends.
+        """
+        if not nx.has_path(self.networkx, source, target):
+            return []
+        return min(nx.all_shortest_paths(self.networkx, source, target))
+
+
+def _distances(adjacency: NDArray[np.uint8]) -> NDArray[np.signedinteger]:
+    """Breadth-first search from all N nodes at once: row c is the bit set of what c has reached so far."""
+    n = len(adjacency)
+    rows, neighbours = np.nonzero(adjacency + np.eye(n, dtype=np.uint8))
+    first = np.searchsorted(rows, np.arange(n))
+    reached = np.packbits(np.eye(n, dtype=bool), axis=1)
+    distances = np.zeros((n, n), dtype=np.int16)
+    while True:
+        missing = np.unpackbits(reached, axis=1, count=n) == 0
+        further = np.bitwise_or.reduceat(reached[neighbours], first, axis=0)
+        if np.array_equal(further, reached):
+            distances[missing] = distances[~missing].max() + 1
+            break
+        distances += missing
+        reached = further
+    return distances.astype(np.int8) if distances.max() <= np.iinfo(np.int8).max else distances
+
+
+def _frozen(array: ArrayT) -> ArrayT:
+    array.setflags(write=False)
+    return array

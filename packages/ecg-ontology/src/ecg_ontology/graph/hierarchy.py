@@ -1,0 +1,96 @@
+"""The hierarchy: what lies above and below a concept, and the concepts as a tree.
+
+`family` and `subtypeOf` are IS_A. A manifestation shows its condition and isn't a kind of it: it is never a
+descendant.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ecg_ontology.graph.concepts import Concept, Kind, Relation
+
+if TYPE_CHECKING:
+    from ecg_ontology.graph.drafts import Draft
+
+NodeT = TypeVar("NodeT", int, str)
+IS_A = (Kind.family, Kind.subtype_of)
+
+
+class TreeLine(NamedTuple):
+    """One line of a tree: its depth, its concept, and whether what is below was listed before."""
+
+    depth: int
+    concept: Concept
+    again: bool
+
+
+def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return where one step leads from each."""
+    steps: dict[int, list[int]] = {}
+    for near, far in pairs:
+        steps.setdefault(near, []).append(far)
+    return steps
+
+
+def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -> tuple[NodeT, ...]:
+    """Return the starts and everything that steps lead to, level by level, each level in order."""
+    reached: dict[NodeT, Any] = dict.fromkeys(starts)
+    level = list(reached)
+    while level:
+        level = sorted({far for near in level for far in steps.get(near, ())} - reached.keys())
+        reached.update(dict.fromkeys(level))
+    return tuple(reached)
+
+
+def branches(
+    nodes: Sequence[Concept], relations: Sequence[Relation], tops: Sequence[int]
+) -> Iterator[TreeLine]:
+    """Yield the trees under `tops`; subtypes stand under their parents only.
+
+    A concept of several parents stands under each, and what is below it only under the first.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> [(line.depth, line.concept.abbr) for line in branches(onto.nodes, onto.relations, [0])]
+        [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
+    """
+    subtypes = {edge.source for edge in relations if edge.kind is Kind.subtype_of}
+    children = steps(
+        (edge.target, edge.source)
+        for edge in relations
+        if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes)
+    )
+    seen: set[int] = set()
+    stack = [(0, index) for index in reversed(tops)]
+    while stack:
+        depth, index = stack.pop()
+        yield TreeLine(depth, nodes[index], index in seen and index in children)
+        if index not in seen:
+            stack += [(depth + 1, child) for child in sorted(children.get(index, ()), reverse=True)]
+        seen.add(index)
+
+
+def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:
+    """Return the concepts above each concept as logic has it, by IRI: what an export may call its kinds.
+
+    A subtype stands under its parents, any other finding under its family. One that is a kind of either of
+    its parents stands under the nearest concepts that these share: that it is of both isn't stated.
+    """
+    above: dict[Kind, dict[str, list[str]]] = {kind: {} for kind in IS_A}
+    for relation in draft.relations:
+        if relation.kind in IS_A:
+            above[relation.kind].setdefault(relation.subject, []).append(relation.object)
+    upwards = {
+        iri: (*above[Kind.subtype_of].get(iri, ()), *above[Kind.family].get(iri, ()))
+        for iri in {iri for ends in above.values() for iri in ends}
+    }
+    tree: dict[str, tuple[str, ...]] = {}
+    for concept in draft.concepts:
+        parents = above[Kind.subtype_of].get(concept.iri) or above[Kind.family].get(concept.iri, [])
+        if concept.either_parent and len(parents) > 1:
+            shared = set.intersection(*(set(reachable([parent], upwards)[1:]) for parent in parents))
+            further = {iri for each in shared for iri in reachable([each], upwards)[1:]}
+            parents = [iri for iri in shared if iri not in further]
+        tree[concept.iri] = tuple(sorted(dict.fromkeys(parents)))
+    return tree

@@ -1,0 +1,208 @@
+"""π and φ⁻¹: from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
+
+Pure Python without arrays or graphs: most of what one answer costs is the import of pydantic.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import get_args
+
+from ecg_ontology.base.errors import UsageError, refuse_unknown
+from ecg_ontology.graph.concepts import Concept, Profile, Regime, Route, Status, Tier
+from ecg_ontology.graph.drafts import BASE_TABLE, RoutingRow
+
+PAPER: Profile = "paper"
+PROFILES: tuple[str, ...] = get_args(Profile)
+
+SNOMED_PREFIXES = {"snomedct", "sctid", "snomed", "sct"}
+SNOMED_IRIS = ("http://snomed.info/id/", "http://snomed.info/sct/", "https://snomed.info/id/")
+BUILT_IN = {
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "sssom": "https://w3id.org/sssom/",
+}
+"""Prefixes that a table of SSSOM may use without declaring them."""
+_LONGEST_BITS = 128
+"""No code is a number of more."""
+_SCTID = re.compile(r"[1-9][0-9]{5,17}")
+_CONCEPTS = ("00", "10")
+"""What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
+_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
+
+# Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
+_D5 = tuple(
+    tuple((a + b) % 5 + 5 * (b > 4) if a < 5 else (a - b) % 5 + 5 * (b < 5) for b in range(10))
+    for a in range(10)
+)
+_TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
+
+
+def has_check_digit(digits: str) -> bool:
+    """Whether the last digit is the Verhoeff check digit of those before it (SNOMED CT, "Check-digit")."""
+    check = 0
+    for place, digit in enumerate(reversed(digits)):
+        turned = int(digit)
+        for _ in range(place % 8):
+            turned = _TURN[turned]
+        check = _D5[check][turned]
+    return check == 0
+
+
+def malformation(code: str) -> str:
+    """Say why `code` can't be a code, or return "" when it can.
+
+    A code is a SNOMED CT identifier (6 to 18 digits, the last one a check digit) or ``vocabulary:code``.
+
+    Example:
+        >>> malformation("STE")
+        'neither a SNOMED CT identifier nor of the form vocabulary:code'
+    """
+    if not code:
+        return "empty"
+    if _CURIE.fullmatch(code):
+        return ""
+    if not _SCTID.fullmatch(code):
+        return "neither a SNOMED CT identifier nor of the form vocabulary:code"
+    if not has_check_digit(code):
+        return "its check digit does not fit: a digit is wrong or two are swapped"
+    if code[-3:-1] not in _CONCEPTS:
+        return "it identifies no concept, but one of its descriptions or relationships"
+    return ""
+
+
+def canonical_code(code: str) -> str:
+    """Return a code as the tables write it, however a file or a user abbreviates it.
+
+    Example:
+        >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
+        ('164889003', '164889003')
+        >>> canonical_code("ICD10:I48")
+        'icd10:I48'
+    """
+    code = code.strip()
+    if code.endswith(".0") and code[:-2].isdecimal():  # as tables write a column of numbers with gaps
+        code = code[:-2]
+    iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "") if "/" in code else ""
+    prefix, separator, local = code.removeprefix(iri).partition(":")
+    if iri or not separator or local.startswith("//"):
+        return code.removeprefix(iri)
+    return local if prefix.lower() in SNOMED_PREFIXES else f"{prefix.lower()}:{local}"
+
+
+def code_text(code: object) -> str:
+    """Return a code as text; whole numbers, as tables hold them, are SNOMED CT identifiers.
+
+    Raises `UsageError` where it is neither text nor a whole number.
+    """
+    if isinstance(code, str):
+        return code
+    if isinstance(code, Integral) and not isinstance(code, bool):
+        if (number := int(code)).bit_length() <= _LONGEST_BITS:
+            return str(number)
+        raise UsageError(f"a number of {number.bit_length()} bits isn't a code", remedy="Give it as text")
+    raise UsageError(f"{code!r} isn't a code", remedy="Give codes as text, or as whole numbers")
+
+
+class RoutingTable:
+    """The routing table π of one profile, whose own table replaces rows of the others.
+
+    ``paper`` keeps codes as the paper prints them, ``curated`` holds what the curators decided.
+    """
+
+    def __init__(
+        self,
+        mappings: Iterable[RoutingRow],
+        nodes: Sequence[Concept],
+        profile: Profile,
+        crosswalks: Iterable[RoutingRow] = (),
+    ) -> None:
+        refuse_unknown("routing profile", profile, PROFILES)
+        self.profile = profile
+        self._by_iri = {node.iri: node for node in nodes}
+        tables: dict[str, dict[str, list[RoutingRow]]] = {name: {} for name in (BASE_TABLE, *PROFILES)}
+        for row in mappings:
+            name = row.table if row.table in PROFILES else BASE_TABLE
+            tables[name].setdefault(row.code, []).append(row)
+        self._base = tables[BASE_TABLE]
+        self._own = tables[profile]
+        self._curated = tables["curated"]
+        self._crosswalks: dict[str, list[RoutingRow]] = {}
+        for row in crosswalks:
+            self._crosswalks.setdefault(row.code, []).append(row)
+        self._routes: dict[str, Route] = {}
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code of the profile's tables, routed or not, in the order of the tables."""
+        return tuple({**self._base, **self._own})
+
+    @property
+    def rows(self) -> tuple[RoutingRow, ...]:
+        """The rows that hold in the profile, code by code."""
+        return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
+
+    def route(self, code: object) -> Route:
+        """Return π(`code`); text that is an unknown code or none at all is answered, never refused."""
+        code = canonical_code(code_text(code))
+        if code not in self._routes:
+            self._routes[code] = self._look_up(code)
+        return self._routes[code]
+
+    def _look_up(self, code: str) -> Route:
+        rows = self._own.get(code) or self._base.get(code)
+        if rows is None:
+            problem = malformation(code)
+            if problem:
+                return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))
+            note = "well formed, but in no routing table: add a row to routing.sssom.tsv to supervise with it"
+            if mapped := self._crosswalks.get(code):
+                note = (
+                    f"in no routing table: {mapped[0].table} maps it ({mapped[0].label}) to "
+                    f"{self._names(mapped)} and never supervises; ecgonto add-code lets it supervise"
+                )
+            return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
+        label = self._base.get(code, rows)[0].label
+        nodes = [self._by_iri[row.node] for row in rows if row.node is not None]
+        return Route(
+            code=code,
+            status=Status.routed if nodes else Status.unrouted,
+            nodes=tuple(node.index for node in nodes),
+            leaves=tuple(node.index for node in nodes if not node.root),
+            label=label,
+            notes=self._notes(code, rows),
+        )
+
+    def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
+        reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
+        official = self._curated.get(code) or self._base.get(code)
+        if self.profile != "paper" or code not in self._own or official is None:
+            return (*reasons, *self._decided(code))
+        return (
+            f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
+            f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",
+            *reasons,
+        )
+
+    def _decided(self, code: str) -> tuple[str, ...]:
+        """What the curators decided on `code`, for a reader of another profile."""
+        rows = self._curated.get(code)
+        if rows is None or self.profile == "curated":
+            return ()
+        where = self._names(rows) if rows[0].node is not None else "nothing"
+        return (f"in doubt: the profile curated routes it to {where}, for: {rows[0].reason}",)
+
+    def _names(self, rows: Sequence[RoutingRow]) -> str:
+        return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"
+
+
+def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
+    """Return the regime of a code by the nodes that its rows name, `None` for ``sssom:NoTermFound``."""
+    nodes = list(nodes)
+    if None in nodes:
+        return Regime.unrouted
+    leaves = sum(node is not None and tiers.get(node) is Tier.leaf for node in nodes)
+    return (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]

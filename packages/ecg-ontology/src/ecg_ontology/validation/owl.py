@@ -1,0 +1,86 @@
+"""The ontology as an owlready2 world, and its consistency by a reasoner. Needs the extra ``owl``.
+
+Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``; the relations are object properties that work from
+both sides where they are symmetric.
+
+Example:
+    >>> import ecg_ontology
+    >>> len(ecg_ontology.validation.owl.leaves(ecg_ontology.validation.owl.world(ecg_ontology.load())))
+    35
+"""
+
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from typing import Any
+
+from ecg_ontology.base.errors import UsageError, optional
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.formats.rdf_writer import rdf_text
+from ecg_ontology.formats.turtle import SCHEMA, concept_namespace
+from ecg_ontology.graph.concepts import Finding
+from ecg_ontology.ontology import Ontology
+
+
+def world(onto: Ontology) -> Any:
+    """Return an `owlready2.World` in memory that holds `onto`. Raises `UsageError` without owlready2."""
+    owlready2 = _owlready2()
+    fresh = owlready2.World()
+    # owlready2 reads no Turtle: N-Triples in memory, loaded under the ontology's own IRI.
+    triples = rdf_text(onto.draft, ".nt")
+    fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=io.BytesIO(triples.encode()))
+    return fresh
+
+
+def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
+    """Return the individual of a concept. Raises `UnknownConceptError` where there is none."""
+    return heart[onto.node(name).iri]
+
+
+def leaves(heart: Any) -> list[Any]:
+    """Return the individuals of ``ccg:Leaf``."""
+    return list(heart[f"{SCHEMA}Leaf"].instances())
+
+
+REASONER: Chapter[Ontology] = Chapter("Reasoner")
+
+
+@REASONER.rule(
+    "CCG-E501",
+    "The ontology does not contradict itself",
+    why="From a contradiction a reasoner concludes anything: no answer of it means anything any more.",
+    fix="Look for a concept of two tiers, or a relation whose ends are of the wrong tier",
+)
+def _contradiction(onto: Ontology) -> Iterator[Breach]:
+    owlready2 = _owlready2()
+    heart, log = world(onto), io.StringIO()
+    try:
+        with redirect_stderr(log):
+            owlready2.sync_reasoner(heart, debug=2)
+    except owlready2.OwlReadyInconsistentOntologyError:
+        yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
+        return
+    if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT ends with 0 although it could not open its file
+        problem = "the reasoner can't read its file in this folder"
+        remedy = "Set TMPDIR to a folder without blanks and accents in its name"
+        raise UsageError(problem, where=tempfile.gettempdir(), remedy=remedy)
+    for name in heart.inconsistent_classes():
+        yield Breach(str(name), f"{name} can have no member")
+
+
+def consistency(onto: Ontology) -> tuple[Finding, ...]:
+    """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself; () when it doesn't.
+
+    Raises `UsageError` where there is no owlready2, no Java to run the reasoner, or no folder that it can
+    read.
+    """
+    if shutil.which("java") is None:
+        remedy = "Install a Java runtime, or leave out --reasoner"
+        raise UsageError("the reasoner needs Java, and there is none on the path", remedy=remedy)
+    return tuple(REASONER.findings(onto))
+
+
+def _owlready2() -> Any:
+    return optional("owlready2", "the OWL view needs owlready2", 'pip install "ecg-ontology[owl]"')

@@ -1,0 +1,94 @@
+"""Findings as GitHub's annotations, which of them fail, and the catalogue of rules as a page.
+
+Example:
+    >>> import ecg_ontology
+    >>> ecg_ontology.validation.reports.github([])
+    ''
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ecg_ontology.base.errors import UsageError
+from ecg_ontology.checks import CHAPTERS
+from ecg_ontology.checks.rule import Chapter, Rule
+from ecg_ontology.curation.findings import AGAINST_OTHERS
+from ecg_ontology.graph.concepts import Finding, Severity
+from ecg_ontology.validation.owl import REASONER
+from ecg_ontology.validation.snomed import SNOMED
+
+CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, AGAINST_OTHERS, REASONER)
+"""Every chapter, whatever its rules look at."""
+RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule in chapter.rules}
+
+_GITHUB = {Severity.error: "error", Severity.warn: "warning", Severity.info: "notice"}
+_SEVEREST_FIRST = list(Severity)
+_HEAD = """\
+# Findings
+
+Every rule that `ecgonto validate` and `ecgonto snomed` check. The letter of an id is its severity
+(E error, W warning, I information), its first digit the chapter. Ids never change their meaning.
+This page is the output of `ecgonto rules --format markdown`."""
+
+
+def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
+    """Return `rule_ids` as a set. Raises `UsageError` where one isn't a rule of the catalogue."""
+    for rule_id in rule_ids:
+        if rule_id not in RULES:
+            raise UsageError(f"no rule is called {rule_id!r}", remedy="The catalogue in the docs lists them")
+    return frozenset(rule_ids)
+
+
+def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
+    """Whether any finding is as severe as `at`, or more.
+
+    Example:
+        >>> import ecg_ontology
+        >>> fails(ecg_ontology.validate()), fails(ecg_ontology.validate(), Severity.warn)
+        (False, True)
+    """
+    failing = _SEVEREST_FIRST[: _SEVEREST_FIRST.index(at) + 1]
+    return any(finding.severity in failing for finding in findings)
+
+
+def _beside(file: str, source: str | Path) -> Path:
+    """The path of a file of a source, which is a folder or one file."""
+    return (Path(source) if Path(source).is_dir() else Path(source).parent) / file
+
+
+def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
+    """Return the findings as workflow commands, which stand beside the lines of a pull request.
+
+    `source`, which was checked, leads to the files from the working directory.
+    """
+    return "\n".join(_command(finding, source) for finding in findings)
+
+
+def _command(finding: Finding, source: str | Path | None) -> str:
+    file, line = finding.file_and_line
+    if file and source is not None:
+        file = _beside(file, source).as_posix()
+    properties = {"file": file, "line": line, "title": f"{finding.id} {finding.subject}"}
+    stated = ",".join(f"{name}={_property(text)}" for name, text in properties.items() if text)
+    return f"::{_GITHUB[finding.severity]} {stated}::{_data(f'{finding.message}. {finding.fix}.')}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def catalogue_markdown() -> str:
+    """Return the findings catalogue as a page of the docs."""
+    blocks = [_HEAD]
+    for chapter in CATALOGUE:
+        blocks.append(f"## {chapter.title}")
+        for rule in chapter.rules:
+            blocks.append(f"### {rule.id}")
+            blocks.append(f"**{rule.title}.** {rule.why}")
+            blocks.append(f"*What to do:* {rule.fix}.")
+    return "\n\n".join(blocks)

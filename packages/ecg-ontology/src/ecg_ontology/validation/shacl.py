@@ -1,0 +1,30 @@
+"""The SHACL report on an ontology, by its folder's shapes or the packaged ones. Needs the extra ``shacl``."""
+
+import warnings
+from pathlib import Path
+
+from ecg_ontology.base.errors import optional
+from ecg_ontology.formats.rdf_writer import RDF_FORMATS
+from ecg_ontology.formats.sources import graph_file
+from ecg_ontology.formats.turtle import turtle_text
+from ecg_ontology.loading import read_draft
+
+
+def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
+    """Return whether a source, as for `load`, conforms to its shapes, and the validation report in Turtle."""
+    pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
+    draft = read_draft(source)
+    path = None if source is None else Path(source)
+    if path is not None and path.is_dir():
+        path = graph_file(path)
+    # A draft holds one value where a file has two.
+    as_stated = path is not None and path.suffix in RDF_FORMATS
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of rdflib, at pySHACL
+        conforms, report, _ = pyshacl.validate(
+            str(path) if as_stated else turtle_text(draft),
+            data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
+            shacl_graph=draft.shapes or read_draft(None).shapes,
+            shacl_graph_format="turtle",
+            serialize_report_graph="turtle",
+        )
+    return bool(conforms), report.decode() if isinstance(report, bytes) else str(report)

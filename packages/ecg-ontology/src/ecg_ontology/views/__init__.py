@@ -1,0 +1,1 @@
+"""Views of the graph for people: explanation, search, languages, figures, the browse page and exports."""

@@ -1,0 +1,274 @@
+"""The ontology as one page for a browser: search, tree, and every concept with all that is known of it.
+
+The page needs no network and no server. Without scripts everything on it can be read; its script adds the
+search. Every text is escaped, and the page's own policy forbids whatever is not its one style and one script.
+"""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+
+from ecg_ontology.base.files import refuse_unmarked, write_text
+from ecg_ontology.base.text_folding import fold
+from ecg_ontology.graph.concepts import Concept, Name
+from ecg_ontology.graph.drafts import Erratum
+from ecg_ontology.graph.hierarchy import branches
+from ecg_ontology.graph.routing import PROFILES
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.views.browse_codes import code_items, other_items, tag
+from ecg_ontology.views.draw import graph_figure
+from ecg_ontology.views.figures import inline_svg
+from ecg_ontology.views.languages import label_in, language_notes
+from ecg_ontology.views.search import Field, searchable_texts
+
+MARK = "<!doctype html>\n<!-- written by ecgonto browse -->\n"
+"""How a page begins: by it the command knows what it may replace."""
+MAX_DRAWN = 500
+"""The page of a graph of more concepts has no picture."""
+_HERE = Path(__file__).parent
+_GLOSSARY = {
+    "family": "a root of the graph: a group of findings, never supervised by itself",
+    "finding": "a leaf of the graph: what a record is labelled with",
+    "index": "the place of a concept in the frozen enumeration; it never changes within a major version",
+    "subtype of": "is a kind of: anterior MI is an MI",
+    "manifestation of": "is a sign of, and no kind of: ST elevation of ischaemia",
+    "sibling": "of one family, opposed or often seen together",
+    "exactMatch": "the code means the concept",
+    "closeMatch": "the code is the ECG's other name of the concept",
+    "broadMatch": "the concept is the wider of the two",
+    "narrowMatch": "the code is the wider of the two",
+    "relatedMatch": "the code is a sign, a cause, or overlaps the concept",
+    "profile": "paper: four codes as the paper prints them; curated: doubts decided by the curators",
+    "ECL": "the expression by which a SNOMED CT terminology server finds the codes of a concept",
+}
+NAMES = "Also called"
+OTHERS = "Codes of other systems, not supervised"
+_CODE = re.compile(r"\b[1-9][0-9]{5,17}\b")
+_WORD = re.compile(r"\w+")
+
+
+def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
+    """Write the page of an ontology, whose profile routes the codes, as an .html file; return its path.
+
+    Labels are in `language`, and English where there is none. Raises `UsageError` where another file is
+    there, which would be lost; `OutputError` where the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "onto.html"
+        >>> page = write_page(ecg_ontology.load(), out)
+        >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
+        True
+    """
+    refuse_unmarked(Path(out), MARK.encode())
+    write_text(out, page_text(onto, language))
+    return Path(out)
+
+
+def page_text(onto: Ontology, language: str = "en") -> str:
+    """Return the page as HTML."""
+    style = (_HERE / "browse.css").read_text(encoding="utf-8")
+    script = (_HERE / "browse.js").read_text(encoding="utf-8")
+    allowed = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    title = escape(onto.header.title or onto.header.iri)
+    codes = code_items(onto)
+    return (
+        f'{MARK}<html lang="{escape(language)}"><head><meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style></head>\n"
+        f'<body data-shown="{onto.profile}">\n'
+        '<a class="skip" href="#concepts">Skip to the concepts</a>\n'
+        f"{_header(onto, title, language)}"
+        f'<div class="columns">\n{_navigation(onto, language)}<main id="concepts">\n'
+        f"{''.join(_articles(onto, language, codes))}{_unrouted(codes.get(None, ()))}"
+        f"{_errata(onto.draft.errata)}{_glossary()}</main>\n</div>\n"
+        f'<script type="application/json" id="texts">{_json(_search_index(onto))}</script>\n'
+        f"<script>{script}</script>\n</body></html>\n"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _json(value: object) -> str:
+    """JSON that can stand in a script element: no character of it ends the element or begins a comment."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _search_index(onto: Ontology) -> list[list[str]]:
+    """For every text: the place on the page, the text as it is compared, what it is, and the text itself.
+
+    They stand in the order in which equally good hits are listed.
+    """
+    order = list(Field)
+    texts = sorted(
+        searchable_texts(onto),
+        key=lambda each: (order.index(each[1].field), isinstance(each[0], str), each[0]),
+    )
+    return [
+        [
+            f"c-{place}" if isinstance(place, int) else "unrouted",
+            fold(match.text),
+            f"{match.field} {match.code}" if match.field is Field.code_label else match.field.value,
+            match.text,
+        ]
+        for place, match in texts
+    ]
+
+
+def _header(onto: Ontology, title: str, language: str) -> str:
+    facts = (
+        f"version {onto.header.version}, profile {onto.profile}: {len(onto)} concepts, "
+        f"{len(onto.relations)} relations, {len(onto.codes)} codes; sha256 {onto.sha256[:12]}"
+    )
+    all_notes = () if language == "en" else language_notes(onto, onto.nodes, language)
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in all_notes)
+    options = "".join(f"<option{' selected' * (p == onto.profile)}>{p}</option>" for p in PROFILES)
+    switch = f'<label id="switch" hidden>Profile <select id="profile">{options}</select></label>'
+    picture = f'<details id="graph"><summary>The graph</summary>{_graph(onto)}</details>'
+    return f"<header><h1>{title}</h1><p>{escape(facts)}</p>{notes}{switch}{picture}</header>\n"
+
+
+def _graph(onto: Ontology) -> str:
+    """The picture, whose nodes lead to their concepts; without matplotlib what is missing."""
+    if len(onto) > MAX_DRAWN:
+        return f"<p>{len(onto)} concepts in one picture can't be read; ecgonto draw writes it anyway</p>"
+    if find_spec("matplotlib") is None:
+        return "<p>The picture needs matplotlib: pip install &quot;ecg-ontology[draw]&quot;</p>"
+    return inline_svg(graph_figure(onto, links="#c-{}"), f"{onto.header.title}: {len(onto)} concepts")
+
+
+def _navigation(onto: Ontology, language: str) -> str:
+    return (
+        '<nav aria-label="Search and tree"><form role="search" id="search" hidden>'
+        '<label for="words">Search <kbd>/</kbd></label>'
+        '<input id="words" type="search" autocomplete="off" spellcheck="false" '
+        'placeholder="label, synonym, code …" aria-controls="hits">'
+        '<p id="summary" role="status" aria-live="polite"></p></form>\n<ul id="hits"></ul>\n'
+        f'<details id="tree" open><summary>Tree</summary>{_tree(onto, language)}</details></nav>\n'
+    )
+
+
+def _tree(onto: Ontology, language: str) -> str:
+    lines, depth = ["<ul>"], 0
+    for number, branch in enumerate(branches(onto.nodes, onto.relations, onto.roots)):
+        if branch.depth > depth:
+            lines.append("<ul>")
+        elif number:
+            lines.append("</li>" + "</ul></li>" * (depth - branch.depth))
+        depth = branch.depth
+        lines.append(f"<li>{_link(branch.concept, language)}")
+    return "".join((*lines, "</li></ul>" * (depth + 1) if len(lines) > 1 else "</ul>"))
+
+
+def _link(concept: Concept, language: str) -> str:
+    return f'<a href="#c-{concept.index}">{_title(concept, label_in(concept, language))}</a>'
+
+
+def _title(concept: Concept, name: Name) -> str:
+    """Abbreviation and label; once where they are the same."""
+    label = f'<span lang="{escape(name.language)}">{escape(name.text)}</span>'
+    return f"<b>{label}</b>" if name.text == concept.abbr else f"<b>{escape(concept.abbr)}</b> {label}"
+
+
+def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
+    """Every concept, in the order of the tree; one that no root reaches comes last."""
+    concerning = _errata_by_concept(onto)
+    listed = {
+        branch.concept.index: branch.concept for branch in branches(onto.nodes, onto.relations, onto.roots)
+    }
+    for node in {**listed, **{node.index: node for node in onto.nodes}}.values():
+        yield _article(onto, node, language, codes.get(node.index, ()), concerning.get(node.index, ()))
+
+
+def _article(
+    onto: Ontology, node: Concept, language: str, codes: Iterable[str], concerning: Iterable[Erratum]
+) -> str:
+    name = label_in(node, language)
+    english = Name(text=node.label, language="en")
+    others = [each for each in (english, *node.translations, *node.synonyms) if each != name]
+    beside = onto.neighbours(node.index)
+    own_codes = "Codes of the family, of no finding" if node.root else "Codes"
+    parts = (
+        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in beside]),
+        (
+            NAMES,
+            [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others],
+        ),
+        ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
+        (own_codes, list(codes)),
+        (OTHERS, other_items(onto, node.index)),
+        ("Errata", [_erratum_link(entry) for entry in concerning]),
+    )
+    classes = {own_codes: " class=wide", OTHERS: ' class="wide row others"', NAMES: " class=row"}
+    sections = "".join(
+        f"<section{classes.get(title, '')}><h3>{title}</h3><ul>{''.join(items)}</ul></section>"
+        for title, items in parts
+        if items
+    )
+    tier = "family" if node.root else "finding"
+    return (
+        f'<article id="c-{node.index}" tabindex="-1"><h2>{_title(node, name)}</h2>'
+        f'<p class="facts">{tier}, index {node.index} · {escape(node.iri)}</p>{_definition(node)}'
+        f'<div class="parts">{sections}</div></article>\n'
+    )
+
+
+def _definition(node: Concept) -> str:
+    """What the concept means, with its sources; an address that is none of the web's is text."""
+    links = ", ".join(map(_source_link, node.sources))
+    sources = f" <small>{links}</small>" if links else ""
+    return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
+
+
+def _source_link(iri: str) -> str:
+    text = escape(iri)
+    return f'<a href="{text}">{text.removeprefix("https://")}</a>' if iri.startswith("https://") else text
+
+
+def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
+    """The errata that name a concept by abbreviation, by label, or by a code that reaches it."""
+    errata: dict[int, list[Erratum]] = {}
+    for entry in onto.draft.errata:
+        text = f"{entry.printed} {entry.found} {entry.decision}"
+        coded = {index for code in _CODE.findall(text) for index in onto.route(code).nodes}
+        words, folded = set(_WORD.findall(text)), f" {fold(text)} "
+        for node in onto.nodes:
+            if node.index in coded or node.abbr in words or f" {fold(node.label)} " in folded:
+                errata.setdefault(node.index, []).append(entry)
+    return errata
+
+
+def _erratum_link(entry: Erratum) -> str:
+    return f'<li><a href="#e-{escape(entry.id)}">{escape(entry.id)}</a> {escape(entry.printed)}</li>'
+
+
+def _unrouted(items: Iterable[str]) -> str:
+    head, listed = '<article id="unrouted" tabindex="-1"><h2>Codes that reach no concept</h2>', "".join(items)
+    return f"{head}<ul>{listed}</ul></article>\n" if listed else ""
+
+
+def _glossary() -> str:
+    entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in _GLOSSARY.items())
+    return f'<article id="glossary" tabindex="-1"><h2>Words of this page</h2><dl>{entries}</dl></article>\n'
+
+
+def _erratum(entry: Erratum) -> str:
+    parts = {"printed": entry.printed, "found": entry.found, "decided": entry.decision}
+    terms = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in parts.items())
+    title = f"<b>{escape(entry.id)}</b> {escape(entry.source)}"
+    return f'<li id="e-{escape(entry.id)}">{title}<dl>{terms}</dl></li>'
+
+
+def _errata(errata: Iterable[Erratum]) -> str:
+    items = "".join(map(_erratum, errata))
+    return f'<article id="errata" tabindex="-1"><h2>Errata</h2><ul>{items}</ul></article>\n' if items else ""

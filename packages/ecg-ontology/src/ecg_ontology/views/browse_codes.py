@@ -1,0 +1,55 @@
+"""The codes on the page: where each goes under either profile, who decided it, and those of other systems."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import get_args
+
+from ecg_ontology.graph.concepts import Profile
+from ecg_ontology.graph.drafts import RoutingRow
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.views.vocabulary_exports import ecl
+
+
+def code_items(onto: Ontology) -> dict[int | None, list[str]]:
+    """Return the list items of each concept by its index, those of codes that reach none under `None`.
+
+    What holds under one profile alone is marked with it, and the page shows it under that profile.
+    """
+    items: dict[int | None, dict[str, list[str]]] = {}
+    for profile in get_args(Profile):
+        each = onto if profile == onto.profile else Ontology(onto.draft, profile, checked=True)
+        rows = {(row.code, row.node): row for row in each.rows}
+        for route in each.routes(each.codes):
+            for index in route.leaves or route.nodes or (None,):
+                row = rows.get((route.code, None if index is None else onto.nodes[index].iri))
+                item = _item(route.code, route.label, row, route.notes)
+                items.setdefault(index, {}).setdefault(item, []).append(profile)
+    return {
+        place: [
+            f"<li>{item}</li>" if len(profiles) > 1 else f'<li data-profile="{profiles[0]}">{item}</li>'
+            for item, profiles in each.items()
+        ]
+        for place, each in items.items()
+    }
+
+
+def other_items(onto: Ontology, index: int) -> list[str]:
+    """The codes of other systems, which supervise nothing, and what a terminology server is asked."""
+    node = onto.nodes[index]
+    rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
+    items = [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
+    asked = ecl(onto, node)
+    return [*items, *([f"<li>ECL <code>{escape(asked)}</code></li>"] if asked else [])]
+
+
+def tag(text: str) -> str:
+    """A short mark behind a text; nothing for none."""
+    return f' <span class="tag">{escape(text)}</span>' if text else ""
+
+
+def _item(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -> str:
+    """A code with its relation to the concept, who decided on it, and what should be known of it."""
+    relation = tag(row.predicate.rpartition(":")[2]) if row and row.node else ""
+    who = tag(" ".join(filter(None, (row.author or row.source, row.date)))) if row else ""
+    remarks = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    return f"<code>{escape(code)}</code> {escape(label)}{relation}{who}{remarks}"

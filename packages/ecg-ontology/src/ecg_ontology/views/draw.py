@@ -1,0 +1,235 @@
+"""Pictures: the graph, and a soft target on it. SVG, PNG or PDF, by the file's ending.
+
+Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
+differ in stroke.
+
+Shapes: N concepts.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecg_ontology.graph.concepts import Kind
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.views.explain import Explanation
+from ecg_ontology.views.figures import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path as Path2D
+
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
+RING = "#c1121f"
+"""Around the concepts that are marked."""
+SHAPES = "osDh^v<>"
+STROKES: dict[Kind, Any] = {
+    Kind.family: "solid",
+    Kind.subtype_of: (0, (6, 1)),
+    Kind.manifestation_of: "dashdot",
+    Kind.sibling: "dotted",
+    Kind.ring: "solid",
+}
+
+Positions = dict[int, tuple[float, float]]
+
+
+def family_colours(onto: Ontology) -> tuple[str, ...]:
+    """Return the colour of each concept's family, as in every picture of the graph.
+
+    Args:
+        onto: of any number of families; eight have colours of their own.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> colours = ecg_ontology.family_colours(onto)
+        >>> colours[onto.node("AF").index] == colours[onto.node("Rhythm").index]
+        True
+    """
+    return tuple(COLOURS[place % len(COLOURS)] for place in _family_places(onto))
+
+
+def graph_figure(
+    onto: Ontology, mass: ArrayLike | None = None, marked: Collection[int] = (), links: str = ""
+) -> "Figure":
+    """Return a figure of the graph, for `inline_svg` or a notebook.
+
+    Args:
+        onto: the ontology.
+        mass: one number per concept, not negative: a node's area, the largest being the highest; by tier if
+            None.
+        marked: indices of concepts with a red ring.
+        links: where a click on a node leads, such as ``#c-{}``, filled in with its index.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+
+    Example:
+        >>> import ecg_ontology
+        >>> figure = ecg_ontology.graph_figure(ecg_ontology.load(), marked=[5])
+        >>> figure.get_size_inches().tolist()
+        [13.33, 7.5]
+    """
+    figure = new_figure(13.33, 7.5)
+    axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
+    positions = node_positions(onto)
+    _draw_edges(onto, axes, positions)
+    _draw_nodes(onto, axes, positions, _sizes(onto, mass), marked, links)
+    _legend(onto, axes)
+    return figure
+
+
+def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
+    """Draw the graph as .svg, .png or .pdf; with an explanation a node's area is its mass in the target.
+
+    Raises `UsageError` where the ending isn't a picture's, or matplotlib is not installed; `OutputError`
+    where the file can't be written.
+    """
+    mass, leaves = None, set() if why is None else set(why.leaves)
+    title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
+    if why is not None:
+        codes = " + ".join(route.label or route.code for route in why.routes)
+        title = f"Soft target of {codes}: c* = {why.primary[why.rule] or 'none'}, σ = {why.sigma:g}"
+        if why.target:
+            mass = np.zeros(len(onto))
+            mass[[part.index for part in why.target]] = [part.mass for part in why.target]
+    figure = graph_figure(onto, mass, [node.index for node in onto.nodes if node.abbr in leaves])
+    figure.suptitle("\n".join(wrap(title, 90)), fontsize=16)
+    return save_figure(figure, out)
+
+
+def node_positions(onto: Ontology) -> Positions:
+    """Return where each concept stands, by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
+
+    Roots stand on an inner ellipse in ring order, each family's leaves fanned out beyond its root.
+    """
+    family = onto.families
+    ring = _ring_order(onto)
+    members = {
+        root: _adjacent_leaves_together([leaf for leaf in onto.leaves if family[leaf] == root], onto)
+        for root in ring
+    }
+    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
+    share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
+    widths = share / share.sum() * 2 * np.pi
+    positions: dict[int, tuple[float, float]] = {}
+    for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
+        middle = end - width / 2
+        positions[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
+        for place, leaf in enumerate(members[root], start=1):
+            angle = end - width * (1 - place / (len(members[root]) + 1))
+            radius = 0.84 if place % 2 else 1.0
+            positions[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
+    return positions
+
+
+def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
+    """The leaves of a family in an order that keeps joined ones together."""
+    joined = nx.Graph()
+    joined.add_nodes_from(leaves)
+    joined.add_edges_from(
+        (e.source, e.target) for e in onto.relations if e.source in joined and e.target in joined
+    )
+    return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
+
+
+def _ring_order(onto: Ontology) -> list[int]:
+    """Roots in the order of the ring, where it is one cycle; else by index."""
+    ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
+    is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
+    if is_cycle and set(ring) == set(onto.roots):
+        return [int(node) for node in nx.dfs_preorder_nodes(ring, min(ring))]
+    return list(onto.roots)
+
+
+def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
+    from matplotlib.collections import PathCollection
+
+    for kind, stroke in STROKES.items():
+        edges = [edge for edge in onto.relations if edge.kind is kind]
+        width, alpha = {Kind.ring: (3.5, 0.5), Kind.family: (1.0, 0.3)}.get(kind, (1.8, 0.8))
+        # Edges over several leaves are bent, so that they do not run through those between.
+        bend = 0.0 if kind in (Kind.ring, Kind.family) else 0.25
+        curves = [_curve(positions[edge.source], positions[edge.target], bend) for edge in edges]
+        style = {"linestyle": stroke, "linewidth": width, "capstyle": "butt", "zorder": 1}
+        axes.add_collection(PathCollection(curves, facecolor="none", edgecolor=("black", alpha), **style))
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) -> "Path2D":
+    """A line from one point to another, whose middle lies aside by a part of its length."""
+    from matplotlib.path import Path as Path2D
+
+    (x, y), (to_x, to_y) = start, end
+    middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
+    return Path2D([start, middle, end], [Path2D.MOVETO, Path2D.CURVE3, Path2D.CURVE3])
+
+
+def _draw_nodes(
+    onto: Ontology, axes: "Axes", at: Positions, sizes: NDArray[np.float64], marked: Collection[int], url: str
+) -> None:
+    colours, places = family_colours(onto), _family_places(onto)
+    for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once
+        members = [node.index for node in onto.nodes if onto.families[node.index] == root]
+        x, y = zip(*(at[index] for index in members), strict=True)
+        dots = axes.scatter(
+            x,
+            y,
+            s=sizes[members],
+            c=colours[root],
+            marker=SHAPES[places[root] % len(SHAPES)],
+            edgecolors=[RING if index in marked else "black" for index in members],
+            linewidths=[3.0 if index in marked else 1.0 for index in members],
+            zorder=2,
+        )
+        dots.set_urls([url.format(index) for index in members] if url else [None])
+    for node in onto.nodes:
+        name = axes.annotate(
+            node.abbr,
+            at[node.index],
+            xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=11,
+            weight="bold" if node.root or node.index in marked else "normal",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+            zorder=3,
+        )
+        name.set_url(url.format(node.index) or None)
+    axes.set_axis_off()
+    axes.margins(0.05, 0.08)
+
+
+def _family_places(onto: Ontology) -> list[int]:
+    """The place of each concept's family among the roots."""
+    place = {root: number for number, root in enumerate(onto.roots)}
+    return [place[root] for root in onto.families]
+
+
+def _sizes(onto: Ontology, mass: ArrayLike | None) -> NDArray[np.float64]:
+    """Areas in points²: by tier, or by mass."""
+    if mass is None:
+        return np.array([700.0 if node.root else 320.0 for node in onto.nodes])
+    mass_N = np.asarray(mass, np.float64)
+    return np.where(mass_N > 0, 20 + 1800 * mass_N / max(float(mass_N.max()), 1e-12), 0)
+
+
+def _legend(onto: Ontology, axes: "Axes") -> None:
+    from matplotlib.lines import Line2D
+
+    kinds = [kind for kind in Kind if any(edge.kind is kind for edge in onto.relations)]
+    names = {Kind.subtype_of: "subtype of", Kind.manifestation_of: "manifestation of"}
+    style: dict[str, Any] = {"color": "black", "alpha": 0.8}
+    strokes = [
+        Line2D([], [], linestyle=STROKES[kind], linewidth=3.5 if kind is Kind.ring else 1.8, **style)
+        for kind in kinds
+    ]
+    labels = [names.get(kind, kind.value) for kind in kinds]
+    axes.legend(strokes, labels, loc="center", frameon=False, fontsize=11)

@@ -1,0 +1,115 @@
+"""Why a record was supervised as it was: routes, both selection rules, distances, and the soft target."""
+
+from collections.abc import Sequence
+
+from ecg_ontology.graph.concepts import FrozenModel, Route, Rule
+from ecg_ontology.graph.targets import RULES
+from ecg_ontology.ontology import Ontology
+
+_BAR = 30
+"""Width of the longest bar, in characters."""
+
+
+class Mass(FrozenModel):
+    """One node's part in the soft target."""
+
+    index: int
+    abbr: str
+    distance: int
+    active: bool
+    mass: float
+
+
+class Explanation(FrozenModel):
+    """Everything that led from the codes of a record to its soft target.
+
+    Attributes:
+        routes: π of each code.
+        leaves: the active leaves.
+        primary: c* under each rule, as an abbreviation; "" when there is no leaf.
+        rule: the rule of the target.
+        sigma: its temperature in edges.
+        target: all nodes by falling mass; () for a record without a leaf.
+    """
+
+    routes: tuple[Route, ...]
+    leaves: tuple[str, ...]
+    primary: dict[str, str]
+    rule: Rule
+    sigma: float
+    target: tuple[Mass, ...]
+
+    @property
+    def rules_agree(self) -> bool:
+        """Whether all selection rules choose the same c*."""
+        return len(set(self.primary.values())) == 1
+
+
+def explain_codes(
+    onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
+) -> Explanation:
+    """Return how a record with these codes is supervised: routes, the leaf of each rule, the target.
+
+    Args:
+        onto: the ontology.
+        codes: those of one record.
+        sigma: temperature in edges, > 0.
+        rule: how c* is chosen.
+
+    Raises:
+        UsageError: `sigma` is not positive, or there is no such rule.
+
+    Example:
+        >>> import ecg_ontology
+        >>> why = ecg_ontology.explain_codes(ecg_ontology.load(), ["164889003", "426783006"])
+        >>> why.primary, why.rules_agree
+        ({'max-index': 'NSR', 'most-specific': 'AF'}, False)
+    """
+    y = onto.leaf_multi_hot([codes], strict=None)
+    soft = onto.soft_targets(y, sigma, rule)[0]
+    c_star = int(onto.primary(y, rule)[0])
+    target = [
+        Mass(
+            index=node.index,
+            abbr=node.abbr,
+            distance=int(onto.distances[c_star, node.index]),
+            active=bool(y[0, node.index]),
+            mass=float(soft[node.index]),
+        )
+        for node in onto.nodes
+        if c_star >= 0
+    ]
+    chosen = {name: int(onto.primary(y, name)[0]) for name in RULES}
+    return Explanation(
+        routes=onto.routes(codes),
+        leaves=tuple(onto.nodes[leaf].abbr for leaf in y[0].nonzero()[0]),
+        primary={name: "" if leaf < 0 else onto.nodes[leaf].abbr for name, leaf in chosen.items()},
+        rule=rule,
+        sigma=sigma,
+        target=tuple(sorted(target, key=lambda part: (-part.mass, part.index))),
+    )
+
+
+def explanation_text(onto: Ontology, why: Explanation) -> str:
+    """Return the explanation as plain text, nodes of equal mass on one line."""
+    lines = []
+    for route in why.routes:
+        reached = ", ".join(onto.nodes[index].abbr for index in route.nodes) or route.status.value
+        lines.append(f"{route.code}  {route.label}  →  {reached}".replace("    ", "  "))
+        lines += [f"    {note}" for note in route.notes]
+    if not why.leaves:
+        lines += ["", "No leaf is active: the record has no target and leaves the contrastive loss."]
+        return "\n".join(lines)
+    lines += ["", f"active leaves  {', '.join(why.leaves)}"]
+    lines += [f"c* by {name:<14} {abbr}" for name, abbr in why.primary.items()]
+    if not why.rules_agree:
+        lines.append("the rules disagree: the record's target depends on which one is chosen")
+    lines += ["", f"soft target by {why.rule}, σ = {why.sigma:g}   (each of these nodes has this mass)"]
+    most = why.target[0].mass
+    for mass in dict.fromkeys(part.mass for part in why.target):
+        parts = [part for part in why.target if part.mass == mass]
+        bar = "█" * max(1, round(_BAR * mass / most)) if mass > 0 else ""
+        kind = "active" if parts[0].active else f"D = {parts[0].distance}"
+        names = " ".join(part.abbr for part in parts)
+        lines.append(f"  {mass:.4f}  {kind:<6}  {bar:<{_BAR}}  {names}".rstrip())
+    return "\n".join(lines)

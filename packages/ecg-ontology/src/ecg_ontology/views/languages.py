@@ -1,0 +1,53 @@
+"""Labels in other languages: which there are, and English where there is none."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ecg_ontology.graph.concepts import Concept, Name
+from ecg_ontology.ontology import Ontology
+
+ENGLISH = "en"
+
+
+def label_in(concept: Concept, language: str = ENGLISH) -> Name:
+    """Return the concept's label in `language`, else in its parent (``de`` for ``de-AT``), else in English.
+
+    The `Name` says which of them it is, and that the concept is retired where it is.
+
+    Args:
+        concept: of an ontology.
+        language: a BCP 47 tag.
+
+    Example:
+        >>> import ecg_ontology
+        >>> af = ecg_ontology.load().node("AF")
+        >>> ecg_ontology.label_in(af, "de-AT"), ecg_ontology.label_in(af, "ja").language
+        (Name(text='Vorhofflimmern', language='de'), 'en')
+    """
+    tag = language.casefold()
+    by_tag = {name.language.casefold(): name for name in concept.translations}
+    while tag and tag not in by_tag:
+        tag = tag.rpartition("-")[0]
+    name = by_tag.get(tag, Name(text=concept.label, language=ENGLISH))
+    return name.model_copy(update={"text": f"{name.text} (retired)"}) if concept.deprecated else name
+
+
+def languages_of(onto: Ontology) -> dict[str, int]:
+    """Return the languages of the labels, each with the number of concepts that have one."""
+    counts = Counter(name.language for node in onto.nodes for name in node.translations)
+    return {ENGLISH: len(onto), **dict(sorted(counts.items()))}
+
+
+def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
+    """Say what a reader of `concepts` in `language` must know: labels are missing, or were not reviewed."""
+    used = [label_in(concept, language).language for concept in concepts]
+    asked = language.casefold()
+    notes = []
+    if missing := sum(asked.partition("-")[0] != got.casefold().partition("-")[0] for got in used):
+        there = ", ".join(languages_of(onto))
+        share = f"{missing} of {len(used)} concepts"
+        notes.append(f"no label in {language!r} for {share}: English is shown (there are {there})")
+    for each in dict.fromkeys(used):
+        if each in onto.header.unreviewed:
+            notes.append(f"the labels in {each!r} have not been reviewed clinically")
+    return tuple(notes)

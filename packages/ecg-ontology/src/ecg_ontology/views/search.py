@@ -1,0 +1,169 @@
+"""Concepts by their words: labels in every language, synonyms, text variants, codes and labels of codes."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from ecg_ontology.base.errors import UnknownConceptError
+from ecg_ontology.base.text_folding import fold, nearest
+from ecg_ontology.graph.concepts import Concept, FrozenModel, Name, Status
+from ecg_ontology.ontology import Ontology
+
+
+class Field(StrEnum):
+    """What a text is of its concept."""
+
+    abbreviation = "abbreviation"
+    label = "label"
+    synonym = "synonym"
+    variant = "text variant"
+    code = "code"
+    code_label = "label of code"
+
+
+class Match(FrozenModel):
+    """A text with the words that were looked for.
+
+    Attributes:
+        field: what the text is of the concept.
+        text: the text as it stands.
+        code: the code concerned, for codes and their labels.
+        language: the text's language, where it has one.
+    """
+
+    field: Field
+    text: str
+    code: str = ""
+    language: str = ""
+
+
+class Hit(FrozenModel):
+    """A concept with texts that match, or a code that reaches none.
+
+    Attributes:
+        concept: the concept; `None` for a code that is unrouted.
+        matches: its texts that match, the best first.
+    """
+
+    concept: Concept | None
+    matches: tuple[Match, ...]
+
+
+def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
+    """Return the concepts that have all words in one text.
+
+    Letter case, accents and hyphens make no difference. A code stands for the leaves that it reaches, or for
+    its root where it reaches no leaf. The best hits come first: whole texts, then beginnings of words, then
+    letters within words.
+
+    Args:
+        onto: with the profile that routes the codes.
+        words: what to look for; parts of words and of codes count.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [hit.concept.abbr for hit in ecg_ontology.search_concepts(ecg_ontology.load(), "FIBR")][:1]
+        ['AF']
+    """
+    query = fold(words)
+    if not query:
+        return ()
+    matches_by_place: dict[int | str, list[tuple[int, int, Match]]] = {}
+    order = list(Field)
+    for place, match in searchable_texts(onto):
+        if (fit := _fit(query, fold(match.text))) is not None:
+            matches_by_place.setdefault(place, []).append((fit, order.index(match.field), match))
+    hits = []
+    for place, matches in matches_by_place.items():
+        matches.sort(key=lambda each: each[:2])
+        concept = onto.nodes[place] if isinstance(place, int) else None
+        hit = Hit(concept=concept, matches=tuple(match for *_, match in matches))
+        hits.append(((matches[0][:2], concept is None, concept.index if concept else 0), hit))
+    return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
+
+
+def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
+    """Every searchable text, with the concept's index, or the code where it reaches none."""
+    for node in onto.nodes:
+        names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
+        names += [(Field.label, name) for name in node.translations]
+        names += [(Field.synonym, name) for name in node.synonyms]
+        names += [(Field.variant, Name(text=text)) for text in node.variants]
+        for field, name in names:
+            yield node.index, Match(field=field, text=name.text, language=name.language)
+    for code in onto.codes:
+        route = onto.route(code)
+        places: Iterable[int | str] = route.leaves or route.nodes or (code,)
+        for place in places:
+            yield place, Match(field=Field.code, text=code, code=code)
+            yield place, Match(field=Field.code_label, text=route.label, code=code)
+            if short := onto.draft.abbreviations.get(code):
+                yield place, Match(field=Field.code_label, text=short, code=code)
+    index = {node.iri: node.index for node in onto.nodes}
+    for row in onto.draft.crosswalks:  # the codes alone: a label of ICD-10 often names two findings
+        if row.node is not None:
+            yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
+
+
+def _fit(query: str, text: str) -> int | None:
+    """0 where words are the whole of a text, 1 where its words begin so, 2 where they are within it."""
+    if query == text:
+        return 0
+    parts, words = text.split(), query.split()
+    if all(any(part.startswith(word) for part in parts) for word in words):
+        return 1
+    return 2 if all(word in text for word in words) else None
+
+
+def find_concept(onto: Ontology, name: int | str) -> Concept:
+    """Return the one concept that `name` means: index, abbreviation, label, synonym, text variant or code.
+
+    Args:
+        onto: with the profile that routes the codes.
+        name: what is looked for.
+
+    Raises:
+        UnknownConceptError: it means none, or several; the message lists what was perhaps meant.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> names = (5, "af", "atrial Fibrillation", "164889003")
+        >>> {ecg_ontology.find_concept(onto, name).abbr for name in names}
+        {'AF'}
+    """
+    try:
+        return onto.node(name)
+    except UnknownConceptError:
+        query = fold(str(name))
+    hits = search_concepts(onto, query)
+    whole = [hit.concept for hit in hits if hit.concept and query in _whole(hit.matches[0])]
+    first = [c for c in whole if query in (fold(c.abbr), fold(c.label))] or whole
+    if len(first) == 1:
+        return first[0]
+    problem = f"no one concept is called {str(name)[:60]!r}"
+    raise UnknownConceptError(problem, remedy=_advice(onto, str(name), hits))
+
+
+def _whole(match: Match) -> tuple[str, ...]:
+    """A text as it may be asked for: a code also without the name of its vocabulary."""
+    local = (fold(match.text.rpartition(":")[2]),) if match.field is Field.code else ()
+    return (fold(match.text), *local)
+
+
+def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
+    near = [hit.concept for hit in hits if hit.concept is not None] or suggestions(onto, name)
+    if near:
+        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in near[:5])
+    if onto.route(name).status is Status.unrouted:
+        return f"The code is known and reaches no concept: {'; '.join(onto.route(name).notes)}"
+    return f"`ecgonto search` looks for words, `ecgonto show` lists the {len(onto)} concepts"
+
+
+def suggestions(onto: Ontology, name: str) -> list[Concept]:
+    """Return the concepts with an abbreviation, label or synonym spelt like `name`."""
+    texts: dict[str, Concept] = {}
+    for node in onto.nodes:
+        further = (each.text for each in (*node.translations, *node.synonyms))
+        for text in (node.abbr, node.label, *further):
+            texts.setdefault(text, node)
+    return list({texts[text].index: texts[text] for text in nearest(name, texts, 5)}.values())

@@ -1,0 +1,24 @@
+"""Synthetic 12-lead ECGs with known beats: a moving dipole, a drawn rhythm, noisy electrodes."""
+
+from ecg_synth.corpus import Written, write_corpus
+from ecg_synth.diagnoses import DIAGNOSES
+from ecg_synth.heart import Beats
+from ecg_synth.leads import LEADS
+from ecg_synth.noise import Noise
+from ecg_synth.quirks import QUIRKS
+from ecg_synth.record import SyntheticRecord, drawn_record, r_samples, record, truth
+
+__all__ = [
+    "DIAGNOSES",
+    "LEADS",
+    "QUIRKS",
+    "Beats",
+    "Noise",
+    "SyntheticRecord",
+    "Written",
+    "drawn_record",
+    "r_samples",
+    "record",
+    "truth",
+    "write_corpus",
+]

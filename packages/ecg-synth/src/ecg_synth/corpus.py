@@ -1,0 +1,233 @@
+"""A whole synthetic corpus on disk: headers, signals and, beside each record, the truth about it.
+
+Records are as the CinC Challenges 2020/2021 publish them: a WFDB header with comments, and a MATLAB v4
+matrix, which is what WFDB calls format 16 behind a 24-byte prolog: MATLAB's own 20-byte header, the name
+`val` and the samples, one after the other, as little-endian 16-bit integers.
+
+Shapes: C signals, n samples.
+"""
+
+import json
+import re
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import UsageError, refuse_others, replacing
+from ecg_synth import findings
+from ecg_synth.diagnoses import DIAGNOSES
+from ecg_synth.dipole import INDEPENDENT, Array, twelve
+from ecg_synth.leads import LEADS
+from ecg_synth.noise import Noise
+from ecg_synth.quirks import FRANK, QUIRKS, Quirk
+from ecg_synth.record import SyntheticRecord, drawn_record, truth
+
+Progress = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
+"""Opens a count of something, such as `records`; the block calls it with how many are done, of how many."""
+_WRITTEN_FILES = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
+_LABELS, _QUIRKS = 1, 2
+"""Streams of randomness beside the records' own: neither labels nor quirks change another record's signal."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write_corpus` wrote: the record names, and how many good records have each diagnosis."""
+
+    names: tuple[str, ...]
+    diagnoses: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything that decides the bytes of a corpus."""
+
+    records: int
+    seed: int
+    diagnoses: tuple[str, ...]
+    noise: float
+    label_noise: float
+    quirks: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what can't be made."""
+        problem, unknown = "", [name for name in self.quirks if name not in QUIRKS]
+        if self.records < 0 or not (self.records or self.quirks):
+            problem, remedy = f"can't make {self.records} records", "Ask for at least one"
+        elif self.seed < 0:
+            problem, remedy = f"a seed of {self.seed} is negative", "Choose a whole number from 0"
+        elif not self.noise >= 0:
+            problem, remedy = f"a noise of {self.noise} is negative", "Choose 0 or more"
+        elif not 0 <= self.label_noise <= 1:
+            problem, remedy = f"a label noise of {self.label_noise} isn't a probability", "Choose from 0 to 1"
+        elif unknown:
+            problem, remedy = f"no such quirk: {', '.join(unknown)}", f"Choose from {', '.join(QUIRKS)}"
+        if problem:
+            raise UsageError(problem, remedy=remedy)
+
+
+class _Draft(NamedTuple):
+    """A record that is about to be written."""
+
+    name: str
+    made: SyntheticRecord
+    codes: tuple[str, ...]
+    quirk: str | None
+
+
+@contextmanager
+def silent(_what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show no progress."""
+    yield lambda done, total: None
+
+
+def write_corpus(
+    out: str | Path,
+    records: int,
+    seed: int,
+    *,
+    diagnoses: Sequence[str] = (),
+    noise: float = 1.0,
+    label_noise: float = 0.0,
+    quirks: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Written:
+    """Write a WFDB corpus in the Challenges' style; the same arguments give the same bytes.
+
+    Record i depends on (seed, i) alone, so a larger corpus begins with the smaller one. Each record has a
+    header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000/mV) and a `.truth.json`. The folder appears whole or
+    not at all.
+
+    Args:
+        out: a folder that is new, empty, or holds an older synthetic corpus, which is replaced.
+        records: how many good records.
+        seed: of all draws.
+        diagnoses: leading findings to draw from, equally often; empty: all, by their weights.
+        noise: a factor on `Noise()`; 0 is clean.
+        label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
+            ones.
+        quirks: bad records to add, keys of `QUIRKS`.
+        progress: shows how many are written.
+
+    Returns:
+        names of the records, and counts of diagnoses.
+
+    Raises:
+        UsageError: an impossible number, an unknown name, or a folder that holds something else.
+        OutputError: the folder can't be written.
+    """
+    plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
+    out = Path(out)
+    refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB calls its records so too
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    with replacing(out) as folder, progress("records") as tell:
+        folder.mkdir()
+        for done, draft in enumerate(chain(_good(plan), _bad(plan)), start=1):
+            names += _write(folder, draft)
+            counts.update(draft.made.diagnoses if draft.quirk is None else ())
+            tell(done, plan.records + len(plan.quirks))
+        (folder / "RECORDS").write_text("".join(f"{name}\n" for name in names))
+        (folder / "synth.json").write_text(_json({**asdict(plan), "counts": dict(sorted(counts.items()))}))
+    return Written(tuple(names), dict(counts.most_common()))
+
+
+def _good(plan: _Plan) -> Iterator[_Draft]:
+    shares = {name: 1.0 if plan.diagnoses else DIAGNOSES[name].weight for name in plan.diagnoses or DIAGNOSES}
+    mixture = Noise().times(plan.noise)
+    for index in range(plan.records):
+        made = drawn_record(shares, np.random.default_rng((plan.seed, index)), noise=mixture)
+        labels = np.random.default_rng((plan.seed, index, _LABELS))
+        codes = _mislabelled(made.codes, labels) if labels.random() < plan.label_noise else made.codes
+        yield _Draft(f"S{index + 1:05d}", made, codes, None)
+
+
+def _bad(plan: _Plan) -> Iterator[_Draft]:
+    for name in plan.quirks:
+        quirk = QUIRKS[name]
+        rng = np.random.default_rng((plan.seed, list(QUIRKS).index(name), _QUIRKS))
+        made = drawn_record({"NSR": 1.0}, rng, quirk.fs, quirk.seconds, Noise().times(plan.noise))
+        yield _Draft(f"Q_{name.replace('-', '_')}", made, made.codes, name)
+
+
+def _write(folder: Path, draft: _Draft) -> list[str]:
+    """Write a record's files; the names it has, two for a twin."""
+    quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
+    made = draft.made
+    signals = dict(zip(LEADS, quantised(made.leads_mv), strict=True))
+    signals |= dict(zip(FRANK, np.rint(made.vcg_mv * PER_MV).astype(np.int16), strict=True))
+    samples = quirk.samples(np.stack([signals[lead] for lead in quirk.leads]))
+    matrix = quirk.matrix(matrix_of(samples))
+    names = [draft.name, f"{draft.name}_twin"] if quirk.twin else [draft.name]
+    for name in names:
+        header = header_of(
+            name, quirk.leads, samples, made.fs, made.patient.age, made.patient.sex, draft.codes
+        )
+        about = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
+        if matrix is not None:
+            (folder / f"{name}.mat").write_bytes(matrix)
+        (folder / f"{name}.truth.json").write_text(_json(about))
+        (folder / f"{name}.hea").write_bytes(quirk.header(header).encode())
+    return names
+
+
+def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
+    """The codes with one missing, one too many, or one wrong."""
+    foreign = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
+    gone, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
+    shorter = codes[:gone] + codes[gone + 1 :]
+    return (shorter or (added,), (*codes, added), (*shorter, added))[int(rng.integers(3))]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+PER_MV = 1000
+"""The Challenges' gain: one step is one microvolt."""
+
+_INDEPENDENT_ROWS = [LEADS.index(lead) for lead in INDEPENDENT]
+_FULL_SCALE = 32767
+_MATLAB_INT16 = 30
+
+
+def quantised(leads_mv: Array) -> NDArray[np.int16]:
+    """The twelve leads in steps of 1 µV, int16[12, n]; I + III = II holds for the integers too."""
+    steps = np.rint(leads_mv[_INDEPENDENT_ROWS] * PER_MV)
+    return np.clip(np.rint(twelve(steps)), -_FULL_SCALE, _FULL_SCALE).astype(np.int16)
+
+
+def matrix_of(samples: NDArray[np.int16]) -> bytes:
+    """The `.mat` file's content for int16[C, n]."""
+    channels, n = samples.shape
+    return (
+        struct.pack("<5i4s", _MATLAB_INT16, channels, n, 0, 4, b"val\0") + samples.T.astype("<i2").tobytes()
+    )
+
+
+def header_of(
+    name: str,
+    leads: Sequence[str],
+    samples: NDArray[np.int16],
+    fs: int,
+    age: int,
+    sex: str,
+    codes: Sequence[str],
+) -> str:
+    """The `.hea` file's text, with each signal's first sample and checksum."""
+    checksums = samples.sum(axis=1, dtype=np.int64).astype(np.int16)
+    lines = [f"{name} {len(leads)} {fs} {samples.shape[1]}"]
+    lines += [
+        f"{name}.mat 16+24 {PER_MV}/mV 16 0 {first} {checksum} 0 {lead}"
+        for lead, first, checksum in zip(leads, samples[:, 0], checksums, strict=True)
+    ]
+    lines += [f"#Age: {age}", f"#Sex: {sex}", f"#Dx: {','.join(codes)}"]
+    lines += [f"#{comment}: Unknown" for comment in ("Rx", "Hx", "Sx")]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,85 @@
+"""Which diagnoses stand together in one record: what excludes what, and what comes with what in whom."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ecg_ontology import UsageError
+from ecg_synth import patient
+from ecg_synth.diagnoses import DIAGNOSES, UNDERLYING
+from ecg_synth.patient import Patient
+from ecg_synth.rhythm import Rhythm
+
+
+def checked(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, each once. Raises `UsageError` for one that isn't an abbreviation of a diagnosis."""
+    unknown = [name for name in names if name not in DIAGNOSES]
+    if unknown:
+        problem = f"no such diagnosis: {', '.join(unknown)}"
+        raise UsageError(problem, remedy=f"Choose from {', '.join(DIAGNOSES)}")
+    return tuple(dict.fromkeys(names))
+
+
+def completed(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with normal sinus rhythm where none of them is a rhythm.
+
+    Raises `UsageError` as `checked`, and for two findings that can't be seen in one record.
+    """
+    names = checked(names)
+    for i, one in enumerate(names):
+        for other in names[i + 1 :]:
+            if not compatible([one], other):
+                problem = f"{one} and {other} can't be seen in one record"
+                raise UsageError(problem, remedy="Ask for one of them")
+    return names if "atrium" in _claims(names) else (*names, "NSR")
+
+
+def compatible(names: Sequence[str], other: str) -> bool:
+    """Whether `other` claims nothing that `names` already decide."""
+    return not _claims(names) & DIAGNOSES[other].claims
+
+
+def rhythm_of(names: Sequence[str]) -> Rhythm:
+    """The rhythm whose parts the findings bring; what none of them brings is a healthy heart's."""
+    parts = {
+        part: value
+        for name in names
+        for part in ("atrium", "conduction", "ectopy")
+        if (value := getattr(DIAGNOSES[name], part)) is not None
+    }
+    return Rhythm(**parts)
+
+
+def odds(names: Sequence[str]) -> tuple[float, float]:
+    """The joint odds ratios of the findings, per decade of age and for men."""
+    causes = [DIAGNOSES[name] for name in names]
+    return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
+
+
+def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
+    """`leading`, what comes with it in this patient, and a rhythm."""
+    names = [leading]
+    for name, probability in DIAGNOSES[leading].companions.items():
+        if rng.random() < probability * _prevalence(name, person) and compatible(names, name):
+            names.append(name)
+    if "atrium" not in _claims(names):
+        rhythms = {name: share for name, share in UNDERLYING.items() if compatible(names, name)}
+        names.append(
+            weighted({name: share * _prevalence(name, person) for name, share in rhythms.items()}, rng)
+        )
+    return tuple(names)
+
+
+def weighted(shares: Mapping[str, float], rng: np.random.Generator) -> str:
+    """One of the names, drawn by its share."""
+    weights = np.array(list(shares.values()))
+    return list(shares)[int(rng.choice(weights.size, p=weights / weights.sum()))]
+
+
+def _claims(names: Sequence[str]) -> frozenset[str]:
+    return frozenset().union(*(DIAGNOSES[name].claims for name in names))
+
+
+def _prevalence(name: str, person: Patient) -> float:
+    finding = DIAGNOSES[name]
+    return patient.likelihood(person.age, person.sex == "Male", finding.per_decade, finding.male)

@@ -1,0 +1,155 @@
+"""From a schedule and a beat's shape to the vectorcardiogram's bumps, and to the truth about every beat.
+
+Shapes: K atrial events, N beats. Units: mV and s.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_synth import morphology, rhythm
+from ecg_synth.diagnosis import Diagnosis, Range
+from ecg_synth.dipole import Array, Bumps, joined
+from ecg_synth.morphology import Shape
+from ecg_synth.patient import Patient
+from ecg_synth.rhythm import Schedule
+
+_P_WAVES = ("sinus", "ectopic")
+"""Kinds of atrial event that have an onset of their own; the others have none that a reader could mark."""
+_BREATH_SWAY = 0.04
+"""How much breathing scales the QRS, as a fraction."""
+
+
+@dataclass(frozen=True)
+class Beats:
+    """N beats: type, R-peak and the borders of their waves in s from the record's first sample.
+
+    `p_onset` is NaN for a beat that follows no P-wave. `qrs_onset` leaves a pacing spike out; `t_end` is
+    where the steepest tangent of T's descent meets the baseline.
+    """
+
+    kind: NDArray[np.str_]
+    p_onset: Array
+    qrs_onset: Array
+    r_peak: Array
+    qrs_offset: Array
+    t_end: Array
+
+    def between(self, start: float, end: float) -> "Beats":
+        """Return the beats with an R-peak in [start, end).
+
+        Args:
+            start: seconds from the first sample.
+            end: the same.
+        """
+        inside = (self.r_peak >= start) & (self.r_peak < end)
+        return Beats(**{field.name: getattr(self, field.name)[inside] for field in fields(self)})
+
+
+def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
+    """A beat of this patient: everybody's own variation first, then what each finding changes."""
+    shape = replace(
+        Shape(),
+        pr=rng.uniform(0.13, 0.19),
+        p_duration=rng.uniform(0.09, 0.11),
+        qrs_duration=rng.uniform(0.08, 0.10),
+        qtc=float(np.clip(rng.normal(0.405, 0.014) + person.qtc_shift, 0.37, 0.45)),
+    )
+    for finding in diagnoses:
+        change = finding.shapes[int(rng.integers(len(finding.shapes)))]
+        shape = replace(shape, **{name: _value(value, rng) for name, value in change.items()})
+    p, qrs, t = rng.lognormal(0, 0.12), rng.lognormal(0, 0.14) * person.voltage, rng.lognormal(0, 0.2)
+    return replace(shape, p_gain=shape.p_gain * p, qrs_gain=shape.qrs_gain * qrs, t_gain=shape.t_gain * t)
+
+
+def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
+    """The shape of each beat type: the patient's own, and one focus for beats from the ventricles."""
+    focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
+    focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
+    return {
+        rhythm.NORMAL: own,
+        rhythm.ATRIAL: own,
+        rhythm.JUNCTIONAL: own,
+        rhythm.PACED: own,
+        rhythm.VENTRICULAR: focus,
+        rhythm.ESCAPE: morphology.ESCAPE_BEAT,
+    }
+
+
+def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
+    """The borders of every beat's waves; QT follows the beat's own RR and, twice as much, the usual one."""
+    gaps = np.diff(plan.onset, prepend=np.nan)
+    usual = float(np.nanmedian(gaps))
+    rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
+    duration = _each(plan.kind, shapes, lambda shape: shape.qrs_duration)
+    qtc = _each(plan.kind, shapes, lambda shape: shape.qtc)
+    peak = _each(plan.kind, shapes, morphology.r_peak)
+    p_onset = np.full(plan.onset.size, np.nan)
+    led = plan.p_of >= 0
+    follows_p = np.zeros(plan.onset.size, dtype=bool)
+    follows_p[led] = np.isin(plan.atrial.kind[plan.p_of[led]], _P_WAVES)
+    p_onset[follows_p] = plan.atrial.onset[plan.p_of[follows_p]]
+    return Beats(
+        kind=plan.kind,
+        p_onset=p_onset,
+        qrs_onset=plan.onset,
+        r_peak=plan.onset + peak * duration,
+        qrs_offset=plan.onset + duration,
+        t_end=plan.onset + morphology.qt_interval(qtc, rr),
+    )
+
+
+def p_onsets(plan: Schedule, start: float, end: float) -> Array:
+    """Onsets of all P-waves in [start, end), conducted or not."""
+    onset = plan.atrial.onset[np.isin(plan.atrial.kind, _P_WAVES)]
+    return np.sort(onset[(onset >= start) & (onset < end)])
+
+
+def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
+    """Everything that moves the dipole."""
+    parts = _atria(plan, shapes[rhythm.NORMAL])
+    for kind in np.unique(beats.kind):
+        parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)
+    return joined(parts)
+
+
+def _atria(plan: Schedule, own: Shape) -> list[Bumps]:
+    onset, kinds, gain = plan.atrial
+    gap = float(np.median(np.diff(onset))) if onset.size > 1 else 0.0
+    activity = {
+        "sinus": (own.p, own.p_duration, own.p_gain),
+        "ectopic": (morphology.ECTOPIC_P, 0.10, 1.0),
+        "retrograde": (morphology.RETROGRADE_P, 0.08, 1.0),
+        "flutter": (morphology.FLUTTER, gap, 1.0),
+        "fibrillation": (morphology.FIBRILLATION, gap, 1.0),
+    }
+    parts = []
+    for kind in np.unique(kinds):
+        waves, duration, factor = activity[kind]
+        of_kind = kinds == kind
+        parts.append(
+            morphology.place(waves, onset[of_kind], np.full(of_kind.sum(), duration), factor * gain[of_kind])
+        )
+    return parts
+
+
+def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: Patient) -> list[Bumps]:
+    onset, offset, end = beats.qrs_onset[chosen], beats.qrs_offset[chosen], beats.t_end[chosen]
+    sway = 1 + _BREATH_SWAY * person.breathing(onset)
+    return [
+        morphology.place(shape.qrs, onset, offset - onset, shape.qrs_gain * sway),
+        morphology.place(morphology.recovery(shape), offset, end - offset, sway),
+    ]
+
+
+def _each(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
+    """A number of each beat's shape: float64[N]."""
+    distinct, where = np.unique(kinds, return_inverse=True)
+    return np.array([value(shapes[kind]) for kind in distinct])[where]
+
+
+def _value(value: object, rng: np.random.Generator) -> Any:
+    return rng.uniform(*value) if isinstance(value, Range) else value

@@ -1,0 +1,62 @@
+"""Who lies under the electrodes: age and sex, and what they change in prevalence, rate and voltage."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ecg_synth.dipole import Array
+
+_AGES = np.arange(18, 96)
+_AGE_WEIGHT = np.exp(-0.5 * ((_AGES - 60) / 17) ** 2)
+
+
+@dataclass(frozen=True)
+class Patient:
+    """Age in years; breathing in Hz and rad, because it sways rhythm, axis and baseline alike."""
+
+    age: int
+    sex: Literal["Male", "Female"]
+    breath_hz: float
+    breath_phase: float
+
+    @property
+    def youth(self) -> float:
+        """1 at 20 years and below, 0 at 90 and above: how much respiration moves the sinus rate."""
+        return float(np.clip((90 - self.age) / 70, 0, 1))
+
+    @property
+    def rate_shift(self) -> float:
+        """Bpm added to a rate: the young and women have slightly quicker hearts."""
+        return 0.08 * (60 - self.age) + (2 if self.sex == "Female" else -2)
+
+    @property
+    def qtc_shift(self) -> float:
+        """Seconds added to QTc: women's is longer (Rautaharju et al., Can J Cardiol 8 (1992) 690)."""
+        return 0.008 if self.sex == "Female" else -0.004
+
+    @property
+    def voltage(self) -> float:
+        """A factor on the QRS: men's and young people's complexes are taller."""
+        return (0.92 if self.sex == "Female" else 1.05) * (1 + 0.15 * (self.youth - 0.43))
+
+    def breathing(self, time: Array) -> Array:
+        """The breath's phase as a sine, at `time` in s."""
+        return np.asarray(np.sin(2 * np.pi * self.breath_hz * time + self.breath_phase))
+
+
+def likelihood(age: float, male: bool, per_decade: float, male_odds: float) -> float:
+    """How much commoner a finding is at this age and sex than in a woman of 60, by its two odds."""
+    return float(per_decade ** ((age - 60) / 10) * (male_odds if male else 1.0))
+
+
+def drawn(per_decade: float, male_odds: float, rng: np.random.Generator) -> Patient:
+    """Draw a patient who has a finding with these odds: Bayes' rule over ages 18–95 and both sexes."""
+    by_age = _AGE_WEIGHT * per_decade ** ((_AGES - 60) / 10)
+    male = rng.random() < male_odds / (1 + male_odds)
+    return Patient(
+        age=int(rng.choice(_AGES, p=by_age / by_age.sum())),
+        sex="Male" if male else "Female",
+        breath_hz=float(rng.uniform(0.2, 0.33)),
+        breath_phase=float(rng.uniform(0, 2 * np.pi)),
+    )

@@ -1,0 +1,239 @@
+"""The component ablation: several recipes, several seeds, one probe, one table (Table component-ablation).
+
+The recipes may be one with some values varied; equal are the records that they see, or their FLOPs.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import product
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from joblib import Parallel, delayed
+
+import ecg_ontology
+from marecg.base.documents import read_json
+from marecg.base.errors import ConfigError, UsageError
+from marecg.base.progress import Progress, Tell, shown, silent
+from marecg.corpus.derived import relabelled
+from marecg.corpus.prepared import Corpus
+from marecg.evaluate.evaluation import TrialCache, evaluate
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.results import Report
+from marecg.evaluate.table import read_report
+from marecg.evaluate.tasks.task import Task, task_sha256
+from marecg.model.card import Provenance
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.recipes import RECIPES, Config, by_name
+from marecg.recipes.overrides import Change, override, parsed
+from marecg.train.preemption import left_to_others
+from marecg.train.run import train
+
+Equal = Literal["records", "flops"]
+FLOPS = ", equal FLOPs"
+"""Behind the name of a recipe that was cut to another's arithmetic."""
+
+
+class ProbedRun(NamedTuple):
+    """One run probed on one task: the arm's name, the run folder and the report."""
+
+    arm: str
+    folder: Path
+    report: Report
+
+
+class Arm(NamedTuple):
+    """A row of the table: a recipe, cut to size, and the graph that reads its codes (the corpus' if None)."""
+
+    name: str
+    config: Config
+    graph: Path | None = None
+
+
+def ablate(
+    recipes: Sequence[str | Config],
+    data: str | Path,
+    out: str | Path,
+    *,
+    tasks: Mapping[str, Path],
+    request: Request | None = None,
+    seeds: int = 1,
+    equal: Sequence[Equal] = ("records",),
+    records: int | None = None,
+    settings: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress = shown,
+    loggers: Sequence[str] = (),
+) -> list[ProbedRun]:
+    """Train each recipe with each seed and probe them all; `leaderboard.averaged` makes a table of it.
+
+    Called again after an interruption, it goes on: a finished run is probed, a begun one resumed. Returns per
+    run and task, recipes in their order and seeds ascending.
+
+    Args:
+        recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
+            another graph; or recipes themselves. The first is what the others' FLOPs are held against.
+        equal: what all recipes have alike: the records that they see, the FLOPs, or once the one and once the
+            other.
+        records: how many those are; what the recipes' epochs say if None.
+        progress: shows each run's steps, features and fits go by, but not of runs side by side.
+
+    Raises:
+        UsageError: two recipes have one name, or one has no concepts where those are to be read.
+        SourceError: a graph can't be read.
+    """
+    out, corpus = Path(out), Corpus.open(data)
+    arms = _arms([_arm(each, settings) for each in recipes], equal, records, len(corpus))
+    folders = {each.graph: corpus.folder for each in arms}
+    for graph in filter(None, folders):
+        place = out / "corpora" / graph.stem
+        folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
+    request = request or Request()
+    untaught = [each.name for each in arms if each.config.gscl is None]
+    if request.readout == "concepts" and untaught:
+        remedy = "Leave it out, or take probe.readout=beats"
+        raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
+    cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
+    rotations = {task: request.open(task, root) for task, root in tasks.items()}
+
+    def run(arm: Arm, seed: int) -> list[ProbedRun]:
+        name = re.sub(r"[^\w.=+@-]", "_", arm.name.replace(FLOPS, "-flops"))
+        folder = out / f"{name}-seed{seed}"
+
+        def labelled(what: str) -> AbstractContextManager[Tell]:
+            return progress(f"{arm.name}, seed {seed}: {what}") if jobs == 1 else silent(what)
+
+        config = override(arm.config, [f"train.seed={seed}"])
+        train(config, folders[arm.graph], folder, progress=labelled, loggers=loggers)
+
+        # One place for features: those that aren't run's own are computed for the first run alone.
+        def probed(task: str) -> Report:
+            return earlier_report(folder, rotations[task], request) or evaluate(
+                folder,
+                task,
+                tasks[task],
+                request,
+                features_in=out / "features",
+                progress=labelled,
+                cache=cache,
+            )
+
+        return [ProbedRun(arm.name, folder, probed(task)) for task in tasks]
+
+    with nullcontext() if jobs == 1 else left_to_others():
+        runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in arms for seed in range(seeds))
+    return [probed for of_run in runs for probed in of_run]
+
+
+def varied(config: Config, variations: Sequence[str]) -> list[Config]:
+    """A recipe with every combination of values, `KEY=1,2,3` each, called after them.
+
+    Raises `ConfigError` where a key is unknown or has no values, or a value is impossible.
+
+    Example:
+        >>> [each.name for each in varied(by_name("tiny"), ["gscl.sigma=0.5,1"])]
+        ['tiny gscl.sigma=0.5', 'tiny gscl.sigma=1']
+    """
+    axes: list[list[Change]] = []
+    for text in variations:
+        key, _, listed = text.partition("=")
+        if not listed:
+            raise ConfigError("has no values", where=f"--vary {text}", remedy="Write KEY=1,2,3")
+        values = parsed(f"[{listed}]")
+        values = values if isinstance(values, list) else [parsed(each) for each in listed.split(",")]
+        axes.append([Change(key, value, f"--vary {text}") for value in values])
+
+    configs = []
+    for changes in product(*axes):
+        texts = (f"{key}={each if isinstance(each, str) else json.dumps(each)}" for key, each, _ in changes)
+        name = " ".join((config.name, *texts))
+        configs.append(override(config, [*changes, Change("name", name, "")]))
+    return configs
+
+
+def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
+    """The report that the run has already, if it answers the very same question."""
+    path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
+    if not (path.is_file() and path.with_suffix(".npz").is_file()):
+        return None
+    report = read_report(path)
+    model = weights_sha256(MarEcg.from_pretrained(folder / "model"))
+    usable = [task.without(report.records.unreadable) for task in rotations]
+    same = (task_sha256(usable), request.as_json, model)
+    return report if (report.task_sha256, report.request, report.model_sha256) == same else None
+
+
+def _arm(asked: str | Config, settings: Sequence[str]) -> Arm:
+    """A recipe, `RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
+    if isinstance(asked, Config):
+        return Arm(asked.name, override(asked, settings))
+    recipe, _, graph = asked.rpartition("@")
+    if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # an @ of a file's own
+        config = by_name(asked, settings)
+        return Arm(config.name, config)
+    config = by_name(recipe, settings)
+    return Arm(f"{config.name}@{Path(graph).stem}", config, Path(graph))
+
+
+def _arms(named: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
+    """One per recipe and what is equal; one that FLOPs change by 5 % at most isn't trained twice."""
+    if twice := [name for name, count in Counter(each.name for each in named).items() if count > 1]:
+        raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
+    first = named[0].config
+    arms: list[Arm] = []
+    for each in named:
+        alike = each.config if records is None else equalled(each.config, first, "records", records, corpus)
+        if "records" in equal:
+            arms.append(each._replace(config=alike))
+        if "flops" in equal:
+            spent = equalled(each.config, first, "flops", records or records_of(first, corpus), corpus)
+            steps = (spent.train.max_steps or 0, alike.train.max_steps)
+            same = each is named[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
+            if not (same and "records" in equal):
+                arms.append(Arm(each.name + FLOPS, alike if same else spent, each.graph))
+    return arms
+
+
+def records_of(config: Config, corpus: int) -> int:
+    """How many records a recipe's steps see on a corpus of that size, each as often as it comes."""
+    train = config.train
+    step = train.batch_size * train.accumulate
+    steps = math.ceil(train.max_epochs * corpus / step)
+    return step * min(steps, train.max_steps or steps)
+
+
+def equalled(config: Config, reference: Config, equal: Equal, records: int, corpus: int) -> Config:
+    """The recipe, cut or drawn out until it has what the reference has of `records` records.
+
+    `equal` is the records themselves, or the FLOPs of all training steps together; `corpus` has so many.
+    """
+    train = config.train
+    if equal == "flops":
+        records = round(records * reference.step_flops() / config.step_flops())
+    steps = max(1, round(records / (train.batch_size * train.accumulate)))
+    epochs = max(train.max_epochs, math.ceil(steps * train.batch_size * train.accumulate / corpus))
+    return override(config, [f"train.max_steps={steps}", f"train.max_epochs={epochs}"])
+
+
+def cost_of(run: Path) -> dict[str, float | None]:
+    """What a run took: `records` seen, `flops` of all steps, `seconds`; None where the folder doesn't tell.
+
+    Seconds are wall time since the last resumption, where there was one.
+    """
+    try:
+        config = Config.model_validate(
+            read_json(run / "config.json", "")["config"],
+            context={"elsewhere": True},
+        )
+        fields = read_json(run / "model" / "config.json", "")["provenance"]
+        provenance = Provenance.model_validate(fields)
+    except (OSError, ValueError, KeyError, TypeError):
+        return dict.fromkeys(("records", "flops", "seconds"))
+    devices = int((provenance.devices or "1").partition(" ")[0])
+    records = provenance.steps * config.train.batch_size * config.train.accumulate * devices
+    return {"records": records, "flops": records * config.step_flops(), "seconds": provenance.seconds}

@@ -1,0 +1,210 @@
+"""The commands that compare recipes, and arms of the graph."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ecg_ontology import UsageError
+from marecg_cli._options import (
+    LOCAL,
+    ROOT,
+    Data,
+    Log,
+    Tasks,
+    by_group,
+    one_of,
+    recipe_names,
+    set_option,
+)
+from marecg_cli._output import message, result
+
+if TYPE_CHECKING:
+    from marecg_experiments.ablate import ProbedRun
+
+
+class Equal(StrEnum):
+    """What the recipes of an ablation have alike."""
+
+    records = "records"
+    flops = "flops"
+
+
+def ablate(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
+    root: Annotated[list[str], typer.Option(**ROOT)],
+    recipes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RECIPE]...",
+            help="Recipes by name, mine.toml, mine.py:recipe, or RECIPE@GRAPH. [default: c1 c2p c2 c3]",
+            **one_of(recipe_names),
+        ),
+    ] = None,
+    task: Tasks = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="A value of the one recipe and what it is set to, in place of several recipes: "
+            "gscl.sigma=0.5,1,2; may be repeated.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
+    equal: Annotated[
+        list[Equal] | None,
+        typer.Option(
+            help="What all have alike: the records that they see, or the FLOPs of the first recipe; "
+            "name both for two columns. [default: records]"
+        ),
+    ] = None,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            help="How many records each sees; of equal FLOPs, how many the first does. [default: its epochs]",
+            min=1,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option(
+            "Change a value of every recipe, or of the probe: probe.fractions=0.1,1, probe.seeds=5 for "
+            "draws, probe.folds=1-5,6,7-8, probe.readout=wide, probe.resamples=1000."
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
+    log: Log = None,
+    form: Annotated[
+        Literal["text", "json", "markdown", "latex", "csv"],
+        typer.Option("--format", help="How it is printed."),
+    ] = "text",
+) -> None:
+    """Train several recipes with several seeds, probe them all, and print one table.
+
+    The same command goes on after an interruption; finished runs are not trained again. RECIPE@GRAPH trains
+    on the same records with their codes read by another graph, such as ecgonto perturb writes. What each
+    recipe took, and where it differs from the first, stands in a second table.
+
+    With --vary the recipes are one recipe with every combination of some values.
+
+    Example: marecg ablate c1 c2p c2 c3 --data corpus --out runs/ablation --root ptb-xl --seeds 3
+    """
+    from marecg.evaluate.request import Request
+    from marecg.evaluate.scores.summary import WIDE
+    from marecg.evaluate.tasks.registry import roots
+    from marecg.recipes import by_name
+    from marecg_cli._settings import Ablation, read
+    from marecg_experiments.ablate import ablate, varied
+
+    of_probe, changes = by_group("probe.", set_)
+    request = Request(**{"fractions": (1.0,), **read(Ablation, of_probe, "probe.").given()})
+    wide = request.readout != "rhythm"
+    request = request if wide else replace(request, without=(*request.without, WIDE))
+    recipes = recipes or (["tiny"] if vary else ["c1", "c2p", "c2", "c3"])
+    if vary and len(recipes) > 1:
+        raise UsageError("--vary takes one recipe", remedy="Leave the others out")
+    probed = ablate(
+        varied(by_name(recipes[0], changes), vary) if vary else recipes,
+        data,
+        out,
+        tasks=roots(task or ["ptbxl-super"], root),
+        request=request,
+        seeds=seeds,
+        equal=[each.value for each in equal or [Equal.records]],
+        records=records,
+        settings=() if vary else changes,
+        jobs=jobs,
+        loggers=log or (),
+    )
+    print_ablation(probed, seeds, form, wide, request.resamples)
+
+
+def ablate_graph(
+    base: Annotated[
+        list[Path], typer.Argument(help="Runs that differ in their seed alone, such as of small-c1.")
+    ],
+    data: Annotated[Path, typer.Option(**LOCAL, help="The prepared corpus whose codes teach and test.")],
+    out: Annotated[
+        Path, typer.Option(help="A folder for scores and answer; the same command goes on in it.")
+    ],
+    root: Annotated[
+        Path | None, typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option(
+            "Change the design: seeds=3 and regime_seeds=3 of heads per base, shuffles=20, floor_seeds=3 for "
+            "160 of them, sigmas=[0.5,1], steps=[100,200], test_source=ptbxl; branch_steps=200 trains the "
+            'encoder, too, for branch_arms=["none","real"] at branch_sigma=0.5.'
+        ),
+    ] = None,
+    any_base: Annotated[
+        bool,
+        typer.Option(
+            "--any-base",
+            help="Take bases trained on other records, or by name, such as marecg-small: what they know of "
+            "the test records is then another matter.",
+        ),
+    ] = False,
+) -> None:
+    """Tell whether the graph helps: train heads on frozen bases that differ in nothing but their graph.
+
+    The real graph stands beside graphs of the same shape over other concepts, parts of itself, none, and
+    plain labels, on equal draws. With branch_steps the encoder itself goes on from each base under each arm.
+    Writes scores/*.parquet, scores.parquet, leaves.csv, table.md and forest.svg, and prints the table.
+    docs/graph/plan.md says how it is judged.
+
+    Example: marecg ablate-graph base-0 base-1 base-2 --data corpus --out graph --root ptb-xl
+
+    Example: marecg ablate-graph marecg-small --any-base --data corpus --out graph --set regime_seeds=1
+    """
+    import pandas as pd
+
+    from ecg_ontology import Kind, perturb, replacing
+    from marecg.corpus.prepared import Corpus
+    from marecg.recipes.overrides import with_settings
+    from marecg_experiments.graph.endpoints import endpoints, leaves_of
+    from marecg_experiments.graph.experiment import experiment
+    from marecg_experiments.graph.records import Design
+    from marecg_experiments.graph.verdict import write_answer
+
+    design = with_settings(Design, set_ or [])
+    real = Corpus.open(data).ontology()
+    count = max(design.shuffles, design.floor_shuffles if design.floor_seeds else 0)
+    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(count)}
+    controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+    scores = experiment(base, data, out, design, controls, root, any_base=any_base)
+    leaves = pd.read_csv(out / "leaves.csv")
+    kept = endpoints(scores, leaves)
+    with replacing(out / "scores.parquet") as temporary:
+        kept.to_parquet(temporary, index=False)
+    result(write_answer(kept, {name: leaves_of(name, leaves) for name in kept["regime"].unique()}, out))
+    message(f"written: {out / 'table.md'}, {out / 'forest.svg'}, {out / 'scores.parquet'}")
+
+
+def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:
+    """What was measured on stderr, and both tables in the form that was asked for."""
+    from marecg.evaluate.scores.results import remarks
+    from marecg.evaluate.table_print import FORMATS, markdown_table, records
+    from marecg_cli._output import result_json
+    from marecg_cli._scores_text import plain_text, rich_table, scores_text
+    from marecg_experiments.leaderboard import NOTE, averaged, heads_and_lines, standings
+
+    for each in probed:
+        for line in (f"measured: {each.folder}, {each.report.task}", *remarks(each.report)):
+            message(line)
+    scores, standing = averaged(probed), standings(probed, wide, resamples)
+    if form == "json":
+        result_json({"cells": records(scores), "recipes": standing})
+    elif form == "text":
+        over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
+        result(scores_text(f"Macro AUC on test{over}, protocol {probed[0].report.protocol}", scores))
+        result(plain_text([rich_table(*heads_and_lines(standing)), NOTE]))
+    else:
+        result(FORMATS[form](scores, False).rstrip())
+        if form == "markdown":
+            result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")

@@ -1,0 +1,28 @@
+"""Methods of others on our encoder and corpus, a file for each or for two alike: docs/comparison.md."""
+
+from marecg.objectives.objective import ObjectiveConfig
+from marecg_experiments.comparators.astcl import AstclConfig
+from marecg_experiments.comparators.clocs import ClocsConfig
+from marecg_experiments.comparators.crt import CrtConfig
+from marecg_experiments.comparators.labels import LabelsConfig
+from marecg_experiments.comparators.masked_patches import MaeConfig, StmemConfig
+from marecg_experiments.comparators.momentum import ByolConfig, DinoConfig, MocoConfig
+from marecg_experiments.comparators.tstcc import TstccConfig
+from marecg_experiments.comparators.two_views import BarlowConfig, SimclrConfig, SimsiamConfig
+
+COMPARATORS: dict[str, type[ObjectiveConfig]] = {
+    "simclr": SimclrConfig,
+    "byol": ByolConfig,
+    "barlow": BarlowConfig,
+    "simsiam": SimsiamConfig,
+    "moco": MocoConfig,
+    "dino": DinoConfig,
+    "mae": MaeConfig,
+    "stmem": StmemConfig,
+    "clocs": ClocsConfig,
+    "tstcc": TstccConfig,
+    "astcl": AstclConfig,
+    "crt": CrtConfig,
+    "labels": LabelsConfig,
+}
+"""The values of each by the name that recipes have for it."""

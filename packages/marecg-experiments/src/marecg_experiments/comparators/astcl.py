@@ -1,0 +1,131 @@
+"""ASTCL: Wang et al., Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals, 2024.
+
+IEEE TNNLS 35(10), doi:10.1109/TNNLS.2023.3272153. Made after what its abstract says of the method: the text
+is not open.
+
+Shapes: B batch, T patches, C leads, D width, K projection width.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from marecg.base.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.heads import MLP, BatchNormMLP
+from marecg.nn.pooling import real_or_all
+from marecg.objectives.contrast import minus_cosine
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.views import Pass, Views
+from marecg_experiments.comparators.two_views import over_batch
+
+
+class AstclConfig(ObjectiveConfig):
+    """Invariance to noise by a game with a discriminator, and prediction between views without negatives.
+
+    One view has noise added, the other is freed of it; a record counts as a patient. The past is encoded
+    alone: our encoder sees both ways, and would tell what it is asked for.
+    """
+
+    captions = {
+        "adversarial": "a discriminator's error at which view it sees, which the encoder raises",
+        "spatiotemporal": "each lead's future in the other view from its past",
+        "patient": "prediction of the other view's projection",
+    }
+
+    lambda_adversarial: float = chosen(1.0, "the abstract names no weights", ge=0)
+    lambda_spatiotemporal: float = chosen(1.0, "the abstract names no weights", ge=0)
+    lambda_patient: float = chosen(1.0, "the abstract names no weights", ge=0)
+    reversal: float = chosen(0.1, "how hard the encoder plays against the discriminator; 1 is as hard", ge=0)
+    outputs: int = chosen(2048, "the projection, as in SimSiam, whose stop-gradient it shares", gt=0)
+    hidden: int = chosen(512, "discriminator and predictors, as SimSiam's predictor", gt=0)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The second view, and the first half of both again."""
+        half = shape.context_patches // 2
+        return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, max(1, half)), 0)
+
+
+class Astcl(Objective, of=AstclConfig):
+    """A noisy and a denoised view that no discriminator can tell apart and that predict each other."""
+
+    reaches = frozenset({"pool"})
+    settings: AstclConfig
+
+    def __init__(self, settings: AstclConfig, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        width, hidden, outputs = parts.shape.width, settings.hidden, settings.outputs
+        self.discriminator = MLP(width, hidden, 1)
+        self.projector = BatchNormMLP(width, outputs, outputs, outputs, closing=True)
+        self.patient = BatchNormMLP(outputs, hidden, outputs)
+        self.future = MLP(width, hidden, width)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`adversarial`, `spatiotemporal` and `patient`."""
+        noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
+        logits = [
+            self.discriminator(reversed_gradient(seen.rhythm_BD, self.settings.reversal))[:, 0]
+            for seen in (noisy, clear)
+        ]
+        pasts, futures = zip(*(self._halves(seen) for seen in (noisy, clear)), strict=True)
+        first_BK, second_BK = (self.projector(over_batch(views, seen.rhythm_BD)) for seen in (noisy, clear))
+        patient = minus_cosine(self.patient(first_BK), second_BK)
+        return {
+            "adversarial": adversarial_loss(*logits),
+            "spatiotemporal": (
+                minus_cosine(self.future(pasts[0]), futures[1])
+                + minus_cosine(self.future(pasts[1]), futures[0])
+            )
+            / 2,
+            "patient": (patient + minus_cosine(self.patient(second_BK), first_BK)) / 2,
+        }
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """Their weighted sum."""
+        settings = self.settings
+        return (
+            settings.lambda_adversarial * named["adversarial"]
+            + settings.lambda_spatiotemporal * named["spatiotemporal"]
+            + settings.lambda_patient * named["patient"]
+        )
+
+    @staticmethod
+    def _halves(seen: Pass) -> tuple[Tensor, Tensor]:
+        """Every lead's mean over its first half, encoded alone, and over its second, [B, C, D] each."""
+        half = max(1, seen.h_BTCD.shape[1] // 2)
+        past_BTCD, future_BTCD = seen.part(0, half), seen.h_BTCD[:, half:]
+        return _mean(past_BTCD, seen.real_BT[:, :half]), _mean(future_BTCD, seen.real_BT[:, half:])
+
+
+def _mean(h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
+    """Every lead's mean over the patches that hold no padding, [B, C, D]."""
+    weight_BT11 = real_or_all(real_BT)[..., None, None].to(h_BTCD.dtype)
+    return (h_BTCD * weight_BT11).sum(1) / weight_BT11.sum(1)
+
+
+def adversarial_loss(noisy_B: Tensor, clear_B: Tensor) -> Tensor:
+    """Cross-entropy of a discriminator's logits that a view is the noisy one."""
+    terms = (
+        binary_cross_entropy_with_logits(noisy_B, torch.ones_like(noisy_B)),
+        binary_cross_entropy_with_logits(clear_B, torch.zeros_like(clear_B)),
+    )
+    return (terms[0] + terms[1]) / 2
+
+
+def reversed_gradient(h_BD: Tensor, strength: float) -> Tensor:
+    """The same values, whose gradient goes back with the other sign (Ganin et al. 2016, arXiv:1505.07818)."""
+    return _Reversed.apply(h_BD, strength)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h_BD: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return h_BD.view_as(h_BD)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return -ctx.strength * gradients[0], None

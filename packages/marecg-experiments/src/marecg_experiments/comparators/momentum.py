@@ -1,0 +1,216 @@
+"""A slow network beside the model, its tokens, encoder, pool and projector: BYOL, MoCo v3 and DINO.
+
+Grill et al., Bootstrap Your Own Latent, NeurIPS 2020. Chen, Xie & He, An Empirical Study of Training
+Self-Supervised Vision Transformers, ICCV 2021. Caron et al., Emerging Properties in Self-Supervised Vision
+Transformers, ICCV 2021.
+
+Shapes: B batch, T patches, D width, K projection width, in DINO the prototypes.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, linear, normalize
+
+from marecg.base.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.attention import init_linear
+from marecg.nn.ema import Ema, momentum_at
+from marecg.nn.encoder import Encoder
+from marecg.nn.heads import BatchNormMLP
+from marecg.nn.precision import in_float32
+from marecg.objectives.contrast import info_nce
+from marecg.objectives.objective import Parts
+from marecg.objectives.views import Pass, Views
+from marecg_experiments.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
+
+
+class MomentumConfig(TwoViewsConfig):
+    """The values of a method with a slow network."""
+
+    momentum: float = chosen(0.996, "BYOL and DINO; it rises to 1 by the end of the run", ge=0, le=1)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The second look, and both by the slow network, which only follows."""
+        return Flops(encoder_flops(shape), 2 * encoder_flops(shape))
+
+
+class Momentum(TwoViews):
+    """A slow copy of everything up to the projector's end, which takes no gradient, beside it."""
+
+    settings: MomentumConfig
+
+    def __init__(self, settings: MomentumConfig, parts: Parts, projector: nn.Module) -> None:
+        super().__init__(settings, parts, projector)
+        self.slow = Ema(self._followed(parts.model))
+
+    def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
+        """Each look's projection beside the slow network's of the other look."""
+        first, second = self.settings.looks(views)
+        return [
+            (self.projected(views, one), self.slowly_projected(views, other))
+            for one, other in ((first, second), (second, first))
+        ]
+
+    @torch.no_grad()
+    def slowly_projected(self, views: Views, seen: Pass) -> Tensor:
+        """The slow network's projection of a look, over all ranks, [B, K]."""
+        tokens, encoder, pool, projector = self._slow_parts()
+        rhythm_BD = pool(seen.by(tokens, encoder), seen.real_BT)
+        return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
+
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
+        """The slow network follows."""
+        self.slow.update(self._followed(model), momentum_at(step, total_steps, self.settings.momentum))
+
+    def encoders(self) -> Iterable[Encoder]:
+        """The slow one."""
+        encoder = self._slow_parts()[1]
+        assert isinstance(encoder, Encoder)
+        return (encoder,)
+
+    def _followed(self, model: MarEcg) -> nn.ModuleList:
+        return nn.ModuleList([model.tokens, model.encoder, model.pool, self.projector])
+
+    def _slow_parts(self) -> list[nn.Module]:
+        slow = self.slow.module
+        assert isinstance(slow, nn.ModuleList)
+        return list(slow)
+
+
+class ByolConfig(MomentumConfig):
+    """Prediction of a slow network's projection of the other view (arXiv:2006.07733)."""
+
+    captions = {"byol": "prediction of the other view's slow projection"}
+
+    hidden: int = chosen(4096, "BYOL: projector and predictor", gt=0)
+    outputs: int = chosen(256, "BYOL: the projection", gt=0)
+
+
+class Byol(Momentum, of=ByolConfig):
+    """A predictor from one view's projection to the slow network's of the other, both ways."""
+
+    def __init__(self, settings: ByolConfig, parts: Parts) -> None:
+        hidden, outputs = settings.hidden, settings.outputs
+        super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, outputs))
+        self.predictor = BatchNormMLP(outputs, hidden, outputs)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`byol`."""
+        terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
+        return {"byol": terms[0] + terms[1]}
+
+
+def byol_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
+    """2 − 2 cos (BYOL eq. 2): squared distance of the two directions; no gradient goes into the target."""
+    return (2 - 2 * cosine_similarity(predicted_BK, target_BK.detach(), dim=-1)).mean()
+
+
+class MocoConfig(MomentumConfig):
+    """Contrast of queries with a slow network's keys, without a queue (arXiv:2104.02057).
+
+    The patch projection is trained; MoCo v3 freezes it against the instability of batches of thousands.
+    """
+
+    captions = {"moco": "contrast of a view with the other's slow keys"}
+
+    momentum: float = chosen(0.99, "MoCo v3; it rises to 1 by the end of the run", ge=0, le=1)
+    tau: float = chosen(0.2, "MoCo v3 with ViT", gt=0)
+    hidden: int = chosen(4096, "MoCo v3: projector and predictor", gt=0)
+    outputs: int = chosen(256, "MoCo v3: queries and keys", gt=0)
+
+
+class Moco(Momentum, of=MocoConfig):
+    """Queries of one view find their record's key of the other among the batch's, both ways."""
+
+    settings: MocoConfig
+
+    def __init__(self, settings: MocoConfig, parts: Parts) -> None:
+        width, hidden, outputs = parts.shape.width, settings.hidden, settings.outputs
+        super().__init__(settings, parts, BatchNormMLP(width, hidden, hidden, outputs, closing=True))
+        self.predictor = BatchNormMLP(outputs, hidden, outputs, closing=True)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`moco`."""
+        tau = self.settings.tau
+        there, back = (
+            moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
+        )
+        return {"moco": there + back}
+
+
+def moco_loss(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
+    """2τ times InfoNCE of queries among keys (MoCo v3, its algorithm); no gradient goes into the keys."""
+    return 2 * tau * info_nce(query_BK, key_BK.detach(), tau)
+
+
+class DinoConfig(MomentumConfig):
+    """Self-distillation from a slow network whose answers are centred and sharpened (arXiv:2104.14294).
+
+    Plain: two global views without small crops, one teacher temperature, prototypes trained from the start.
+    """
+
+    captions = {"dino": "the slow network's assignment of the other view"}
+
+    tau: float = chosen(0.1, "DINO: the student's temperature", gt=0)
+    tau_slow: float = chosen(0.04, "DINO: the teacher's, where its warm-up begins", gt=0)
+    centring: float = chosen(0.9, "DINO: momentum of the centre", ge=0, lt=1)
+    hidden: int = chosen(2048, "DINO's head", gt=0)
+    outputs: int = chosen(256, "DINO: the bottleneck before the prototypes", gt=0)
+    prototypes: int = chosen(4096, "DINO has 65536 for a thousand classes and 1.3 M images", gt=0)
+
+
+class Dino(Momentum, of=DinoConfig):
+    """The student's distribution of one view over prototypes follows the teacher's of the other."""
+
+    settings: DinoConfig
+    centre_K: Tensor
+
+    def __init__(self, settings: DinoConfig, parts: Parts) -> None:
+        super().__init__(settings, parts, _Head(parts.shape.width, settings))
+        self.register_buffer("centre_K", torch.zeros(settings.prototypes))
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`dino`; the centre moves with each micro-batch, alike on all ranks."""
+        pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
+        terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
+        with torch.no_grad():
+            slow = torch.cat([slow_BK for _, slow_BK in pairs])
+            self.centre_K.lerp_(slow.mean(0), 1 - self.settings.centring)
+        return {"dino": (terms[0] + terms[1]) / 2}
+
+
+@in_float32
+def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
+    """Cross-entropy of the student's logits against the teacher's, which are centred and take no gradient."""
+    target_BK = (teacher_BK.detach() / tau_slow).softmax(-1)
+    return -(target_BK * (student_BK / tau).log_softmax(-1)).sum(-1).mean()
+
+
+class _Head(nn.Module):
+    """An MLP to a bottleneck on the sphere, and the cosine to every prototype."""
+
+    def __init__(self, width: int, settings: DinoConfig) -> None:
+        super().__init__()
+        hidden, outputs = settings.hidden, settings.outputs
+        self.bottleneck = nn.Sequential(
+            nn.Linear(width, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, outputs),
+        )
+        self.apply(init_linear)
+        self.prototypes = nn.Parameter(torch.empty(settings.prototypes, outputs))
+        nn.init.trunc_normal_(self.prototypes, std=0.02)
+
+    def forward(self, h_BD: Tensor) -> Tensor:
+        """Logits over the prototypes, [B, K]."""
+        return _cosines(self.bottleneck(h_BD), self.prototypes)
+
+
+@in_float32
+def _cosines(h_BD: Tensor, prototypes_KD: Tensor) -> Tensor:
+    return linear(normalize(h_BD, dim=-1), normalize(prototypes_KD, dim=-1))

@@ -1,0 +1,126 @@
+"""From rows of each leaf to endpoints: what is kept of an experiment, and what every table is made of.
+
+A kept row has a regime, base, seed, arm and σ, the endpoint and its value in points. Single leaves are kept
+as `leaf LBBB`, of all arms but shuffles.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from marecg_experiments.graph.arms import EDGELESS, REAL, SHUFFLE
+
+SIGMA = 0.5
+"""Of the figures that no σ is chosen for."""
+PRIMARY, WITHIN, FAMILY, RESAMPLED, LEAF = "primary", "within families", "families", "resampled", "leaf "
+CLOSED, CHOOSING, READY = "closed", "choosing", "ready"
+LEFT_OUT = ("1AVB", "LBBB", "AntMI", "STD", "PVC", "RBBB")
+"""Leaves without which a regime is trained, and on which it is tested."""
+IN_TURN, KEPT = "in turn", "k = "
+"""Regimes of `few_records`: a leaf stripped alone, and k records of some leaves."""
+SECONDARY = (
+    "all leaves", "0–5 records", "6–40 records", "more records", "rhythm", "not rhythm", FAMILY,
+    "severity", "nDCG@10",
+)  # fmt: skip
+"""What p values are corrected for by Holm, as far as it is there."""
+LOWER_IS_BETTER = "severity"
+UNIT = ["regime", "base", "seed", "arm", "sigma"]
+
+
+def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
+    """Of each regime the step at which held-out records are learnt best, on average over all graph arms.
+
+    A regime that knows nothing of that has one step alone. Figures of no step of their own stand at the last.
+    """
+    closed = scores[scores["metric"] == CLOSED].groupby(["regime", "step"])["value"].mean()
+    marks = {regime: shares.idxmax()[1] for regime, shares in closed.groupby("regime")}
+    return scores[scores["step"] == scores["regime"].map(marks).fillna(scores["step"])]
+
+
+def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:
+    """The leaves of a regime's endpoint: the rare ones, or those that it left out."""
+    tested = leaves[leaves["tested"]]
+    chosen = tested["of"].isin(LEFT_OUT) if regime == "left-out" else tested["rare"]
+    return [str(leaf) for leaf in tested.loc[chosen, "of"]]
+
+
+def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
+    """The tested leaves of every endpoint that is a group of them."""
+    tested = leaves[leaves["tested"]]
+    rhythm, count = tested["family"].eq("Rhythm"), tested["teaching"]
+    chosen = {
+        "all leaves": count >= 0,
+        "0–5 records": count <= 5,
+        "6–40 records": count.between(6, 40),
+        "more records": count > 40,
+        "rhythm": rhythm,
+        "not rhythm": ~rhythm,
+    }
+    return {name: tested.loc[group, "of"].tolist() for name, group in chosen.items()}
+
+
+def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
+    """The kept rows of an experiment, sorted; values are rounded to a thousandth of a point."""
+    ready = scores[scores["metric"] == READY]
+    scores = at_mark(scores[scores["metric"] != READY])
+    parts = [ready.assign(endpoint=ready["of"])]
+    parts += [
+        part.assign(endpoint=name)
+        for regime, rows in scores.groupby("regime", sort=False)
+        for name, part in _parts(rows, leaves_of(str(regime), leaves), groups(leaves))
+    ]
+    kept = pd.concat(parts)[[*UNIT, "endpoint", "value"]].astype({"value": "float64", "seed": "int16"})
+    kept["value"] = kept["value"].round(3).astype("float32")
+    return kept.sort_values(["regime", "endpoint", "arm", "sigma", "base", "seed"], ignore_index=True)
+
+
+def _parts(
+    rows: pd.DataFrame, own: Sequence[str], group: dict[str, list[str]]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    def mean(metric: str, of: Sequence[str] | None = None) -> pd.DataFrame:
+        chosen = rows[rows["metric"] == metric]
+        chosen = chosen if of is None else chosen[chosen["of"].isin(of)]
+        return chosen.groupby(UNIT, dropna=False, sort=False)["value"].mean().reset_index()
+
+    yield PRIMARY, mean("auc", own)
+    for name, of in group.items():
+        yield name, mean("auc", of)
+    for name, metric in ((FAMILY, "family"), (WITHIN, "within"), (CHOOSING, CHOOSING)):
+        yield name, mean(metric)
+    for metric in ("severity", "nDCG@10", CLOSED):
+        yield metric, mean(metric)
+    single = rows[rows["metric"].eq("auc") & ~rows["arm"].str.startswith(f"{SHUFFLE} ")]
+    for leaf, part in single[single["of"].isin(group["all leaves"])].groupby("of"):
+        yield f"{LEAF}{leaf}", part
+    inside = rows[rows["metric"].eq("within") & ~rows["arm"].str.startswith(f"{SHUFFLE} ")]
+    for leaf, part in inside.groupby("of"):
+        yield f"{WITHIN} {leaf}", part
+    drawn = rows[rows["metric"].eq("resampled") & rows["sigma"].fillna(SIGMA).eq(SIGMA)]
+    wide = drawn.pivot_table("value", "of", "arm")
+    if {REAL, EDGELESS} <= set(wide):
+        values, bases = wide[REAL] - wide[EDGELESS], rows["base"].unique()
+        about = {"regime": rows["regime"].iloc[0], "arm": f"{REAL} − {EDGELESS}", "sigma": SIGMA}
+        about["base"] = bases[0] if len(bases) == 1 else -1
+        yield RESAMPLED, pd.DataFrame({**about, "seed": values.index.astype(int), "value": values.to_numpy()})
+
+
+def of_kind(kept: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
+    """The rows of some bases, without what was averaged over all."""
+    return kept[kept["base"].isin(bases)]
+
+
+def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
+    """An endpoint at one σ, or each arm's own: a row per base and seed, a column per arm."""
+    rows = kept[kept["endpoint"] == endpoint]
+    wanted = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
+    rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), wanted)]
+    table: pd.DataFrame = rows.astype({"value": "float64"}).pivot_table("value", ["base", "seed"], "arm")
+    return table
+
+
+def chosen_sigmas(kept: pd.DataFrame) -> dict[str, float]:
+    """Each graph's σ: the one with the best AUC on held-out source records, over bases and seeds."""
+    rows = kept[kept["endpoint"].eq(CHOOSING) & kept["sigma"].notna()]
+    means = rows.groupby(["arm", "sigma"])["value"].mean()
+    return {str(arm): float(of_arm.idxmax()[1]) for arm, of_arm in means.groupby("arm")}

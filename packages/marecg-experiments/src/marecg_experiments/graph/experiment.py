@@ -1,0 +1,194 @@
+"""The whole experiment: every base, regime and seed is one run, kept as a file of tidy rows.
+
+Shapes: A arms, M records, N concepts, F features.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology, replacing
+from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, passing, shown
+from marecg.corpus.prepared import Corpus, read_about
+from marecg.corpus.trained_on import signals_sha256
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of, weights_sha256
+from marecg_experiments.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
+from marecg_experiments.graph.branches import planned, trained_branches
+from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEFT_OUT
+from marecg_experiments.graph.few_records import cross_fitted, in_turn
+from marecg_experiments.graph.heads import Tested, unit
+from marecg_experiments.graph.records import Design, Hierarchy, Regime, Split
+
+RARE, TESTED = 40, 10
+"""Teaching records that a rare leaf has at most, and positives that a leaf needs to be tested."""
+FLOOR_SIGMA = 0.5
+"""Of the many shuffles that Holm's list needs."""
+
+
+def experiment(
+    bases: Sequence[Path],
+    data: Path,
+    out: Path,
+    design: Design,
+    controls: Mapping[str, Ontology],
+    root: Path | None = None,
+    progress: Progress = shown,
+    *,
+    any_base: bool = False,
+) -> pd.DataFrame:
+    """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
+
+    Bases are runs or models that were trained alike, but for their seed; with `any_base` on any records, and
+    what an encoder knows of the test records is then another matter. `controls` has the shuffles of all
+    tests: the first `design.shuffles` stand in every regime. Bases, seeds and branches may be added later,
+    other settings are refused. `root` is PTB-XL's folder, for its hierarchy; without it there is neither
+    severity nor nDCG. Returns a row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in
+    `out` says how many records teach and test each leaf.
+    """
+    corpus = Corpus.open(data)
+    split, onto = Split.of(corpus, design.test_source), corpus.ontology()
+    models = _alike(bases, corpus, any_base=any_base)
+    support = _support(corpus, split)
+    y_MN = corpus.y[split.teach]
+    usual = {name: graph for name, graph in controls.items() if _number(name) < design.shuffles}
+    graphs = arms(onto, usual, design.sigmas, y_MN, design.random_families)
+    settings = {
+        "corpus": read_about(corpus.folder),
+        "test": [design.test_source, len(split.test)],
+        "arms": [[arm.name, arm.graph.sha256, str(arm.sigma)] for arm in graphs],
+        "marks": list(design.steps),
+        "hierarchy": root is not None,
+    }
+    _same_settings(out, settings)
+    encoders = planned(split, design, controls, out) if design.branch_steps else []
+    with replacing(out / "leaves.csv") as temporary:
+        support.to_csv(temporary, index=False)
+    names = [node.abbr for node in onto.nodes]
+    rare = support.index[support["rare"]].tolist()
+    hierarchy = Hierarchy.of(split, root) if root else None
+    left_out = [place for place, name in enumerate(names) if name in LEFT_OUT]
+    kernel_NN = np.exp(-onto.distances.astype(float) / FLOOR_SIGMA)
+    kernel_NN /= kernel_NN.sum(1, keepdims=True)
+    tested = Tested(corpus.y[split.test], names, rare, hierarchy, members(onto), left_out, kernel_NN)
+
+    def features(base: int) -> list[NDArray[np.float32]]:
+        return split.features(models[base], out / "features", progress)
+
+    def run(base: int, regime: Regime, seed: int, graphs: Sequence[GraphArm]) -> pd.DataFrame:
+        taught = split.taught(split.teach, regime, seed, left_out)
+        held = split.taught(split.held_out, "left-out" if regime == "left-out" else "all", seed, left_out)
+        rows = unit(features(base), (taught, held), graphs, tested, y_MN, design.steps, seed)
+        return pd.DataFrame(rows).assign(regime=regime, seed=seed)
+
+    counts: dict[Regime, int] = dict.fromkeys(("all", "left-out", "few", "coarse"), design.regime_seeds)
+    counts["all"] = design.seeds
+    plan = [
+        (at, regime, seed) for regime, n in counts.items() for seed in range(n) for at in range(len(bases))
+    ]
+    frames = []
+    for at, regime, seed in passing(plan, "heads", progress):
+        path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{regime}-seed{seed}.parquet"
+        frames.append(_kept(path, lambda: run(at, regime, seed, graphs)).assign(base=at))  # noqa: B023 (at once)
+    floor = [(at, seed) for seed in range(design.floor_seeds) for at in range(len(bases))]
+    many = {name: graph for name, graph in controls.items() if _number(name) < math.inf}
+    shuffles = arms(onto, many, [FLOOR_SIGMA], y_MN) if floor else []
+    shuffles = [arm for arm in shuffles if arm.name == REAL or arm.name in many]
+    for at, seed in passing(floor, "shuffles", progress):
+        path = out / "scores" / f"{weights_sha256(models[at])[:12]}-floor{len(many)}-seed{seed}.parquet"
+        rows = _kept(path, lambda: run(at, "all", seed, shuffles))  # noqa: B023 (at once)
+        frames.append(rows[rows["arm"].str.startswith((REAL, SHUFFLE))].assign(base=at, regime="floor"))
+    turned = support.index[support["tested"] & (support["teaching"] > 0)].tolist()
+    further: dict[str, Callable[[int, int], pd.DataFrame]] = {
+        IN_TURN: lambda at, seed: in_turn(features(at), split, graphs, tested, turned, seed),
+        KEPT: lambda at, seed: cross_fitted(
+            features(at)[2], split, graphs, tested, seed, design.kept_records
+        ),
+    }
+    for name, compute in further.items():
+        count = {IN_TURN: design.turn_seeds, KEPT: design.kept_draws}[name]
+        for at, seed in passing(
+            [(at, seed) for seed in range(count) for at in range(len(bases))], name, progress
+        ):
+            path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{name.strip(' =')}-seed{seed}.parquet"
+            frames.append(_kept(path, lambda: compute(at, seed)).assign(base=at))  # noqa: B023 (at once)
+    if design.branch_steps:
+        frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, progress))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _kept(path: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    """The rows of a file, which are computed and written where it isn't there."""
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            compute().to_parquet(temporary)
+    return pd.read_parquet(path)
+
+
+def _number(control: str) -> float:
+    """A shuffle's number; that of another control is minus infinity."""
+    kind, _, number = control.partition(" ")
+    return int(number) if kind == SHUFFLE else -math.inf
+
+
+def _alike(bases: Sequence[Path], corpus: Corpus, *, any_base: bool = False) -> list[MarEcg]:
+    """The bases' models, if they can be compared."""
+    models = [MarEcg.from_pretrained(folder_of(base), ontology=corpus.ontology()) for base in bases]
+    signals = signals_sha256(corpus)
+    for base, model in zip(bases, models, strict=True):
+        if any_base:  # however many beginnings a window is read from, the readout has the same parts
+            same = model.config.model_copy(update={"phases": models[0].config.phases})
+        else:
+            same = model.config
+        if same != models[0].config:
+            raise UsageError(
+                f"has another shape than {bases[0]}", where=base, remedy="Give bases of one shape"
+            )
+        if not any_base and model.provenance and model.provenance.signals not in (None, signals):
+            problem = "was trained on another corpus, so what it knows of the test records is another matter"
+            remedy = f"Train it on {corpus.folder}, or accept that with --any-base"
+            raise UsageError(problem, where=base, remedy=remedy)
+    return models
+
+
+def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
+    """Per concept: name and family, how many records teach and test it, and whether it is rare.
+
+    Raises `UsageError` where no rare one can be tested.
+    """
+    onto, coded = corpus.ontology(), np.concatenate([split.teach, split.held_out])
+    table = pd.DataFrame(
+        {
+            "of": [node.abbr for node in onto.nodes],
+            "family": [onto.nodes[root].abbr for root in onto.families],
+            "teaching": corpus.y[coded].sum(0, dtype=int),
+            "testing": corpus.y[split.test].sum(0, dtype=int),
+        }
+    )
+    table["tested"] = table["testing"] >= TESTED
+    table["rare"] = table["tested"] & (table["teaching"] <= RARE)
+    if not table["rare"].any():
+        problem = (
+            f"no finding with at most {RARE} records that teach has {TESTED} or more "
+            f"of the {len(split.test)} records that test, so there is nothing to compare"
+        )
+        raise UsageError(problem, where=corpus.folder, remedy="Prepare more records of the test source")
+    return table
+
+
+def _same_settings(out: Path, settings: Mapping[str, Any]) -> None:
+    """See that a folder is new, or goes on with what it began."""
+    path, text = out / "settings.json", json.dumps(settings, indent=1)
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise UsageError("holds an experiment with other settings", where=out, remedy="Name another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

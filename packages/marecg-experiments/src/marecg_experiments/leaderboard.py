@@ -1,0 +1,151 @@
+"""The rows of an ablation: means over the seeds of a recipe, and how each stands against the first.
+
+Shapes: S draws of a share, over all runs; M test records, K classes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from marecg.evaluate.scores.metrics import RESAMPLES, Floats
+from marecg.evaluate.scores.predictions import Predictions, bootstrap, load
+from marecg.evaluate.scores.summary import OWN, judged_by
+from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
+from marecg.nn.collapse import COLLAPSED
+from marecg_experiments.ablate import FLOPS, ProbedRun, cost_of
+
+Column = tuple[str, float]
+"""A task and a share of its training records."""
+NOTE = (
+    "Macro AUC in percent, averaged over tasks and seeds, from h_rhythm, or from the mean of H where no loss "
+    "trains h_rhythm's pool. Above and below: in how many cells (tasks by shares) the 95 % interval of the "
+    "paired difference to the first recipe lies wholly on one side of zero; in the others the two can't be "
+    "told apart. Records, TFLOPs and seconds are those of a run with equal records, the mean over seeds."
+)
+ABSENT = "–"
+
+
+def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
+    """The frame of `marecg.evaluate.table`, a figure per recipe and method: the mean over the recipe's runs.
+
+    Of several runs, `sd` is that over them (n − 1), without an interval. What doesn't depend on the run
+    stands as it was measured, and once.
+    """
+    scores = tidy(line for each in probed for line in lines(each.arm, each.report))
+    figures = []
+    for (_, _, method, *_), runs in scores.groupby([*ROW, "task", "fraction"], sort=False):
+        alike = method not in OWN and len(runs[FIGURES].drop_duplicates()) == 1
+        mean = runs.iloc[[0]].assign(h_rank=runs["h_rank"].min())
+        if len(runs) > 1 and not alike:
+            auc = runs["macro_auc"]
+            apart = dict.fromkeys(("low", "high", *VERSUS), np.nan)
+            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), **apart)
+            mean = mean.assign(leaked_records=runs["leaked_records"].max(), seconds=runs["seconds"].sum())
+        figures.append(mean)
+    return merged(pd.concat([*figures, scores.iloc[:0]]).astype(scores.dtypes))
+
+
+def standings(
+    probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES
+) -> list[dict[str, Any]]:
+    """How every recipe stands against the first, in their order, by the vector that it has of a record.
+
+    Args:
+        wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
+            h_rhythm's pool).
+
+    Returns:
+        Of each its name (`recipe`), what was made `equal`, `runs`, the least effective `rank` of h_rhythm,
+        whether its training saw records that judge it (`leaked`), what its runs took (`ablate.cost_of`),
+        `means` by share (macro AUC in percent over tasks and runs), and `versus_first`: by task and share its
+        macro AUC minus the first's, with the interval of paired resamples of the test records.
+    """
+    scores = averaged(probed)
+    first: dict[Column, tuple[Predictions, Floats]] = {}
+    standing: list[dict[str, Any]] = []
+    for name in dict.fromkeys(each.arm for each in probed):
+        runs = [each for each in probed if each.arm == name]
+        costs = [cost_of(folder) for folder in dict.fromkeys(each.folder for each in runs)]
+        cells = _cells(runs, wide)
+        own = scores[scores["group"] == name]
+        row = own[own["method"] == judged_by(set(own["method"]), wide)]
+        versus = [
+            {
+                "task": task,
+                "fraction": at,
+                **bootstrap(one.y_MK, logits_SMK, first[task, at][1], one.rotation_M, resamples).model_dump(),
+            }
+            for (task, at), (one, logits_SMK) in cells.items()
+            if (task, at) in first and one.ids == first[task, at][0].ids
+        ]
+        first = first or cells
+        standing.append(
+            {
+                "recipe": name.removesuffix(FLOPS),
+                "equal": "flops" if name.endswith(FLOPS) else "records",
+                "runs": len(costs),
+                "rank": min(row["h_rank"].dropna().tolist(), default=None),
+                "leaked": bool((row["leaked_records"].fillna(0) > 0).any()),
+                **{each: _total([cost[each] for cost in costs]) for each in costs[0]},
+                "means": row.groupby("fraction")["macro_auc"].mean().to_dict(),
+                "versus_first": versus,
+            }
+        )
+    return standing
+
+
+def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """One line per recipe; without runs of equal FLOPs those columns are left out."""
+    shares = sorted({at for one in standing for at in one["means"]})
+    by_kind = {
+        f"equal {title}": {one["recipe"]: one for one in standing if one["equal"] == kind}
+        for kind, title in (("records", "records"), ("flops", "FLOPs"))
+    }
+    kinds = {kind: of_kind for kind, of_kind in by_kind.items() if of_kind}
+    heads = ["recipe", "runs", *(f"{share(at)}, {kind}" for at in shares for kind in kinds)]
+    heads += ["above / below the first", "records", "TFLOPs", "seconds", "rank of h_rhythm"]
+    lines = []
+    for name in dict.fromkeys(one["recipe"] for one in standing):
+        one = next(of_kind[name] for of_kind in kinds.values() if name in of_kind)
+        of_name = [of_kind.get(name, {"means": {}}) for of_kind in kinds.values()]
+        means = [_text(each["means"].get(at), "{:.1f}") for at in shares for each in of_name]
+        versus, runs, rank = one["versus_first"], one["runs"], one["rank"]
+        above, below = sum(each["low"] > 0 for each in versus), sum(each["high"] < 0 for each in versus)
+        costs = (("records", "{:,.0f}", 1), ("flops", "{:,.2f}", 1e12), ("seconds", "{:,.0f}", 1))
+        fallen = " (collapsed)" * (rank is not None and rank < COLLAPSED)
+        lines.append(
+            [
+                f"{name}{'†' * one['leaked']}{fallen}",
+                str(runs),
+                *means,
+                f"{above} / {below} of {len(versus)}" if versus else ABSENT,
+                *(_text(one[each] and one[each] / runs / unit, how) for each, how, unit in costs),
+                _text(rank, "{:.1f}"),
+            ]
+        )
+    return heads, lines
+
+
+def _text(value: float | None, how: str) -> str:
+    return ABSENT if value is None else how.format(value)
+
+
+def _total(costs: Sequence[float | None]) -> float | None:
+    """What all runs took together; None where one doesn't tell."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
+    """By task and share the test records, and the logits [S, M, K] of all runs of a recipe."""
+    cells: dict[Column, tuple[Predictions, Floats]] = {}
+    for each in probed:
+        loaded = load(each.folder / "probe" / f"{each.report.task}-{each.report.protocol}.npz")
+        method = judged_by({name for name, _ in loaded.logits}, wide)
+        for (name, at), logits_SMK in loaded.logits.items():
+            if name == method:
+                _, before_SMK = cells.get((each.report.task, at), (loaded, logits_SMK[:0]))
+                cells[each.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
+    return cells

@@ -1,0 +1,134 @@
+"""Protocol `merl`: the linear probe of MERL (Liu et al. 2024, arXiv:2403.06659), on frozen features.
+
+It exists so that numbers can be put beside those that its users publish; `strict` is the better measurement.
+Shapes: M records, K classes, F features, C leads, L samples.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from torch import nn
+
+from marecg.evaluate.probe.linear import Fitted, Part, check_labels
+from marecg.evaluate.probe.protocol import OVER, Protocol
+from marecg.evaluate.scores.metrics import Floats, macro_auc
+from marecg.evaluate.tasks.task import Recordings
+from marecg.use.classifying.tuning import fit_best
+
+SEED = 42
+EPOCHS = 100
+BATCH = 16
+LEARNING_RATE = 1e-3
+WEIGHT_DECAY = 1e-4
+DECAY_EPOCH = 40
+"""The learning rate is divided by ten after this many epochs."""
+SAMPLES = 5000
+KEPT = {"cpsc2018": 2500}
+"""By data set, how many samples of a recording are kept; of others `SAMPLES`."""
+
+DIFFERENCES = (
+    "the encoder is frozen and in eval mode; there batch norm goes on learning, by default the whole encoder",
+    "the epoch is chosen on val and test is scored once; there the best test epoch is printed",
+    "the learning rate falls after 40 epochs; there the scheduler steps per batch: after 40 batches",
+    "aVL and aVF stay where they are; there they are swapped",
+    "features are computed once, in float32; there in mixed precision in every epoch",
+    "a recording of less than 5000 samples ends where it ends; there zeros follow, and count as signal",
+    "the shares are drawn from the records on disk; with all records there it is the same draw",
+)
+"""What is done otherwise than in MERL's published code, and why its numbers can differ."""
+BY_NAME = "labels are read by name; there by position, which mislabels three classes of the sub task"
+"""A difference too, but not of `merl-positional`."""
+
+
+class LinearHead(nn.Linear):
+    """A linear layer that scores."""
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Logits [M, K] of any records."""
+        with torch.no_grad():
+            return self(torch.from_numpy(x_MF).float()).double().numpy()  # type: ignore[no-any-return]
+
+
+def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
+    """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, at least one."""
+    records = np.arange(len(y_MK))
+    if fraction == 1:
+        return records
+    drawn, _ = train_test_split(records, train_size=max(1, int(fraction * len(records))), random_state=seed)
+    return np.asarray(drawn)
+
+
+def choose(train: Part, val: Part) -> Fitted:
+    """Fit on train; keep the epoch with the best macro AUC on val.
+
+    Raises `InputError` where no class has both positives and negatives in val.
+    """
+    check_labels(val.y_MK, "validation")
+    head, epoch, val_auc = fit(train, val)
+    without_positives = np.flatnonzero(~train.y_MK.any(axis=0))
+    return Fitted(epoch, val_auc, tuple(int(k) for k in without_positives), head.logits)
+
+
+def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
+    """Adam on the binary cross-entropy: (head of the epoch with the best AUC on val, epoch, AUC)."""
+    generator = torch.Generator().manual_seed(SEED)
+    x_MF, y_MK = torch.from_numpy(train.x_MF).float(), torch.from_numpy(train.y_MK).float()
+    with torch.random.fork_rng():
+        torch.manual_seed(SEED)
+        head = LinearHead(x_MF.shape[1], y_MK.shape[1])
+    optimizer = torch.optim.Adam(head.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[DECAY_EPOCH], gamma=0.1)
+
+    def rounds() -> Iterator[int]:
+        for epoch in range(1, epochs + 1):
+            for rows in torch.randperm(len(x_MF), generator=generator).split(BATCH):  # type: ignore[no-untyped-call]
+                optimizer.zero_grad()
+                nn.functional.binary_cross_entropy_with_logits(head(x_MF[rows]), y_MK[rows]).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            schedule.step()
+            yield epoch
+
+    return head, *fit_best(head, rounds(), lambda: macro_auc(val.y_MK, head.logits(val.x_MF)), least=-1.0)
+
+
+def merl_view(recordings: Recordings) -> Recordings:
+    """The recordings as MERL's loader hands them out: cut, and scaled to 0–1 over all leads.
+
+    There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
+    a method is told where a recording ends, and sees to what follows itself.
+    """
+    keep = KEPT.get(recordings.name, SAMPLES)
+
+    def read(row: int) -> NDArray[np.float32]:
+        x_CL = recordings.read(row)[:, :keep]
+        least, most = float(x_CL.min()), float(x_CL.max())
+        if x_CL.shape[1] < SAMPLES:
+            least, most = min(least, 0.0), max(most, 0.0)
+        return np.asarray((x_CL - least) / (most - least + 1e-8), np.float32)
+
+    return replace(
+        recordings,
+        name=f"{recordings.name}-merl",
+        sha256=hashlib.sha256(f"{recordings.sha256} merl unfilled {keep}".encode()).hexdigest(),
+        window=f"up to the first {keep} samples",
+        read=read,
+    )
+
+
+MERL = Protocol(
+    name="merl",
+    normalisation="signals scaled to 0–1 over all leads; features as they are",
+    policy=f"{OVER}. A class that the drawn training records don't show counts as the probe ranks it",
+    draw=draw,
+    choose=choose,
+    notes=(BY_NAME, *DIFFERENCES),
+    view=merl_view,
+    seed=SEED,
+)
+"""Every share is drawn once, with the seed 42."""
+MERL_POSITIONAL = replace(MERL, name="merl-positional", notes=DIFFERENCES, by_position=True)

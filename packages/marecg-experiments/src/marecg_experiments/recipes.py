@@ -1,0 +1,95 @@
+"""Recipes of other methods, and controls: our encoder, records and epochs, and something else to learn.
+
+docs/comparison.md says what each takes over from its paper and where it differs.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from marecg.base.config import CleanConfig, MaskingConfig, SamplingConfig
+from marecg.objectives.objective import NarrowConfig
+from marecg.recipes.named import c1, c1_gscl, changed, small, tiny
+from marecg.recipes.schema import Config
+from marecg_experiments.comparators import COMPARATORS
+from marecg_experiments.comparators.labels import LabelsConfig
+
+BATCH = 64
+"""Records per step of every method that contrasts records or reads the batch's statistics."""
+HEADS = {
+    **{"hidden": 128, "outputs": 64, "prototypes": 256},
+    **{"width": 32, "depth": 1, "heads": 2, "momentum": 0.99},
+}
+"""Values of a small method's heads; its slow network follows sooner, because its run is short."""
+METHODS = tuple(name for name in COMPARATORS if name != "labels")
+"""Those of others; `labels` is a control."""
+
+
+def labels() -> Config:
+    """C1 with the codes as independent labels where C1 with GSCL has the graph."""
+    return c1().derived(name="c1-labels", labels=LabelsConfig())
+
+
+def sigma0() -> Config:
+    """C1 with GSCL whose targets don't reach over the graph: the active leaves alone."""
+    config = c1_gscl()
+    return config.derived(name="c1-sigma0", gscl=changed(config.gscl, sigma=0.01))
+
+
+def random() -> Config:
+    """C1 with GSCL on codes that have changed places between records: no code fits its signal."""
+    return c1_gscl().derived(name="c1-random", sampling=SamplingConfig(codes_permuted=0))
+
+
+def supervised() -> Config:
+    """Nothing but the codes as independent labels, on augmented, unmasked records."""
+    return c1().derived(
+        name="supervised",
+        ar=None,
+        labels=LabelsConfig(weight=1.0),
+        clean=CleanConfig(supervised=True, augmentation="rhythm-safe"),
+    )
+
+
+def method(name: str) -> Config:
+    """One method alone; MAE and ST-MEM hide three quarters of the pairs, as both papers find best."""
+    settings = COMPARATORS[name]()
+    alone = {"name": name, "ar": None, name: settings}
+    if isinstance(settings, NarrowConfig):
+        return c1().derived(**alone, masking=MaskingConfig(ratio=0.75))
+    return c1().derived(**alone, train=c1().train.model_copy(update={"batch_size": BATCH, "accumulate": 1}))
+
+
+def _sized(size: Callable[[Callable[[], Config], str], Config], name: str) -> Config:
+    """A method at another size, with heads to match and as many records per step as it needs."""
+    full = method(name)
+    config = size(lambda: full, f"{size.__name__}-{name}")
+    settings = full.objectives[name]
+    narrow = {key: value for key, value in HEADS.items() if key in type(settings).model_fields}
+    if name in ("simsiam", "astcl"):  # whose predictors are a quarter of the projection, at every size
+        narrow["hidden"] = HEADS["outputs"] // 4
+    batch = max(config.train.batch_size, full.train.batch_size)
+    return config.derived(
+        masking=full.masking,
+        train=config.train.model_copy(update={"batch_size": batch}),
+        **{name: settings.model_copy(update=narrow)},
+    )
+
+
+def _tiny(control: Callable[[], Config], name: str) -> Config:
+    """A control at the size of `tiny`, where what stands in GSCL's place weighs as GSCL does there."""
+    full, config = control(), tiny(control, name)
+    if "labels" in full.objectives and full.ar is not None:
+        return config.derived(labels=changed(full.objectives["labels"], weight=2.0))
+    return config
+
+
+CONTROLS = (labels, sigma0, random, supervised)
+COMPARISON: dict[str, Callable[[], Config]] = {
+    **{name: partial(method, name) for name in METHODS},
+    **{make().name: make for make in CONTROLS},
+    **{f"small-{name}": partial(_sized, small, name) for name in METHODS},
+    **{f"tiny-{name}": partial(_sized, tiny, name) for name in METHODS},
+    "small-labels": partial(small, labels, "small-labels"),
+    **{f"tiny-{make.__name__}": partial(_tiny, make, f"tiny-{make.__name__}") for make in CONTROLS},
+}
+"""Every method and control by its name, at the size of C1 and as `small-…` and `tiny-…`."""

@@ -1,0 +1,75 @@
+"""Reads small JSON and TOML files: regular, of bounded size and depth, and refused in one line."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ecg_ontology import EcgError, InputError, refuse_pipe
+
+MOST_BYTES = 1 << 26
+"""Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_bytes(
+    path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES
+) -> bytes:
+    """Read a whole file. Raises `error` where it isn't a file, or has more than `most` bytes."""
+    refuse_pipe(path, remedy, error, most)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as cause:
+        raise error("is missing", where=path, remedy=remedy) from cause
+    except OSError as cause:
+        raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
+
+
+def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES) -> Any:
+    """Read a JSON file. Raises `error` where it isn't one, is too large or nests too deeply."""
+    return parse_json(read_bytes(path, remedy, error, most), path, remedy, error)
+
+
+def parse_json(content: bytes, where: object, remedy: str, error: type[InputError] = InputError) -> Any:
+    """Parse the bytes of a JSON file. Raises `error` as `read_json` does."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as cause:
+        raise error(f"is damaged ({_reason(cause)})", where=where, remedy=remedy) from cause
+
+
+def read_model(
+    model: type[Model],
+    path: Path,
+    problem: str,
+    remedy: str,
+    error: type[InputError] = InputError,
+    most: int = MOST_BYTES,
+) -> Model:
+    """Read a JSON file as a pydantic model. Raises `error`; `problem` says what the file isn't."""
+    content = read_bytes(path, remedy, error, most)
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as cause:
+        fields = [".".join(map(str, entry["loc"])) or entry["msg"] for entry in cause.errors()]
+        shown = ", ".join(dict.fromkeys(fields[:3]))
+        raise error(f"{problem} ({shown})", where=path, remedy=remedy) from cause
+
+
+def read_toml(
+    path: Path, remedy: str, error: type[InputError] = InputError, syntax: type[EcgError] | None = None
+) -> dict[str, Any]:
+    """Read a TOML file in UTF-8. Raises `error` as `read_json` does, and `syntax` where it isn't TOML."""
+    content = read_bytes(path, remedy, error)
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as cause:
+        raise error("isn't UTF-8", where=path, remedy=remedy) from cause
+    except (tomllib.TOMLDecodeError, RecursionError) as cause:
+        raise (syntax or error)(f"isn't TOML ({_reason(cause)})", where=path, remedy=remedy) from cause
+
+
+def _reason(cause: Exception) -> str:
+    return "it nests too deeply" if isinstance(cause, RecursionError) else str(cause)

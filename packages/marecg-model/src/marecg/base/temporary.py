@@ -1,0 +1,46 @@
+"""Temporary folders that outlive no process: what a killed one leaves, the next start removes."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PREFIX = "marecg-"
+NEW_S = 60
+"""Seconds within which a folder may have been made and not locked yet."""
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Make a folder that is locked while it is used, after removing those that nobody locks any more."""
+    _remove_left_over(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield folder
+        finally:
+            os.close(handle)
+
+
+def _remove_left_over(parent: Path) -> None:
+    for folder in parent.glob(f"{PREFIX}*"):
+        try:
+            status = folder.lstat()
+            if status.st_uid != os.getuid() or time.time() - status.st_mtime < NEW_S:
+                continue
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # gone meanwhile, or not a folder
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # somebody uses it
+            continue
+        finally:
+            os.close(handle)

@@ -1,0 +1,121 @@
+"""What a comparison of `corpus.expression` can be true of: what no record has is said, with what there is.
+
+Shapes: M records.
+"""
+
+import difflib
+import logging
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ecg_ontology import Ontology
+from marecg.base.errors import UsageError
+
+logger = logging.getLogger(__name__)
+
+SHOWN = 5
+"""Values of a column that are named."""
+PRIVATE = ("id", "patient", "path", "signal_hash")
+"""Columns of which no values are named: hardly two records share one."""
+SEXES = {"f": "F", "female": "F", "w": "F", "m": "M", "male": "M"}
+DATES = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
+INFARCTIONS = ("mi", "infarction", "myocardial infarction")
+"""Names of a set: the concepts that are called infarctions, without the ST and T changes of their family."""
+
+
+def infarctions(onto: Ontology, name: str) -> list[int]:
+    """The concepts of the set `INFARCTIONS`, if it is called so, and the graph has no concept of that name.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> [onto.nodes[leaf].abbr for leaf in infarctions(onto, "MI")]
+        ['AMI', 'OMI', 'AntMI', 'InfMI']
+    """
+    if name.lower() not in INFARCTIONS or any(node.abbr.lower() == name.lower() for node in onto.nodes):
+        return []
+    leaves = [node for node in onto.nodes if not node.root]
+    texts = {node.index: " ".join((node.label, *(each.text for each in node.synonyms))) for node in leaves}
+    return [leaf for leaf, text in texts.items() if "infarct" in text.lower()]
+
+
+def sex(text: str) -> str:
+    """`F` or `M`. Raises `UsageError`."""
+    if text.lower() not in SEXES:
+        raise UsageError(f"{text!r} is no sex that an index holds", remedy="Write F or M")
+    return SEXES[text.lower()]
+
+
+def date(text: str) -> str:
+    """A date as the index sorts it. Raises `UsageError` where there is none such."""
+    if not any(_is_date(text, form) for form in DATES):
+        raise UsageError(f"{text!r} isn't a date", remedy="Write 2019, 2019-07 or 2019-07-31")
+    return text
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        return datetime.strptime(text, form).strftime(form) == text
+    except ValueError:
+        return False
+
+
+def squeezed(column: pa.Array) -> pa.Array:
+    """Text without more than one blank in a row, which a table of results would not show."""
+    return pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"\s+", " ")
+
+
+def say_if_nobody(field: str, column: pa.Array) -> None:
+    """Warn where no record has a value in a column."""
+    if column.null_count == len(column):
+        logger.warning("no record has a value of %s: what compares it is true of none", field)
+
+
+def say_if_absent(field: str, column: pa.Array, text: str) -> None:
+    """Warn where no record has such a text, and say what there is, the nearest or the commonest first."""
+    lower = pc.utf8_lower(column)
+    if column.null_count == len(column) or pc.any(pc.equal(lower, text.lower())).as_py():
+        return
+    if field in PRIVATE:
+        logger.warning("no record has %s %r", field, text)
+        return
+    counts = sorted(pc.value_counts(pc.drop_null(column)).to_pylist(), key=lambda each: -each["counts"])
+    values = [str(each["values"]) for each in counts]
+    near = [value for value in values if text.lower() in value.lower()]
+    near += difflib.get_close_matches(text, values, SHOWN)
+    named = list(dict.fromkeys([*near, *values]))[:SHOWN]
+    more = f" and {len(values) - len(named):,} more" * (len(values) > len(named))
+    logger.warning("no record has %s %r; there are %s%s", field, text, ", ".join(map(repr, named)), more)
+
+
+def unknown_column(name: str, fields: Iterable[str]) -> str:
+    """What to do about a column that there isn't."""
+    fields = sorted(fields)
+    words = name.lower().replace("_", " ").split()
+    near = [field for field in fields if set(words) & set(field.split("_"))]
+    near += difflib.get_close_matches(name.lower(), fields, 3, 0.5)
+    if near:
+        return f"Did you mean {' or '.join(dict.fromkeys(near[:3]))}?"
+    listed = ", ".join(field for field in fields if not field.startswith("machine_"))
+    return f"There are {listed}, and machine_…"
+
+
+_WORDS = re.compile(r"[^\s()<>=!\"]+")
+
+
+def column_meant(text: str, place: int) -> str | None:
+    """The words before the next operator, where they are compared: `heart rate > 100` means a column.
+
+    Example:
+        >>> column_meant("AF and heart rate > 100", 8), column_meant("AF and age", 1)
+        ('heart rate', None)
+    """
+    match = re.match(r'([^()<>=!"]*?)\s*(<=|>=|!=|=|<|>)', text[place - 1 :])
+    if match is None:
+        return None
+    words = _WORDS.findall(match[1])
+    return None if {"and", "or", "not"} & {word.lower() for word in words} else " ".join(words)

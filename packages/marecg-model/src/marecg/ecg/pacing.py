@@ -1,0 +1,64 @@
+"""A pacemaker's spikes: found in several leads at once, and replaced by straight lines.
+
+Shapes: K leads, L samples, P places of spikes.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+AnyFloat = TypeVar("AnyFloat", bound=np.floating[Any])
+SPIKE_MV, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 0.25, 2
+"""How high a spike is, how uneven the level around it may be as a share of that, and in how many leads."""
+SPIKE_SIDE_S = 0.008
+"""Seconds to either side of a spike at which the signal has its level again: no wave is as narrow."""
+
+PACED_S = (-0.4, 0.02)
+"""Seconds from an R-peak between which a spike of atrium or ventricle paces it."""
+
+
+def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+    """Find where several leads stand out of a level that is the same before and behind, and level."""
+    near = max(1, round(SPIKE_SIDE_S * fs))
+    if x_KL.shape[1] <= 4 * near:
+        return np.zeros(0, np.int64)
+    middle_KL = x_KL[:, 2 * near : -2 * near]
+    before_KL, behind_KL = x_KL[:, near : -3 * near], x_KL[:, 3 * near : -near]
+    screened = slice(None, None, 2)  # a spike in the leads between alone isn't looked for: half the time
+    high_KL = abs(2 * middle_KL[screened] - before_KL[screened] - behind_KL[screened]) > 2 * SPIKE_MV
+    places = np.flatnonzero(high_KL.any(0))
+    if not len(places):
+        return places
+    height_KP = abs(middle_KL[:, places] - (before_KL[:, places] + behind_KL[:, places]) / 2)
+    uneven_KP = np.max(
+        [
+            abs(behind_KL[:, places] - before_KL[:, places]),
+            abs(before_KL[:, places] - x_KL[:, places]),
+            abs(behind_KL[:, places] - x_KL[:, places + 4 * near]),
+        ],
+        axis=0,
+    )
+    stands_KP = (height_KP > SPIKE_MV) & (uneven_KP < SPIKE_UNEVEN * height_KP)
+    return np.asarray(places[stands_KP.sum(0) >= SPIKE_LEADS] + 2 * near, np.int64)
+
+
+def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
+    """Replace spikes by straight lines; what has none is returned as it is."""
+    spikes = spike_samples(x_KL, fs)
+    if not len(spikes):
+        return x_KL
+    near, flat_KL = max(1, round(SPIKE_SIDE_S * fs)), x_KL.copy()
+    for place in spikes:
+        first, last = place - near, min(place + 2 * near, x_KL.shape[1] - 1)
+        flat_KL[:, first : last + 1] = np.linspace(
+            flat_KL[:, first], flat_KL[:, last], last - first + 1, axis=1
+        )
+    return flat_KL
+
+
+def goes_before(spikes: NDArray[np.int64], peaks_n: NDArray[np.int64], fs: float) -> bool:
+    """Whether spikes go before at least half of the beats."""
+    first, last = (round(seconds * fs) for seconds in PACED_S)
+    away_nS = spikes[None] - peaks_n[:, None]
+    return bool(len(spikes)) and bool(((away_nS >= first) & (away_nS <= last)).any(1).mean() >= 0.5)

@@ -1,0 +1,61 @@
+"""Heart rate from two detectors, likeness of beats and steepest slopes, or the reason for none.
+
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.ecg import rpeaks
+from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass, median_beat
+from marecg.ecg.pacing import without_spikes
+
+LEAST_BEATS = 3
+DETECTORS_AGREE = 0.15
+"""Share by which the rates of two detectors may differ."""
+LEAST_ALIKE = 0.4
+"""Share of the beats that look like the dominant one, at least: in a bigeminy with an odd number of beats
+it may be a little below a half."""
+STEEPEST, STEEPER = 50, 1.3
+"""Samples from the R-peak within which a complex is steepest, and how much steeper the rest may be."""
+RateReason = Literal["few_beats", "few_alike", "detectors", "steeper"]
+
+
+def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
+    """The rate of three beats or more: a minute over the median of two intervals' means.
+
+    So a bigeminy has the rate at which the heart beats, and a stretch in which no beat was seen changes
+    nothing.
+
+    Example:
+        >>> beats_per_minute(np.array([0, 250, 1000, 1250, 2000]), 500)  # 0.5 and 1.5 s in turn
+        60.0
+    """
+    rr = np.diff(peaks)
+    return 60 * fs / float(np.median((rr[1:] + rr[:-1]) / 2))
+
+
+def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
+    """Say why a record's rate, and with it all intervals, can't be trusted; None where it can."""
+    if len(aligned.found_N) < LEAST_BEATS:
+        return "few_beats"
+    if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
+        return "few_alike"
+    again = rpeaks.detect_again(aligned.x_KL, FS)
+    if len(again) < LEAST_BEATS:
+        return "detectors"
+    rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
+    if abs(rate - other) > DETECTORS_AGREE * min(rate, other):
+        return "detectors"
+    return "steeper" if _steeper_elsewhere(median_beat(aligned.windows()), aligned.rr) else None
+
+
+def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
+    """Whether the leads together are steeper elsewhere in the cycle than near what was taken for R."""
+    slope_KB = np.gradient(low_pass(without_spikes(beat_KB, FS), QRS_HZ), axis=1)
+    velocity_B = np.sqrt((slope_KB**2).sum(0))
+    reach = min(BEFORE, round(rr / 2 * FS))
+    inside_B = velocity_B[BEFORE - reach : BEFORE + reach]
+    return bool(inside_B.max() > STEEPER * velocity_B[BEFORE - STEEPEST : BEFORE + STEEPEST].max())

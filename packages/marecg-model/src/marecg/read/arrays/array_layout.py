@@ -1,0 +1,65 @@
+"""Layout of an array: sampling rate, leads and units."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError, UsageError
+from marecg.ecg.signal import UNITS_PER_MV, lead_rows
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of an array: rate in Hz, lead names in order, and units of mV, uV, V or adc.
+
+    For adc, `gain` is units per millivolt; `key` is which array of the file, where several could be signals.
+    """
+
+    fs: float
+    leads: tuple[str, ...] = LEADS
+    units: str = "mV"
+    gain: float | None = None
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises `UsageError` where the values can't be."""
+        adc, names = self.units.lower() == "adc", [name.strip().lower() for name in self.leads]
+        problem = where = remedy = ""
+        if not (math.isfinite(self.fs) and self.fs > 0):
+            problem = f"{self.fs:g} Hz isn't a sampling rate"
+            where, remedy = "--fs", "Give samples per second"
+        elif not adc and self.units.lower() not in UNITS_PER_MV:
+            problem = f"no unit {self.units!r}"
+            where, remedy = "--set array.units", "Choose mV, uV, V or adc"
+        elif adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
+            problem = "a gain belongs to adc units, and they to it"
+            where, remedy = "--set array.gain", "Give units=adc together with gain=…, in units per mV"
+        elif not names or len(set(names)) != len(names) or not all(names):
+            problem = "a lead is nameless or named twice"
+            where, remedy = "--set array.leads", "Name each lead once"
+        if problem:
+            raise UsageError(problem, where=where, remedy=remedy)
+
+    @property
+    def per_mv(self) -> float:
+        """How many of the array's units make a millivolt."""
+        return self.gain if self.gain is not None else UNITS_PER_MV[self.units.lower()]
+
+    def twelve(self) -> "Layout":
+        """This layout, if it has the twelve standard leads. Raises `UsageError`."""
+        try:
+            lead_rows(self.leads)
+        except RecordError as error:
+            remedy = f"A corpus needs {', '.join(LEADS)}"
+            raise UsageError(error.problem, where="--set array.leads", remedy=remedy) from error
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; `Layout(**…)` reads it back."""
+        return asdict(self) | {"leads": list(self.leads)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Layout":
+        """What `as_dict` gave."""
+        return cls(**values | {"leads": tuple(values["leads"])})

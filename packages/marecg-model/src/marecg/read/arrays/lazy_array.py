@@ -1,0 +1,64 @@
+"""Arrays compressed as a whole, decompressed once into an unnamed temporary file and memory-mapped."""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Slices = tuple[slice, ...]
+
+
+class Unpacked:
+    """An array decompressed on first use, piece by piece, into a memory map.
+
+    `pieces` gives the bytes, of which `skip` come before the array, or raises `ValueError`; they lie
+    `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        pieces: Callable[[], Iterable[bytes]],
+        *,
+        skip: int = 0,
+        by_column: bool = False,
+        leads: tuple[str, ...] = (),
+    ) -> None:
+        if min(shape, default=0) < 0:
+            raise ValueError("has an axis of negative length")
+        self.shape, self.dtype, self.leads = shape, dtype, leads
+        self._pieces, self._skip, self._by_column = pieces, skip, by_column
+
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+        return self._mapped[key]
+
+    @cached_property
+    def _mapped(self) -> NDArray[Any]:
+        if 0 in self.shape:
+            return np.zeros(self.shape, self.dtype)
+        try:
+            return self._unpacked()
+        except ValueError as error:  # a damaged file isn't unpacked again for each of its records
+            self._pieces = partial(_refuse, str(error))
+            raise
+
+    def _unpacked(self) -> NDArray[Any]:
+        missing = self._skip + math.prod(self.shape) * self.dtype.itemsize
+        with TemporaryFile(buffering=0) as file:  # as long as it is mapped, it is there
+            for piece in self._pieces():
+                missing -= file.write(piece[:missing])
+                if not missing:
+                    break
+            if missing:
+                raise ValueError("the file ends before its array does")
+            order = "F" if self._by_column else "C"
+            return np.memmap(file, self.dtype, "r", self._skip, self.shape, order)  # type: ignore[call-overload,no-any-return]
+
+
+def _refuse(problem: str) -> Iterable[bytes]:
+    raise ValueError(problem)

@@ -1,0 +1,56 @@
+"""Names of records and patients across data sets: what a record is called in public, and whose it is."""
+
+import re
+
+PTBXL, CPSC2018 = "ptbxl", "cpsc2018"
+"""Sources of the two evaluation sets in a corpus; other collections ship copies of their records."""
+COLLECTIONS = (
+    "chapman_shaoxing",
+    "cpsc_2018",
+    "cpsc_2018_extra",
+    "georgia",
+    "ningbo",
+    "ptb",
+    "ptb-xl",
+    "st_petersburg_incart",
+)
+"""The collections of the CinC Challenges 2020/2021."""
+_PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
+
+
+def identity(name: str, source: str) -> str:
+    """What a record is called across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
+
+    Example:
+        >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
+        ('ptbxl/00034', 'ptbxl/00034', 'cpsc2018/A0001')
+    """
+    in_cinc = _PTBXL_IN_CINC.fullmatch(name)
+    if in_cinc:
+        return f"ptbxl/{in_cinc[1]}"
+    if source in ("cpsc_2018", CPSC2018):
+        return f"{CPSC2018}/{name}"
+    return f"{PTBXL}/{name}" if source == PTBXL else name
+
+
+def published_as(name: str, source: str) -> str | None:
+    """What the world calls a record; None for one of no published collection, whose name says nothing.
+
+    Example:
+        >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
+        ('ptbxl/00034', 'georgia/E00001', None)
+    """
+    who = identity(name, source)
+    if dataset_of(who):
+        return who
+    return f"{source}/{name}" if source in COLLECTIONS else None
+
+
+def dataset_of(who: str) -> str:
+    """The dataset that an identity names, if any."""
+    return who.rpartition("/")[0]
+
+
+def patient_of(source: str, patient: str | None) -> str | None:
+    """A patient's name across sources, if it is known."""
+    return f"{source}/{patient}" if patient else None

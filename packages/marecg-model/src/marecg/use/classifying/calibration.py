@@ -1,0 +1,170 @@
+"""From logits to probabilities that come true, and the probability above which a class is called.
+
+Shapes: M records, N knots of an isotonic curve.
+"""
+
+import re
+from typing import Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import precision_recall_curve, roc_curve
+from sklearn.model_selection import StratifiedKFold
+
+from marecg.base.config import Settings
+from marecg.base.errors import UsageError
+
+Floats = NDArray[np.float64]
+Kind = Literal["none", "temperature", "isotonic"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Method = Literal["best", "temperature", "isotonic", "none"]
+PARTS = 5
+"""Of validation, for a cross-validated log loss; a class with fewer positives or negatives isn't compared."""
+CURVED = 50
+"""Positives, and negatives, from which on an isotonic curve is a candidate: it has no prior."""
+DOUBT = 0.5
+"""Standard deviation of the prior of ln(slope) and of the shift: how far off logits are expected to be."""
+
+
+class Calibration(Settings):
+    """A class's probability by its logit: σ(slope · logit + shift), or an isotonic curve through knots.
+
+    A `temperature` (1 / slope) has a shift, too (Platt 1999), for a prior that weights of classes have moved;
+    `values` are the probability at each knot, straight between them, level beyond. `none` is σ(logit). The
+    kind was chosen by `log_loss`, cross-validated within validation.
+    """
+
+    kind: Kind = "none"
+    slope: float = 1.0
+    shift: float = 0.0
+    knots: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
+    log_loss: dict[str, float] = {}  # noqa: RUF012 (a field of pydantic's)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        rising = all(np.all(np.diff(each) >= 0) for each in (self.knots, self.values))
+        within = all(0 <= value <= 1 for value in self.values)
+        whole = (self.kind == "isotonic") == bool(self.knots) and len(self.knots) == len(self.values)
+        if not (rising and within and whole and self.slope > 0):
+            raise ValueError("a calibration isn't a rising curve of probabilities")
+        return self
+
+    def __call__(self, logit_M: Floats) -> Floats:
+        """Probabilities [M]."""
+        if self.kind == "isotonic":
+            return np.interp(logit_M, self.knots, self.values)
+        return np.asarray(expit(self.slope * logit_M + self.shift))
+
+
+def calibrate(
+    logit_M: Floats, y_M: NDArray[np.floating], method: Method = "best", expected: float = 0.0
+) -> Calibration:
+    """Fit a class's calibration on the logits of records that it wasn't trained on, and their labels, 0 or 1.
+
+    `best` leaves the logits as they are unless another kind is better by more than a standard error of the
+    log loss, cross-validated in `PARTS` parts of the records, and with fewer positives than parts. A
+    temperature is drawn towards slope 1 and the shift `expected`, the more the fewer records there are.
+    Without both kinds of records there is none.
+    """
+    few = int(min(y_M.sum(), (1 - y_M).sum()))
+    if few == 0 or method == "none":
+        return Calibration()
+    if method != "best":
+        return _fit(method, logit_M, y_M, expected)
+    if few < PARTS:
+        return _fit("temperature" if expected else "none", logit_M, y_M, expected)
+    parts = list(StratifiedKFold(PARTS, shuffle=True, random_state=0).split(logit_M, y_M))
+    losses: dict[Kind, Floats] = {}
+    kinds = KINDS if few >= CURVED else KINDS[:2]
+    for kind in kinds:
+        p_M = np.empty(len(y_M))
+        for fitted, judged in parts:
+            p_M[judged] = _fit(kind, logit_M[fitted], y_M[fitted], expected)(logit_M[judged])
+        losses[kind] = losses_of(y_M, p_M)
+    best: Kind = "none"
+    for kind in kinds[1:]:
+        gain_M = losses[best] - losses[kind]
+        if gain_M.mean() > gain_M.std() / np.sqrt(len(gain_M)):
+            best = kind
+    means = {kind: float(loss_M.mean()) for kind, loss_M in losses.items()}
+    return _fit(best, logit_M, y_M, expected).model_copy(update={"log_loss": means})
+
+
+def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
+    """The cross-entropy of probabilities; none of them counts as surer than float64 tells from 1."""
+    p_M = p_M.clip(1e-12, 1 - 1e-12)
+    return np.asarray(-(y_M * np.log(p_M) + (1 - y_M) * np.log1p(-p_M)))
+
+
+def log_loss(y_M: NDArray[np.floating], p_M: Floats) -> float:
+    """The mean of `losses_of`."""
+    return float(losses_of(y_M, p_M).mean())
+
+
+def _fit(kind: Kind, logit_M: Floats, y_M: NDArray[np.floating], expected: float) -> Calibration:
+    if kind == "none":
+        return Calibration()
+    return _isotonic(logit_M, y_M) if kind == "isotonic" else _temperature(logit_M, y_M, expected)
+
+
+def _temperature(logit_M: Floats, y_M: NDArray[np.floating], expected: float) -> Calibration:
+    """The likeliest slope and shift, given that they lie about 1 and `expected` (`DOUBT`)."""
+    prior = np.array([0.0, expected])
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        slope = np.exp(theta[0])
+        z_M = slope * logit_M + theta[1]
+        error_M = expit(z_M) - y_M
+        away = (theta - prior) / DOUBT
+        value = (np.logaddexp(0, z_M) - y_M * z_M).sum() + (away**2).sum() / 2
+        return float(value), np.array([(error_M * slope * logit_M).sum(), error_M.sum()]) + away / DOUBT
+
+    theta = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(-7, 7), (-50, 50)]).x
+    return Calibration(kind="temperature", slope=float(np.exp(theta[0])), shift=float(theta[1]))
+
+
+def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
+    """A rising curve; no farther from the ends than as many records can tell."""
+    least = 1 / (len(y_M) + 2)
+    curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(logit_M, y_M)
+    knots, values = (tuple(map(float, each)) for each in (curve.X_thresholds_, curve.y_thresholds_))
+    return Calibration(kind="isotonic", knots=knots, values=values)
+
+
+_RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")
+
+
+def check_rule(rule: str) -> None:
+    """See that there is such a rule for a threshold. Raises `UsageError`."""
+    if not _RULE.fullmatch(rule):
+        remedy = "Choose youden, f1, sensitivity=.9 or specificity=.95"
+        raise UsageError(f"there is no rule {rule!r} for a threshold", remedy=remedy)
+
+
+def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
+    """The probability from which on a class is called; ½ where the records are all of one kind.
+
+    `youden` takes the largest sensitivity + specificity, `f1` the largest F1, `sensitivity=S` the highest
+    threshold that finds a share S of the positives, `specificity=S` the lowest that lets that share of the
+    negatives pass.
+    """
+    check_rule(rule)
+    if y_M.all() or not y_M.any():
+        return 0.5
+    if rule == "f1":
+        precision, recall, cuts = precision_recall_curve(y_M, p_M)
+        score = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+        return float(cuts[score[:-1].argmax()])
+    false_rate, true_rate, cuts = roc_curve(y_M, p_M, drop_intermediate=False)  # cuts fall
+    cuts = cuts.clip(max=1)
+    if rule == "youden":
+        return float(cuts[(true_rate - false_rate).argmax()])
+    name, _, share = rule.partition("=")
+    if name == "sensitivity":
+        return float(cuts[np.flatnonzero(true_rate >= float(share))[0]])
+    return float(cuts[np.flatnonzero(1 - false_rate >= float(share))[-1]])

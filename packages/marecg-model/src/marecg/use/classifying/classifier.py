@@ -1,0 +1,328 @@
+"""A fine-tuned, calibrated classifier in scikit-learn's manner, kept as safetensors and JSON.
+
+Shapes: B records, M records of validation, K classes, L samples.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils.validation import check_is_fitted
+
+from ecg_ontology import refuse_others, replacing
+from marecg.base.config import LEADS
+from marecg.base.device import best_device
+from marecg.base.errors import UsageError
+from marecg.ecg.signal import lead_places
+from marecg.ecg.windows import Recording, arranged
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
+from marecg.use.classifying.calibration import Method, calibrate, check_rule, threshold
+from marecg.use.classifying.classifier_folder import FILES, MARK, Description, read_folder, write_folder
+from marecg.use.classifying.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
+from marecg.use.embedding.embed import loaded, records
+
+Reads = Literal[Readout, "best"]
+"""What a head reads; `best` is what has the least log loss on the records held out."""
+HELD_OUT = 0.2
+"""Share of the records that decides when to stop, and calibrates."""
+
+
+class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Train an encoder with a new head on labelled ECGs: the head alone, its last blocks too, or all of it.
+
+    A fifth of the records, drawn by the seed, is not trained on: it decides when to stop, calibrates each
+    class's probability, and chooses the threshold from which on a class is called.
+
+    Args:
+        model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub; left as it is.
+        layers: `head` alone, `last:N` for the last N blocks too, or `all`; see `tuning.Tuning`.
+        fs: sampling rate of the records in Hz.
+        leads: the names of their leads, in their order.
+        steps: of fine-tuning at most.
+        batch_size: records per step.
+        lr: peak learning rate of the pool; the head's is a tenth of it.
+        decay: a block's learning rate over that of the block above it.
+        patience: steps without a gain on the records held out, after which training stops.
+        balanced: weigh a class's positives and negatives so that both count as much.
+        readout: what the head reads: `wide`, or by the head alone `beats`, `full`, or `best`: whichever of
+            them has the least log loss on the records held out; see `marecg.model.readout`.
+        calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
+        threshold: the rule; see `calibration.threshold`.
+        seed: of the records held out, their order and the windows that are read.
+
+    Attributes:
+        classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].
+        several_: whether a record may have several of them.
+        tuned_: the network, from windows to logits, as it was kept.
+        step_: the step that was kept; 0 is the head on the frozen encoder.
+        readout_: what the head reads.
+        losses_: by readout that was tried, the log loss on the records held out.
+        calibrations_: one for each class.
+        thresholds_: float64 [K], the probability from which on each class is called.
+
+    Example:
+        >>> from marecg import EcgClassifier
+        >>> EcgClassifier("run", layers="last:2").fit(signals, labels).predict_proba(new)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: MarEcg | str | Path,
+        layers: str = "head",
+        *,
+        fs: float = 500,
+        leads: Sequence[str] = LEADS,
+        steps: int = 1500,
+        batch_size: int = 32,
+        lr: float = 1e-3,
+        decay: float = 0.75,
+        patience: int = 300,
+        balanced: bool = False,
+        readout: Reads = "wide",
+        calibration: Method = "best",
+        threshold: str = "youden",
+        seed: int = 0,
+    ) -> None:
+        self.model, self.layers, self.fs, self.leads = model, layers, fs, leads
+        self.steps, self.batch_size, self.lr, self.decay = steps, batch_size, lr, decay
+        self.patience, self.balanced, self.readout = patience, balanced, readout
+        self.calibration, self.threshold, self.seed = calibration, threshold, seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Return the classifier, trained.
+
+        Args:
+            X: mV, [B, leads, L].
+            y: one label per record, of two or more kinds; or a table [B, K] of 0, 1 and NaN for unknown.
+            groups: B patients, of whom none is on both sides; each record is one of its own if None.
+
+        Raises:
+            UsageError: the records, the labels or a value can't be.
+            CheckpointError: the model can't be loaded.
+        """
+        self.tuning()
+        model = loaded(self.model)
+        whole = self._recordings(X, model)
+        y_BK, classes, several = _targets(y, len(whole))
+        split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
+        train, val = next(split.split(whole, groups=np.arange(len(whole)) if groups is None else groups))
+        vectors = Vectors(model, whole.__getitem__, self.readouts()[-1])
+        return self.fit_rows(vectors, y_BK, train.tolist(), val.tolist(), classes, several=several)
+
+    def fit_rows(
+        self,
+        vectors: Vectors,
+        y_BK: NDArray[np.floating],
+        train: Sequence[int],
+        val: Sequence[int],
+        classes: NDArray[Any],
+        *,
+        several: bool = True,
+    ) -> Self:
+        """Return the classifier, trained on records that are fetched as they are needed.
+
+        Args:
+            vectors: of the frozen encoder, the last of `readouts`; they fetch the records too.
+            y_BK: 0, 1, or NaN where nobody knows, of every record.
+            train: the numbers of those that it is trained on.
+            val: of those that stop, calibrate and choose thresholds.
+            classes: the K labels.
+            several: whether a record may have several of them.
+        """
+        tried = {
+            each: tune(self.tuning(), vectors.narrowed(each), y_BK[[*train, *val]], train, val)
+            for each in self.readouts()
+        }
+        self.losses_: dict[str, float] = {each: tuned.loss for each, tuned in tried.items()}
+        self.readout_ = min(tried, key=self.losses_.__getitem__)
+        self.tuned_ = tried[self.readout_]
+        self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
+        val_BK = self.tuned_.logits(vectors, val) if self.tuned_.val_MK is None else self.tuned_.val_MK
+        self._calibrate(val_BK, y_BK[val], self._expected_shifts(y_BK[train]))
+        return self
+
+    def _expected_shifts(self, y_BK: NDArray[np.floating]) -> Floats:
+        """By how much logits are too high for what the weights of positives and negatives do to them, [K]."""
+        positives_K, count_K = np.nansum(y_BK, axis=0), np.isfinite(y_BK).sum(axis=0)
+        both_K = (positives_K > 0) & (positives_K < count_K)
+        odds_K = positives_K / (count_K - positives_K).clip(1)
+        return np.asarray(np.log(np.where(both_K & self.balanced, odds_K, 1.0)), np.float64)
+
+    def tuning(self) -> Tuning:
+        """Return how it is trained. Raises `UsageError` where a value can't be."""
+        check_rule(self.threshold)
+        names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
+        return Tuning(**{name: getattr(self, name) for name in names}, readout=self.readouts()[-1])
+
+    def readouts(self) -> tuple[Readout, ...]:
+        """Return what the head is tried on, each the beginning of the next."""
+        if self.readout != "best":
+            return (self.readout,)
+        return HEADS if self.layers == "head" else HEADS[:1]
+
+    def _calibrate(self, logits_BK: Floats, y_BK: NDArray[np.floating], expected_K: Floats) -> None:
+        self.calibrations_, cuts = [], []
+        for logit_B, y_B, expected in zip(logits_BK.T, y_BK.T, expected_K.tolist(), strict=True):
+            known_B = np.isfinite(y_B)
+            curve = calibrate(logit_B[known_B], y_B[known_B], self.calibration, expected)
+            self.calibrations_.append(curve)
+            cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
+        self.thresholds_ = np.array(cuts)
+
+    def probabilities(self, logits_BK: Floats) -> Floats:
+        """Return calibrated probabilities [B, K].
+
+        Args:
+            logits_BK: as `tuned_.logits` gives them.
+        """
+        p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
+        return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
+
+    def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
+        """Return probabilities [B, K].
+
+        Args:
+            recordings: B of any leads (`ecg.windows.recording`).
+        """
+        return self.probabilities(self.logits_of(recordings))
+
+    def logits_of(self, recordings: Sequence[Recording]) -> Floats:
+        """Return logits [B, K], before calibration.
+
+        Args:
+            recordings: B of any leads (`ecg.windows.recording`).
+        """
+        check_is_fitted(self, "classes_")
+        vectors = Vectors(self.encoder, recordings.__getitem__, self.readout_)
+        return self.tuned_.net.logits(vectors(range(len(recordings))))
+
+    def calls(self, p_BK: Floats) -> NDArray[np.bool_]:
+        """Return which classes are called, [B, K]: those that reach their thresholds, or the likeliest one.
+
+        Args:
+            p_BK: as `probabilities` gives them.
+        """
+        if self.several_:
+            return np.asarray(p_BK >= self.thresholds_)
+        return np.asarray(np.arange(p_BK.shape[1]) == p_BK.argmax(1)[:, None])
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table.
+
+        Args:
+            X: mV, [B, leads, L].
+        """
+        check_is_fitted(self, "classes_")
+        return self.predict_recordings(self._recordings(X, self.encoder))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the likeliest label of each record [B]; or the table [B, K] of what reaches its threshold.
+
+        Args:
+            X: mV, [B, leads, L].
+        """
+        p_BK = self.predict_proba(X)
+        if self.several_:
+            return self.calls(p_BK).astype(np.int64)
+        labels: NDArray[Any] = self.classes_[p_BK.argmax(1)]
+        return labels
+
+    @property
+    def encoder(self) -> MarEcg:
+        """The encoder as it was fine-tuned."""
+        return self.tuned_.net.model
+
+    def save(self, folder: str | Path) -> None:
+        """Keep the classifier: the fine-tuned model under `model/`, the head, and what the labels are.
+
+        Args:
+            folder: new, or one that holds a classifier.
+
+        Raises:
+            UsageError: the folder holds other files, or the labels are neither words nor whole numbers.
+            OutputError: it can't be written.
+        """
+        refuse_others(Path(folder), FILES.__contains__, mark=MARK)
+        with replacing(Path(folder)) as temporary:
+            self.write(temporary)
+
+    def write(self, folder: Path) -> None:
+        """Write the files of `save`.
+
+        Args:
+            folder: a temporary one, that is being made.
+        """
+        check_is_fitted(self, "classes_")
+        labels = self.classes_.tolist()
+        if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
+            raise UsageError("labels are neither words nor whole numbers", remedy="Fit with other labels")
+        description = Description(
+            classes=labels,
+            several=self.several_,
+            fs=self.fs,
+            leads=list(self.leads),
+            layers=self.layers,
+            readout=self.readout_,
+            step=self.step_,
+            rule=self.threshold,
+            calibrations=self.calibrations_,
+            thresholds=self.thresholds_.tolist(),
+        )
+        write_folder(folder, description, self.tuned_.net)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return a classifier that `save` kept.
+
+        Args:
+            folder: where it is.
+
+        Raises:
+            CheckpointError: it is missing or damaged.
+        """
+        about, net = read_folder(Path(folder))
+        same = {name: getattr(about, name) for name in ("layers", "fs", "leads", "readout")}
+        self = cls(Path(folder) / "model", **same, threshold=about.rule)
+        self.tuned_ = Tuned(net.to(best_device()).eval(), about.step, np.nan, about.layers == "head")
+        self.classes_, self.several_, self.step_ = np.array(about.classes), about.several, about.step
+        self.readout_, self.losses_ = about.readout, {}
+        self.calibrations_, self.thresholds_ = about.calibrations, np.array(about.thresholds)
+        return self
+
+    def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
+        x_BKL = records(X, lead_places(self.leads))
+        return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
+
+
+def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
+    """Targets [B, K], classes, and whether a record may have several of them."""
+    try:
+        labels = np.asarray(y)
+        classes, place_B = np.unique(labels, return_inverse=True)
+    except ValueError as error:
+        remedy = "Give a table [records, classes]"
+        raise UsageError("labels have rows of several lengths", remedy=remedy) from error
+    except TypeError as error:  # None among words
+        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
+    given = len(labels) if labels.ndim else 0
+    if given != records_:
+        raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
+    if records_ < 2:
+        raise UsageError("one record isn't training", remedy="Give two at least: one decides when to stop")
+    if labels.ndim == 2:
+        if not labels.shape[1]:
+            raise UsageError("a table of labels has no classes", remedy="Give a column for each")
+        if labels.dtype.kind not in "biuf" or not np.isin(labels[np.isfinite(labels)], (0, 1)).all():
+            remedy = "Give 1 where a class applies, NaN where nobody knows"
+            raise UsageError("a table of labels holds more than 0 and 1", remedy=remedy)
+        return labels.astype(np.float64), np.arange(labels.shape[1]), True
+    if labels.ndim != 1 or labels.dtype.kind == "f":
+        raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
+    if len(classes) < 2:
+        raise UsageError("all records have one label", remedy="Give records of two classes at least")
+    return np.eye(len(classes))[place_B], classes, False

@@ -1,0 +1,90 @@
+"""How a classifier is kept: its model's folder, the head as safetensors, and what the labels are as JSON."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from ecg_ontology import refuse_pipe
+from marecg.base.config import Settings, Share
+from marecg.base.documents import read_bytes
+from marecg.base.errors import CheckpointError
+from marecg.model.folder import refuse_non_finite
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
+from marecg.use.classifying.calibration import Calibration
+from marecg.use.classifying.tuning import Classifier
+
+MARK = "classifier.json"
+"""The file that tells a classifier's folder from a model's."""
+WRITERS = "`marecg classify fit` or EcgClassifier.save"
+LARGEST_HEAD = 1 << 30
+"""Bytes of head.safetensors: far beyond a head, and within memory."""
+FILES = {MARK, "head.safetensors", "model"}
+
+
+class Description(Settings):
+    """What classifier.json says: labels and what was learnt of each, and `EcgClassifier`'s arguments."""
+
+    format: Literal[3] = 3
+    classes: list[str] | list[int]
+    several: bool
+    fs: float
+    leads: list[str]
+    layers: str
+    readout: Readout
+    step: int
+    rule: str
+    calibrations: list[Calibration]
+    thresholds: list[Share]
+
+
+def write_folder(folder: Path, description: Description, net: Classifier) -> None:
+    """Write a classifier into a folder that is being made."""
+    state = net.state_dict()
+    folder.mkdir(exist_ok=True)
+    net.model.save_pretrained(folder / "model")
+    head = save({name: state[name].contiguous() for name in _own(state)})
+    (folder / "head.safetensors").write_bytes(head)  # `save_file` would let the owner alone read it
+    (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
+
+
+def read_folder(folder: Path) -> tuple[Description, Classifier]:
+    """What `write_folder` wrote. Raises `CheckpointError` where it is missing or damaged."""
+    remedy, head_file = f"Name a folder that {WRITERS} wrote", folder / "head.safetensors"
+    content = read_bytes(folder / MARK, remedy, CheckpointError)
+    refuse_pipe(head_file, remedy, CheckpointError, LARGEST_HEAD)
+    try:
+        description = Description.model_validate_json(content)
+        head = load_file(head_file)
+    except ValidationError as error:
+        wrong = {str(*each["loc"][:1]) or each["msg"] for each in error.errors()}
+        first = sorted(wrong, key=lambda name: (name != "format", name))[:3]
+        problem = f"isn't a classifier of this version ({MARK}: {', '.join(first)})"
+        remedy = f"Fit it again, or name a folder that {WRITERS} wrote"
+        raise CheckpointError(problem, where=folder, remedy=remedy) from error
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"isn't a classifier ({error})", where=folder, remedy=remedy) from error
+    refuse_non_finite(head, head_file)
+    net = Classifier(MarEcg.from_pretrained(folder / "model"), len(description.classes), description.readout)
+    shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
+    each = {len(description.classes), len(description.calibrations), len(description.thresholds)}
+    if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
+        problem = "head.safetensors, classifier.json and the model don't fit each other"
+        raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
+    net.load_state_dict({**net.state_dict(), **head})
+    return description, net
+
+
+def is_classifier(folder: str | Path) -> bool:
+    """Whether a folder is one that `EcgClassifier.save` wrote."""
+    return os.path.lexists(Path(folder) / MARK)
+
+
+def _own(names: Iterable[str]) -> list[str]:
+    """Which tensors of a network aren't its encoder's."""
+    return [name for name in names if not name.startswith("model.")]

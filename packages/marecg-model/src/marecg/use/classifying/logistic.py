@@ -1,0 +1,192 @@
+"""Logistic regression of every class on the same vectors, with labels that may be unknown.
+
+Shapes: M records, K classes, W values of a vector, S strengths, V views.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+Floats = NDArray[np.float64]
+STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 2))
+"""The candidates for C, the inverse of the L2 strength, strongest first."""
+USUAL = STRENGTHS.index(1e-3)
+"""What serves where validation can't choose."""
+SMALLEST_SPREAD = 1e-6
+"""A value that varies less is taken as constant."""
+
+
+PARTS = 5
+"""Of validation, each at the strength that the others choose."""
+
+
+class Logistic(NamedTuple):
+    """A fit: mean [W] and scale [W] of the vectors, weights [K, W], intercepts [K], and logits [M, K].
+
+    These are validation's, by `cross_fitted`.
+    """
+
+    mean_W: Floats
+    scale_W: Floats
+    weights_KW: Floats
+    intercepts_K: Floats
+    val_MK: Floats
+
+
+def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
+    """What each label counts, [M, K]: 0 where it is NaN, or where training shows one kind of it alone.
+
+    `balanced` counts positives n / 2n₊ and negatives n / 2n₋, by the n training records with a label.
+    """
+    positives_K, known_K = np.nansum(train_MK, axis=0), np.isfinite(train_MK).sum(axis=0)
+    weight_MK = np.isfinite(y_MK) * ((positives_K > 0) & (positives_K < known_K))
+    if not balanced:
+        return np.asarray(weight_MK, np.float64)
+    count_MK = np.where(y_MK == 1, positives_K, known_K - positives_K)
+    return np.asarray(weight_MK * known_K / (2 * count_MK.clip(1)))
+
+
+def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
+    """The weighted mean cross-entropy of every class, [K]; NaN where no label counts."""
+    loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK
+    total_K = weight_MK.sum(axis=0)
+    loss_K = np.full(len(total_K), np.nan)
+    np.divide((loss_MK * weight_MK).sum(axis=0), total_K, out=loss_K, where=total_K > 0)
+    return loss_K
+
+
+def weighted_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
+    """The mean of `class_losses` over the classes that have one; 0 where none has."""
+    loss_K = class_losses(logits_MK, y_MK, weight_MK)
+    scored_K = weight_MK.sum(axis=0) > 0
+    return float(loss_K[scored_K].mean()) if scored_K.any() else 0.0
+
+
+def fit_logistic(
+    x_MW: Floats,
+    y_MK: NDArray[np.floating],
+    weight_MK: Floats,
+    val_x: Floats,
+    val_y: NDArray[np.floating],
+    val_weight: Floats,
+    part_W: NDArray[np.floating] | None = None,
+) -> Logistic:
+    """Standardise on train, fit at ever weaker strengths; each class keeps the best by its validation loss.
+
+    Standardised values are multiplied by `part_W`, if it is given. A class without both kinds has no weights.
+    """
+    mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
+    scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
+    train, val = ((each - mean_W) / scale_W for each in (x_MW, val_x))
+    basis = span(train)
+    if basis is not None:
+        train, val = train @ basis, val @ basis
+    x, y, weight = (torch.from_numpy(a) for a in (train, np.nan_to_num(y_MK).astype(np.float64), weight_MK))
+    positive_K, total_K = (weight * y).sum(0) + 0.5, weight.sum(0) + 1
+    theta_K = torch.logit(positive_K / total_K).requires_grad_()
+    theta_KW = torch.zeros(y.shape[1], x.shape[1], dtype=torch.float64, requires_grad=True)
+    fits: list[tuple[Floats, Floats]] = []
+    losses: list[Floats] = []
+    for strength in STRENGTHS:  # ‖w‖² / 2C is added to the summed loss, and each fit begins from the last
+        optimizer = torch.optim.LBFGS(
+            [theta_KW, theta_K], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
+        )
+
+        def closure(strength: float = strength, optimizer: torch.optim.Optimizer = optimizer) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = binary_cross_entropy_with_logits(x @ theta_KW.T + theta_K, y, weight, reduction="sum")
+            loss = (loss + theta_KW.square().sum() / (2 * strength)) / len(x)
+            loss.backward()  # type: ignore[no-untyped-call]
+            return loss
+
+        optimizer.step(closure)  # type: ignore[no-untyped-call]
+        fits.append((theta_KW.detach().numpy().copy(), theta_K.detach().numpy().copy()))
+        losses.append(class_losses(val @ fits[-1][0].T + fits[-1][1], val_y, val_weight))
+    chosen_K = _best_strengths(np.stack(losses))
+    weights = np.stack([fits[s][0][k] for k, s in enumerate(chosen_K)])
+    intercepts = np.array([fits[s][1][k] for k, s in enumerate(chosen_K)])
+    logits_SMK = np.stack([val @ theta_KW.T + theta_K for theta_KW, theta_K in fits])
+    crossed_MK = cross_fitted(logits_SMK, val_y, val_weight)
+    return Logistic(mean_W, scale_W, weights if basis is None else weights @ basis.T, intercepts, crossed_MK)
+
+
+def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
+    """The logits of records, in `PARTS` parts, at the strengths that the records of the other parts choose.
+
+    Nothing that is fitted on them, a calibration, takes a strength's luck on its own records for its skill.
+    """
+    part_M = np.random.default_rng(0).permutation(len(y_MK)) % PARTS
+    crossed_MK = np.empty(y_MK.shape)
+    for part in range(PARTS):
+        judges = part_M != part
+        losses = [
+            class_losses(logits_MK[judges], y_MK[judges], weight_MK[judges]) for logits_MK in logits_SMK
+        ]
+        chosen_K = _best_strengths(np.stack(losses))
+        crossed_MK[~judges] = logits_SMK[chosen_K, :, np.arange(len(chosen_K))].T[~judges]
+    return crossed_MK
+
+
+def _best_strengths(loss_SK: Floats) -> NDArray[np.intp]:
+    """Which strength has the least loss, by class; `USUAL` where there is none."""
+    scored_K = np.isfinite(loss_SK).all(axis=0)
+    return np.where(scored_K, np.nan_to_num(loss_SK, nan=np.inf).argmin(axis=0), USUAL)
+
+
+def fit_views(
+    x_MW: Floats,
+    y_MK: NDArray[np.floating],
+    weight_MK: Floats,
+    val_x: Floats,
+    val_y: NDArray[np.floating],
+    val_weight: Floats,
+    views: Sequence[slice],
+    part_W: NDArray[np.floating] | None = None,
+) -> Logistic:
+    """`fit_logistic` on the columns of each view; the mean of their logits is one head of the same form.
+
+    Before the mean, a class's logits are brought to the spread on validation (on training, where that is one
+    record) that they have over all views. A view whose logits are all alike doesn't count for that class.
+    """
+    part_W = np.ones(x_MW.shape[1]) if part_W is None else part_W
+    heads = [
+        fit_logistic(x_MW[:, each], y_MK, weight_MK, val_x[:, each], val_y, val_weight, part_W[each])
+        for each in views
+    ]
+    if len(heads) == 1:
+        return heads[0]
+    seen = val_x if len(val_x) > 1 else x_MW
+    logits = [
+        ((seen[:, each] - mean_W) / scale_W) @ weight_KW.T + bias_K
+        for each, (mean_W, scale_W, weight_KW, bias_K, _) in zip(views, heads, strict=True)
+    ]
+    spread_VK, middle_VK = np.std(logits, axis=1), np.mean(logits, axis=1)
+    counts_VK = spread_VK > SMALLEST_SPREAD
+    views_K = counts_VK.sum(axis=0).clip(1)
+    factor_VK = np.zeros_like(spread_VK)
+    usual_VK = np.broadcast_to((spread_VK * counts_VK).sum(axis=0) / views_K, spread_VK.shape)
+    np.divide(usual_VK, spread_VK * views_K, out=factor_VK, where=counts_VK)
+    none_K = ~counts_VK.any(axis=0)
+    factor_VK[:, none_K] = 1 / len(heads)
+    shift_K = ((counts_VK / views_K - factor_VK * ~none_K) * middle_VK).sum(axis=0)
+    means, scales, weights, biases, crossed = zip(*heads, strict=True)
+    scaled = [factor_K[:, None] * weight_KW for factor_K, weight_KW in zip(factor_VK, weights, strict=True)]
+    return Logistic(
+        np.concatenate(means),
+        np.concatenate(scales),
+        np.concatenate(scaled, axis=1),
+        (factor_VK * biases).sum(axis=0) + shift_K,
+        (factor_VK[:, None] * crossed).sum(axis=0) + shift_K,
+    )
+
+
+def span(x_MW: Floats) -> Floats | None:
+    """An orthonormal basis [W, M] of what M vectors span, where they are fewer than their values.
+
+    The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
+    """
+    return np.linalg.qr(x_MW.T)[0] if len(x_MW) < x_MW.shape[1] else None

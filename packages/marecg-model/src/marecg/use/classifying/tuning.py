@@ -1,0 +1,294 @@
+"""A linear head on a readout: fitted exactly on frozen vectors, then trained with the encoder.
+
+Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
+starts from the best head that the frozen encoder allows, so few records or steps never give less.
+Shapes: B windows, M records, K classes, C leads, L samples, W readout.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
+
+from marecg.base.errors import CheckpointError, UsageError
+from marecg.ecg.augment import rhythm_safe
+from marecg.ecg.windows import Recording, stacked, tta_windows
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout, part_weights, readout_width, views
+from marecg.nn.ema import Ema
+from marecg.nn.schedule import cosine
+from marecg.use.classifying.logistic import class_weights, fit_views, weighted_loss
+from marecg.use.embedding.embed import encode
+
+Floats = NDArray[np.float64]
+HEADS: tuple[Readout, ...] = ("wide", "beats", "full")
+"""What a head may read, each the beginning of the next."""
+WARM_UP = 0.1
+"""Share of the steps over which the learning rate rises; it falls along a cosine afterwards."""
+LOOK = 100
+"""Steps between two looks at validation."""
+HEAD = 0.1
+"""The head's learning rate over the pool's: it begins as the best of the frozen encoder."""
+AVERAGE = 0.98
+"""Momentum of the weights' average."""
+HALF_WAY = 0.5
+"""How far from the start towards that average the weights are that are judged (Wortsman et al. 2022)."""
+WARMING = 10
+"""The average forgets its beginning over about so many steps."""
+CLIP = 1.0
+"""The largest norm of the gradients."""
+SLOPES = np.linspace(0.4, 1, 7)
+"""What logits may be multiplied by before validation looks: calibration mends overconfidence later."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How an encoder is fine-tuned, as `EcgClassifier` says it; raises `UsageError` for what can't be.
+
+    `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
+    """
+
+    layers: str = "head"
+    steps: int = 1500
+    batch_size: int = 32
+    lr: float = 1e-3
+    decay: float = 0.75
+    patience: int = 300
+    balanced: bool = False
+    readout: Readout = "wide"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        head, _, count = str(self.layers).partition(":")
+        if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
+            raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
+        for name in ("steps", "batch_size", "patience", "lr", "decay"):
+            value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
+            if not (isinstance(value, kind) and 0 < float(value) < math.inf):
+                a_number = "number" if kind is Real else "whole number"
+                raise UsageError(f"{name} is {value!r}", remedy=f"Give a {a_number} above 0")
+        if self.readout not in HEADS:
+            raise UsageError(f"no head reads {self.readout!r}", remedy=f"Choose {' or '.join(HEADS)}")
+        if self.readout != "wide" and self.layers != "head":
+            remedy = "Train the head alone, or set readout=wide"
+            problem = f"{self.readout} is read by a frozen encoder, and layers is {self.layers}"
+            raise UsageError(problem, remedy=remedy)
+        if not (isinstance(self.seed, Integral) and 0 <= self.seed < 1 << 63):
+            raise UsageError(f"seed is {self.seed!r}", remedy="Give a whole number from 0")
+
+    def blocks(self, depth: int) -> int:
+        """How many of the encoder's blocks are trained."""
+        if self.layers in ("head", "all"):
+            return depth if self.layers == "all" else 0
+        return min(depth, int(self.layers.partition(":")[2]))
+
+
+class Classifier(nn.Module):
+    """A readout, standardised, and a linear map to K logits."""
+
+    mean_W: Tensor
+    scale_W: Tensor
+
+    def __init__(self, model: MarEcg, classes: int, readout: Readout = "wide") -> None:
+        super().__init__()
+        self.model, self.readout = model, readout
+        width = readout_width(model.config, readout)
+        self.head = nn.Linear(width, classes)
+        self.register_buffer("mean_W", torch.zeros(width))
+        self.register_buffer("scale_W", torch.ones(width))
+
+    def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
+        """Logits [B, K] of windows in mV, by their wide readouts."""
+        return self.read(self.model(x_BCL, n_valid_B, absent_BC).wide_BW)
+
+    def read(self, x_BW: Tensor) -> Tensor:
+        """Logits [B, K] of readouts."""
+        return self.head((x_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def logits(self, x_MW: Floats) -> Floats:
+        """Logits float64 [M, K] of records by their readouts, each a mean over what `tta_windows` shows."""
+        logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
+        return np.asarray(logits_MK.double().cpu().numpy())
+
+
+class Vectors:
+    """Readouts of records, which `fetch` reads, by a frozen encoder, each computed once."""
+
+    def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
+        self.model, self.fetch, self.readout = model, fetch, readout
+        self._computed = readout
+        self._read: dict[int, NDArray[np.float32]] = {}
+
+    def narrowed(self, readout: Readout) -> "Vectors":
+        """The same records read as one of `HEADS` that this one begins with; nothing is computed twice."""
+        other = copy.copy(self)
+        other.readout = readout
+        return other
+
+    def __call__(self, rows_M: Sequence[int]) -> Floats:
+        """The vectors of some records, float64 [M, W]."""
+        missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]
+        encoded = encode(self.model, map(self.fetch, missing), readout=self._computed, patches=False)
+        self._read |= {row: each.wide for row, each in zip(missing, encoded, strict=True)}
+        width = readout_width(self.model.config, self.readout)
+        return np.stack([self._read[row][:width] for row in rows_M]).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Result of tuning: the averaged network with the least calibrated loss, and its step.
+
+    `val_MK` are the logits of validation that calibrate a head alone (`logistic.cross_fitted`).
+    """
+
+    net: Classifier
+    step: int
+    loss: float
+    frozen: bool
+    val_MK: Floats | None = None
+
+    def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
+        """Logits [M, K] of records; where the encoder stayed frozen, from its vectors."""
+        readout = self.net.readout
+        of_net = vectors.narrowed(readout) if self.frozen else Vectors(self.net.model, vectors.fetch, readout)
+        return self.net.logits(of_net(rows_M))
+
+
+def tune(
+    how: Tuning, vectors: Vectors, y_MK: NDArray[np.floating], train_M: Sequence[int], val_M: Sequence[int]
+) -> Tuned:
+    """Fit a head, and train the layers that `how` names; keep the best step.
+
+    In each step one window, from any of the phases' beginnings, is drawn from each of its records and
+    augmented by `rhythm_safe`. `y_MK`, NaN where nobody knows, is of the training records and then of the
+    validation's, which decide how strongly the head is held back, and when to stop. Raises `UsageError` where
+    the learning rate is so high that values don't stay finite.
+    """
+    model, classes = vectors.model, y_MK.shape[1]
+    y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
+    weight_train, weight_val = (class_weights(y, y_train, how.balanced) for y in (y_train, y_val))
+    device = model.prototypes.device
+    net = Classifier(copy.deepcopy(model), classes, vectors.readout).to(device)
+    x_train, x_val = vectors(train_M), vectors(val_M)
+    part_W = None if vectors.readout == "wide" else part_weights(model.config, vectors.readout)
+    columns = views(model.config, vectors.readout)
+    head = fit_views(x_train, y_train, weight_train, x_val, y_val, weight_val, columns, part_W)
+    with torch.no_grad():
+        for mine, fitted in zip(
+            (net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=False
+        ):
+            mine.copy_(torch.from_numpy(fitted))
+    frozen = Tuned(net.eval(), 0, math.nan, True, head.val_MK)
+    loss = calibrated_loss(net.logits(x_val), y_val, weight_val)
+    if how.layers == "head":
+        return replace(frozen, loss=loss)
+    optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
+    rise = max(1, round(WARM_UP * how.steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
+    average = Ema(net)
+    start, between = (copy.deepcopy(net).requires_grad_(False) for _ in range(2))
+    noise = torch.Generator().manual_seed(how.seed)
+    target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
+    weight_MK = torch.from_numpy(weight_train).float()
+
+    def rounds() -> Iterator[int]:
+        for step, picked in enumerate(_batches(how, len(train_M)), 1):
+            net.train()
+            windows = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
+            draw = np.random.default_rng((how.seed, step))
+            drawn = [each[int(draw.integers(len(each)))] for each in windows]
+            optimizer.zero_grad()
+            x_BCL, n_valid_B, absent_BC = stacked(drawn, model.config, device)
+            x_BCL = rhythm_safe(x_BCL, n_valid_B, model.config.fs, noise)
+            logits_BK = net(x_BCL, n_valid_B, absent_BC)
+            target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
+            loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
+            (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
+            clip_grad_norm_(net.parameters(), CLIP)
+            optimizer.step()
+            schedule.step()
+            average.update(net, min(AVERAGE, step / (step + WARMING)))
+            if step % LOOK == 0 or step == how.steps:
+                yield step
+
+    def score() -> float:
+        ends = zip(start.parameters(), average.module.parameters(), strict=True)
+        for mine, (begin, end) in zip(between.parameters(), ends, strict=True):
+            mine.copy_(begin.lerp(end, HALF_WAY))
+        try:
+            logits_MK = Tuned(between, 0, math.nan, False).logits(vectors, val_M)
+        except CheckpointError as error:
+            problem = f"fine-tuning ({how.layers}) gives values that are not finite"
+            raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}") from error
+        return -calibrated_loss(logits_MK, y_val, weight_val)
+
+    step, best = fit_best(between, rounds(), score, -loss, how.patience)
+    return Tuned(between.eval(), step, -best, False)
+
+
+def fit_best(
+    net: nn.Module,
+    rounds: Iterable[int],
+    score: Callable[[], float],
+    least: float,
+    patience: float = math.inf,
+) -> tuple[int, float]:
+    """Train, and leave the network as it stood after its best round: (which, 0 for none; its score).
+
+    `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
+    score above `least`, and after `patience` of them without a gain it ends.
+    """
+    best, best_score, best_state = 0, least, copy.deepcopy(net.state_dict())
+    for number in rounds:
+        value = score()
+        if value > best_score:
+            best, best_score, best_state = number, value, copy.deepcopy(net.state_dict())
+        elif number - best >= patience:
+            break
+    net.load_state_dict(best_state)
+    return best, best_score
+
+
+def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
+    """`weighted_loss` at the one of `SLOPES` that suits all classes best."""
+    return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
+
+
+def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
+    """Places of records, `steps` times a batch; each record once before any comes again."""
+    draw = np.random.default_rng(how.seed)
+    queue = np.zeros(0, np.int64)
+    for _ in range(how.steps):
+        if len(queue) < min(how.batch_size, records):
+            queue = np.concatenate([queue, draw.permutation(records)])
+        yield queue[: how.batch_size]
+        queue = queue[how.batch_size :]
+
+
+def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
+    """Parameter groups from the head down; what is below the asked layers takes no gradient."""
+    model, depth = net.model, len(net.model.encoder.blocks)
+    net.requires_grad_(False)
+    rates: list[tuple[float, list[nn.Module]]] = [(HEAD, [net.head]), (1, [model.pool, model.encoder.norm])]
+    rates += [
+        (how.decay**level, [model.encoder.blocks[depth - level]]) for level in range(1, how.blocks(depth) + 1)
+    ]
+    if how.layers == "all":
+        rates.append((how.decay ** (depth + 1), [model.tokens]))
+    groups: list[dict[str, Any]] = []
+    for rate, modules in rates:
+        parameters = [one for module in modules for one in module.requires_grad_(True).parameters()]
+        lr = how.lr * rate
+        for matrices, decay in ((True, 0.05), (False, 0.0)):  # AdamW's
+            params = [one for one in parameters if (one.ndim > 1) == matrices]
+            groups.append({"params": params, "lr": lr, "weight_decay": decay})
+    return groups

@@ -1,0 +1,102 @@
+"""What the readouts of beats gather from besides the encoder: where the beats are, and a local view.
+
+Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F values measured and of convolutions.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.base.config import ModelConfig
+from marecg.ecg import convolutions, measured
+from marecg.ecg.median_beat import FS
+from marecg.ecg.rpeaks import detect_best
+from marecg.ecg.signal import resample
+from marecg.ecg.windows import Recording, Window, tta_windows
+from marecg.model.readout import BEAT, QRS, Readout
+
+WHOLE_S = 30
+"""A recording of so many seconds at most is viewed as a whole, a longer one window by window."""
+NOTHING = np.zeros(0, np.float32)
+
+
+class BeatWindow(NamedTuple):
+    """A window, and how many beats are gathered from each of its patches: float32 [J, T].
+
+    `local_F` is the local view of what ends here, empty where nothing does.
+    """
+
+    window: Window
+    beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
+    local_F: NDArray[np.float32] = NOTHING
+
+
+def shown_windows(
+    recordings: Iterable[Recording], config: ModelConfig, readout: Readout
+) -> Iterator[BeatWindow]:
+    """The windows of `windows.tta_windows`, each with what its readout gathers from.
+
+    R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
+    """
+    for whole in recordings:
+        peaks_n = np.zeros(0, np.int64)
+        for window in tta_windows(whole, config):
+            if readout not in ("beats", "full"):
+                yield BeatWindow(window)
+                continue
+            if window.start % config.stride == 0:
+                peaks_n = window.start + detect_best(window.x_CL, config.fs)
+            patches = config.patches(window.x_CL.shape[1])
+            local_F = _viewed(whole, window, config) if readout == "full" else NOTHING
+            yield BeatWindow(window, beat_patches(peaks_n - window.start, patches, config), local_F)
+
+
+def _viewed(whole: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
+    """The local view of a recording at its last window; of a long one, of each that begins at a patch."""
+    if window.length > WHOLE_S * config.fs:
+        return (
+            local_view(window.x_CL, window.absent_C, config) if window.start % config.stride == 0 else NOTHING
+        )
+    every = slice(0, window.length)
+    return local_view(whole.x_CL[:, every], whole.absent_C, config) if window.last else NOTHING
+
+
+def local_view(
+    x_CL: NDArray[np.float32], absent_C: NDArray[np.bool_], config: ModelConfig
+) -> NDArray[np.float32]:
+    """What is measured (`ecg.measured`) and the shares of `ecg.convolutions`, float32 [F].
+
+    The convolutions see the mean of the other leads in place of one that is absent.
+    """
+    measured_F = measured.measure(resample(x_CL, config.fs, FS), absent_C)
+    if absent_C.any():
+        x_CL = np.where(absent_C[:, None], x_CL[~absent_C].mean(axis=0), x_CL)
+    return np.concatenate([measured_F.astype(np.float32), convolutions.shares_above(x_CL, config.fs)])
+
+
+def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
+    """How many beats have their j-th patch where patch t is: float32 [J, T], T being the context's.
+
+    Of the beginnings from which a window is read (`ModelConfig.phases`), a beat counts in those at which a
+    patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window,
+    of which `patches` hold no padding. R-peaks are in samples from its beginning.
+
+    Example:
+        >>> config = ModelConfig(patch=100, stride=100, context=800, positions=8)
+        >>> beat_patches(np.array([245, 550]), 8, config).astype(int).argmax(axis=1)
+        array([1, 2, 3, 4])
+    """
+    begin_J = np.round(np.array(BEAT) * config.fs).astype(np.int64)
+    begin_n = peaks_n + begin_J[QRS]
+    place_n = np.round(begin_n / config.stride).astype(np.int64)
+    place_nJ = place_n[:, None] + np.round((begin_J - begin_J[QRS]) / config.stride).astype(np.int64)
+    gap_n = np.abs(begin_n - place_n * config.stride)
+    near_n = gap_n <= math.ceil(config.stride / (2 * config.phases))
+    inside_n = ((place_nJ >= 0) & (place_nJ < patches)).all(axis=1)
+    beats_JT = np.zeros((len(BEAT), config.context_patches), np.float32)
+    for place_J in place_nJ[near_n & inside_n]:
+        beats_JT[np.arange(len(BEAT)), place_J] += 1
+    return beats_JT

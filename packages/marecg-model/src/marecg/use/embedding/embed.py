@@ -1,0 +1,265 @@
+"""From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
+
+Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
+J patches of a beat, V readout, F local values.
+"""
+
+import logging
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from marecg.base.config import LEADS
+from marecg.base.device import best_device
+from marecg.base.errors import CheckpointError, UsageError
+from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
+from marecg.ecg.windows import Recording, arranged, overlapped, stacked
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
+from marecg.use.embedding.beat_windows import shown_windows
+
+logger = logging.getLogger(__name__)
+
+BATCH = 32
+"""Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
+LARGEST = 1 << 20
+"""Windows per forward pass, at most: more than any memory holds."""
+
+
+def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
+    """What a notebook shows of a named tuple: the arrays by name, with their shapes."""
+    from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
+
+    rows = [(name, " × ".join(map(str, x.shape)), str(x.dtype)) for name, x in arrays.items()]
+    html: str = DataFrame(rows, columns=["array", "shape", "type"]).to_html(index=False)
+    return html
+
+
+class Embeddings(NamedTuple):
+    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+
+    Example:
+        >>> Embeddings(np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)).rhythm.shape
+        (2, 64)
+    """
+
+    rhythm: NDArray[np.float32]
+    patch: NDArray[np.float32]
+
+    def _repr_html_(self) -> str:
+        return _shapes(self._asdict())
+
+
+class WideEmbeddings(NamedTuple):
+    """`Embeddings`, and the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
+
+    Where the beat readout was asked for, it stands behind the wide one, in the same array: [B, V]; and
+    behind that what the full readout has.
+    `encode` gives them for one record: [D], [T, D] and [W].
+
+    Example:
+        >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
+        >>> WideEmbeddings(h_BD, h_BTD, np.zeros((2, 300), np.float32)).wide.shape
+        (2, 300)
+    """
+
+    rhythm: NDArray[np.float32]
+    patch: NDArray[np.float32]
+    wide: NDArray[np.float32]
+
+    def _repr_html_(self) -> str:
+        return _shapes(self._asdict())
+
+
+@overload
+def embed(
+    model: MarEcg | str | Path,
+    signals: ArrayLike,
+    *,
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+    readout: Literal["rhythm"] = "rhythm",
+) -> Embeddings: ...
+
+
+@overload
+def embed(
+    model: MarEcg | str | Path,
+    signals: ArrayLike,
+    *,
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+    readout: Literal["wide", "beats", "full"],
+) -> WideEmbeddings: ...
+
+
+def embed(
+    model: MarEcg | str | Path,
+    signals: ArrayLike,
+    *,
+    fs: float = math.nan,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+    readout: Readout = "rhythm",
+) -> Embeddings | WideEmbeddings:
+    """Encode records with a frozen model: eval mode, nothing masked.
+
+    A record longer than the encoder's context is read in windows of that length, evenly spread over it, each
+    from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and
+    H̄ their mean where they overlap. A shorter one is padded, and the padding is hidden from the encoder. A
+    lead that is not given is hidden as masked tokens are in training. The beat readout is a mean over the
+    beats that are found in all windows; a record without any has the means over all of its patches there.
+
+    Logs a warning where the amplitude isn't a heart's in mV.
+
+    Args:
+        model: left as it is but for eval mode; or a run or a model to load, as for `MarEcg.from_pretrained`.
+        signals: [B, K, L] in mV.
+        fs: their sampling rate in Hz.
+        leads: the names of the K leads, in any order and of any case.
+        batch_size: windows per forward pass.
+        readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
+            readout behind it, and `full` what is measured and a local view behind that.
+
+    Returns:
+        float32 vectors of each record; with another readout than `rhythm` that one too.
+
+    Raises:
+        UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
+            or named twice, the rate can't be, a value is masked, not finite or too large to compute with, or
+            a record is shorter than a patch.
+        CheckpointError: the model can't be loaded, or gives values that aren't finite.
+
+    Example:
+        >>> import marecg
+        >>> model = marecg.MarEcg(marecg.recipes.tiny().model)
+        >>> x_BKL = np.random.default_rng(0).normal(size=(1, 2, 2500))
+        >>> marecg.embed(model, x_BKL, fs=250, leads=["I", "II"]).rhythm.shape
+        (1, 64)
+    """
+    check_readout(readout)
+    model = loaded(model)
+    x_BKL = records(signals, lead_places(leads))
+    some = x_BKL[:BATCH]  # of each so few samples that together they are as many as one record has
+    doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
+    if doubt:
+        logger.warning("signals: %s", doubt)
+    recordings = (arranged(x_KL, fs, leads, model.config) for x_KL in x_BKL)
+    rhythms, patches, wides = zip(*encode(model, recordings, batch_size, readout=readout), strict=True)
+    if readout != "rhythm":
+        return WideEmbeddings(np.stack(rhythms), np.stack(patches), np.stack(wides))
+    return Embeddings(np.stack(rhythms), np.stack(patches))
+
+
+def encode(
+    model: MarEcg,
+    recordings: Iterable[Recording],
+    batch_size: int = BATCH,
+    *,
+    readout: Readout = "wide",
+    patches: bool = True,
+) -> Iterator[WideEmbeddings]:
+    """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
+
+    No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
+    Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
+    gives values that aren't finite.
+    """
+    if not isinstance(batch_size, int) or not 1 <= batch_size <= LARGEST:
+        raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
+    model.eval()
+    config, device = model.config, model.prototypes.device
+    kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
+    rhythm = wide_columns(config)["rhythm"]
+    beats, full = readout in ("beats", "full"), readout == "full"
+    shown = shown_windows(recordings, config, readout)
+    total, looked_at, beat_count = np.zeros(0), 0, 0.0
+    views: list[NDArray[np.float32]] = []
+    starts: list[int] = []
+    parts: list[NDArray[np.float32]] = []
+    while batch := list(islice(shown, batch_size)):
+        with torch.no_grad():
+            x_BCL, *others = stacked([each.window for each in batch], config, device)
+            if beats:
+                others.append(torch.from_numpy(np.stack([each.beats_JT for each in batch])).to(device))
+            features = model(x_BCL.to(kind), *others, every_part=full)
+        wide_BV = features.wide_BW.float().cpu().numpy()
+        patch_BTD = features.patch_BTD.float().cpu().numpy()
+        if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
+            problem = "the model gives values that are not finite for signals that are"
+            raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
+        for (window, beats_JT, local_F), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
+            total = wide_V.astype(np.float64) + (total if looked_at else 0.0)
+            looked_at += 1
+            views += [local_F] if len(local_F) else []
+            beat_count += float(beats_JT[QRS].sum())
+            if patches and window.start % config.stride == 0:  # H̄ is made of those that begin at a patch
+                starts.append(window.start)
+                parts.append(patch_TD)
+            if window.last:
+                vector = mean_readout(total, looked_at, beat_count, config).astype(np.float32)
+                if full:
+                    vector = np.concatenate([vector, np.mean(views, axis=0)])
+                whole_TD = np.zeros((0, config.width), np.float32)
+                if patches:
+                    whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
+                yield WideEmbeddings(vector[rhythm], whole_TD, vector)
+                total, looked_at, beat_count, views, starts, parts = np.zeros(0), 0, 0.0, [], [], []
+
+
+def loaded(model: MarEcg | str | Path) -> MarEcg:
+    """Load a model, or return a loaded one, on the best device."""
+    return MarEcg.from_pretrained(model).to(best_device()) if isinstance(model, str | Path) else model
+
+
+def check_readout(readout: str) -> None:
+    """See that there is such a readout. Raises `UsageError` where there is none."""
+    if readout not in get_args(Readout):
+        remedy = f"Choose {' or '.join(get_args(Readout))}"
+        raise UsageError(f"there is no readout {readout!r}", remedy=remedy)
+
+
+def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
+    """The array [B, K, L] in float32, if it is one. Raises `UsageError` as `embed` does."""
+    if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
+        raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
+    try:
+        x = np.asarray(signals)
+    except (ValueError, TypeError, RuntimeError) as error:
+        remedy = "Embed records of other lengths in calls of their own"
+        if isinstance(signals, torch.Tensor):  # with gradients, on a GPU, or of a type that numpy hasn't
+            remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
+        raise UsageError(f"signals aren't an array ({str(error).splitlines()[0]})", remedy=remedy) from error
+    leads = len(places)
+    if x.dtype.kind not in "iuf":
+        raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
+    if x.shape[:1] == (0,):
+        raise UsageError("signals hold no records", remedy="Give at least one")
+    if x.ndim != 3 or x.shape[1] != leads:
+        remedy = "Give an array [records, leads, samples]"
+        if x.ndim == 3 and x.shape[2] == leads:
+            remedy = "The leads stand last; give [records, leads, samples]: signals.swapaxes(1, 2)"
+        elif x.ndim == 2 and x.shape[0] == leads:
+            remedy = "For one record give signals[None]"
+        raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
+    with np.errstate(over="ignore"):
+        x_BKL = x.astype(np.float32, copy=False)
+    largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
+    broken = np.flatnonzero(~np.isfinite(largest_B))  # NaN stays NaN
+    if len(broken):
+        where = f"{len(broken)} of {len(x)} records, first in {broken[0]}"
+        problem = f"signals hold NaN or infinite values in {where}"
+        raise UsageError(problem, remedy="Mend or leave out those records")
+    if largest_B.max() > COMPUTABLE_MV:
+        first = np.argmax(largest_B > COMPUTABLE_MV)
+        problem = f"signals reach {largest_B.max():.1g} mV, first in record {first}"
+        raise UsageError(problem, remedy="Give millivolts; mend or leave out artefacts")
+    return x_BKL

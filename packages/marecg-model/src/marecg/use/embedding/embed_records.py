@@ -1,0 +1,267 @@
+"""What `marecg embed` does: records on disk in, a folder of Parquet parts, or one file of them, out.
+
+A part is the unit: it is embedded by one process, alone, in an order of its own, and never changes once it is
+there. So it does not matter who makes it, or how often the others were interrupted. A file is made of parts
+in a hidden folder beside it.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from ecg_ontology import replacing
+from marecg.base.config import ModelConfig
+from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, Tell, shown
+from marecg.base.temporary import temporary_folder
+from marecg.corpus.index import keep_private
+from marecg.corpus.workers import kills, noted, without_killers
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.model.readout import Readout
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.discovery import SourcesHash
+from marecg.storage.places import is_remote
+from marecg.use.embedding.embed import BATCH, check_readout
+from marecg.use.embedding.embedding_files import FORMATS, schema, write
+from marecg.use.embedding.embedding_store import EmbeddingStore, manifest
+from marecg.use.embedding.inputs import Inputs, Named, Source
+from marecg.use.embedding.processes import counted, device_here, elsewhere, processes
+from marecg.use.embedding.recordings import Embedded, embedded, guarded, read_only
+
+PART = 1024
+"""Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
+SHARES = 64
+"""Parts that a file is made of, at least, so that several processes have something to do."""
+FORMAT = 3
+
+
+class Shard(NamedTuple):
+    """Which parts are this process': every `of`-th, the `number`-th of them first."""
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def named(cls, text: str) -> "Shard":
+        """Read `i/n`, from 1 to n. Raises `UsageError` for anything else."""
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
+        return cls(int(number), int(of))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every part is made by, besides the model; it is sent to other processes.
+
+    A process notes in the folder `notes`, if there is one, the number of the record that it is at; `killers`
+    are the numbers of those that get whoever reads them killed.
+    """
+
+    store: EmbeddingStore
+    batch_size: int
+    notes: str = ""
+    killers: frozenset[int] = frozenset()
+
+
+def is_folder(out: str | Path) -> bool:
+    """Whether embeddings go to a folder of parts, and not to one file: it ends in / or without an ending."""
+    path = Path(out)
+    return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
+
+
+def embed_records(
+    run: str | Path,
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    *,
+    layout: Layout | None = None,
+    patches: bool = False,
+    readout: Readout = "rhythm",
+    step: float | None = None,
+    batch_size: int = BATCH,
+    part_records: int | None = None,
+    shard: Shard | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    progress: Progress = shown,
+) -> Embedded:
+    """Embed records into a file, or into a folder of Parquet parts, which goes on after an interruption.
+
+    Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
+    `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
+    process killed: by the processes beside this one at once, by this one when the same command is given
+    again.
+
+    Args:
+        run: a run or a model, as for `MarEcg.from_pretrained`.
+        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
+        out: `.npz`, `.parquet`, or a folder (`is_folder`) here or at an address that fsspec knows.
+        layout: what the arrays are; without it, those in folders are passed over.
+        patches: write H̄ as well.
+        readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, in `wide` too,
+            and `full` what is behind both.
+        step: seconds; a recording is as many rows as it has such steps. None: it is one.
+        batch_size: windows per forward pass.
+        part_records: records per part of a folder; `PART` by default.
+        shard: which parts of a folder are to be made; all of them if None.
+        jobs: how many processes, which take GPUs in turn; by default as `processes` says.
+        cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
+            inputs and `out` under the same names.
+
+    Raises:
+        UsageError: an option can't be, an input is the output, or the folder holds something else.
+        InputError: an input can't be read, or not one record, or a worker process was killed.
+        CheckpointError: the model can't be loaded, gives values that aren't finite, or was replaced.
+        OutputError: what is asked for can't be written.
+    """
+    check_readout(readout)
+    folder = is_folder(out)
+    if not folder:
+        _refuse_for_file(Path(out), part_records, shard, cluster)
+    elif is_remote(out) and not str(out).endswith("/") and Path(out).suffix in FORMATS:
+        problem = "a file is written here, and to an address a folder of parts"
+        raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
+    if part_records is not None and part_records < 1:
+        raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
+    model = MarEcg.from_pretrained(run).to(device_here())
+    records = Inputs(inputs, layout, step)
+    few = max(batch_size, min(PART, len(records) // SHARES))
+    about = {
+        "format": FORMAT,
+        "weights_sha256": weights_sha256(model),
+        "ontology_sha256": model.ontology.sha256,
+        "readout": readout,
+        "patches": patches,
+        "records": len(records),
+        **(records.hashed(manifest(out)) if folder else SourcesHash("")).described(),
+        "part_records": (part_records or PART) if folder else few,
+        "arrays": layout.as_dict() if layout else None,
+    }
+
+    def fill(where: str | Path) -> Embedded:
+        """Make the parts that a folder lacks."""
+        share, store = shard or Shard(), EmbeddingStore(str(where), about)
+        with progress("records") as tell, _noting(out, share) as notes:
+
+            def make(killers: set[int]) -> Embedded:
+                work = Work(store, batch_size, "" if cluster else str(notes), frozenset(killers))
+                return _fill(work, records, share, str(run), model, jobs, cluster, tell)
+
+            return without_killers(make, partial(_killers, notes, records, model.config))
+
+    if folder:
+        return fill(out)
+    records.refuse(Path(out))
+    with replacing(out) as temporary:
+        parts = Path(f"{temporary}.parts")
+        try:
+            done = fill(parts)
+            FORMATS[temporary.suffix](sorted(parts.glob("part-*")), temporary)
+            keep_private(temporary)
+        finally:
+            shutil.rmtree(parts, ignore_errors=True)
+    return done
+
+
+def _refuse_for_file(out: Path, *options: object) -> None:
+    if out.suffix not in FORMATS:
+        remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
+        raise UsageError(f"can't write {out.suffix}", remedy=remedy)
+    if any(option is not None for option in options):
+        problem = "part_records, --shard and --cluster are for a folder of parts"
+        raise UsageError(problem, remedy="End --out in / to write one")
+
+
+def _killers(notes: Path, records: Inputs, config: ModelConfig) -> set[int]:
+    """The numbers of those records, among the ones that are noted in a folder; the notes are removed."""
+    numbers = {int(name) for name in noted(notes) if name and int(name) < len(records)}
+    return {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
+
+
+@contextmanager
+def _noting(out: str | Path, shard: Shard) -> Iterator[Path]:
+    """A folder beside an output that only a killed process leaves behind; elsewhere where that can't be."""
+    with temporary_folder() as instead:
+        folder = Path(instead)
+        if not is_remote(out):
+            beside = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
+            with suppress(OSError):
+                beside.mkdir(exist_ok=True)
+                folder = beside
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fill(
+    work: Work,
+    records: Inputs,
+    shard: Shard,
+    run: str,
+    model: MarEcg,
+    jobs: int | None,
+    cluster: str | None,
+    tell: Tell,
+) -> Embedded:
+    store = work.store
+    store.begin()
+    numbers = range(shard.number - 1, len(store), shard.of)
+    count = sum(last - first for first, last in map(store.span, numbers))
+    total, missing = Embedded(), []
+    for number in numbers:
+        done = store.finished(number)
+        if done is None:
+            missing.append(number)
+        else:
+            total.add(done)
+
+    def tell_more(more: int = 0) -> None:
+        tell(total.records + len(total.failed) + more, count)
+
+    make: Callable[..., Embedded] = partial(make_part, work)
+    tasks = ((number, records.part(*store.span(number))) for number in missing)
+    # of a part with one killer there may be another: this process doesn't read it
+    workers = max(min(processes(model, len(records), jobs), len(missing)), 2 if work.killers else 1)
+    if cluster is None and workers == 1:
+        made: Iterator[Embedded] = (
+            make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
+        )
+    else:
+        made = elsewhere(make, run, model, tasks, workers, cluster, store.where)
+    for done in made:
+        total.add(done)
+        tell_more()
+    store.tidy()
+    total.refuse_none()
+    return total
+
+
+def make_part(
+    work: Work, model: MarEcg, number: int, sources: Iterable[Source | Iterable[Named]]
+) -> Embedded:
+    """Embed a part's records and write its file."""
+    about, done = work.store.about, Embedded()
+    patches = bool(about["patches"])
+    columns = schema(model.config, about["readout"], patches=patches)
+    constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
+    with work.store.writing(number) as temporary:
+        rows = embedded(
+            model,
+            guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
+            done,
+            work.batch_size,
+            readout=about["readout"],
+            patches=patches,
+        )
+        full = ((row | constants, vectors) for row, vectors in rows)
+        write(temporary, columns, full, lambda: work.store.metadata(done))
+        keep_private(temporary)
+    return done

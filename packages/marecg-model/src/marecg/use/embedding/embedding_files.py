@@ -1,0 +1,214 @@
+"""Embeddings in files: written row by row as Parquet, gathered into one file, read in blocks.
+
+Shapes: M records, B records of a block, T patches of a record, D width, W wide readout or any vector.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from marecg.base.config import ModelConfig
+from marecg.base.errors import EcgError, InputError, UsageError
+from marecg.model.readout import Readout, readout_width
+from marecg.storage.places import Place, is_remote
+from marecg.use.embedding.embed import WideEmbeddings
+
+npy: Any = np.lib.format  # it has no types
+
+PARTS = "part-*.parquet"
+"""The files of a folder of embeddings, in the order of their names."""
+ABOUT = pa.schema(
+    [
+        ("id", pa.string()),
+        ("record", pa.string()),  # its own name within its source
+        ("source", pa.string()),
+        ("patient", pa.string()),
+        ("start", pa.float64()),  # the second of the recording at which a step of it begins
+        ("codes", pa.list_(pa.string())),
+        ("weights_sha256", pa.string()),
+        ("ontology_sha256", pa.string()),
+    ]
+)
+"""The columns beside the vectors."""
+VECTORS = ("rhythm", "wide")
+"""Columns of vectors, all of one length."""
+GROUP, PATCH_GROUP = 8192, 64
+"""Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
+BLOCK = 8192
+"""Records at a time: 25 MB of h_rhythm at the paper's width."""
+
+
+def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
+    """The columns of a file: `ABOUT`, `rhythm` [D], and `wide` [W or longer] and `patch` [T, D] if wanted."""
+    widths = {"rhythm": config.width}
+    if readout != "rhythm":
+        widths["wide"] = readout_width(config, readout)
+    vectors = {name: pa.list_(pa.float32(), width) for name, width in widths.items()}
+    return pa.schema(
+        [*ABOUT, *vectors.items(), *([("patch", pa.list_(vectors["rhythm"]))] if patches else [])]
+    )
+
+
+def write(
+    path: Path,
+    columns: pa.Schema,
+    rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
+    metadata: Callable[[], Mapping[str, str]],
+) -> None:
+    """Write rows, each what `ABOUT` says and its vectors, to a Parquet file, and metadata behind them."""
+    rows = iter(rows)
+    with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
+        while some := list(islice(rows, _group(columns))):
+            about, vectors = zip(*some, strict=True)
+            arrays = [pa.array([row[field.name] for row in about], field.type) for field in ABOUT]
+            arrays += [_vectors([getattr(each, name) for each in vectors]) for name in _vector_names(columns)]
+            if "patch" in columns.names:
+                ends = np.cumsum([0, *(len(each.patch) for each in vectors)], dtype=np.int32)
+                arrays.append(pa.ListArray.from_arrays(ends, _vectors([each.patch for each in vectors])))
+            file.write_table(pa.table(arrays, schema=columns))
+        file.add_key_value_metadata(metadata())
+
+
+def _group(columns: pa.Schema) -> int:
+    if "patch" in columns.names:
+        return PATCH_GROUP
+    widths: list[int] = [columns.field(name).type.list_size for name in _vector_names(columns)]
+    return max(1, GROUP * widths[0] // sum(widths))
+
+
+def _vector_names(columns: pa.Schema) -> list[str]:
+    return [name for name in VECTORS if name in columns.names]
+
+
+def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
+    flat = np.concatenate([block.ravel() for block in blocks])
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat), blocks[0].shape[-1])
+
+
+def gather_parquet(parts: Sequence[Path], path: Path) -> None:
+    """Write the rows of some parts into one file, a row group for each."""
+    columns = pq.read_schema(parts[0]).remove_metadata()
+    with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
+        for part in parts:
+            file.write_table(pq.read_table(part).replace_schema_metadata(None), _group(columns))
+
+
+def gather_npz(parts: Sequence[Path], path: Path) -> None:
+    """Write the rows of some parts: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], `wide` [M, W].
+
+    With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
+    """
+    columns = pq.read_schema(parts[0])
+    arrays: dict[str, NDArray[Any]] = {
+        name: np.array([cell for part in parts for cell in _column(part, name).to_pylist()])
+        for name in ("id", "record", "source", "start")
+    }
+    rows = dict.fromkeys(_vector_names(columns), len(arrays["id"]))
+    if "patch" in columns.names:
+        counts = [length for part in parts for length in _column(part, "patch").value_lengths().to_pylist()]
+        arrays["patches"], rows["patch"] = np.array(counts), sum(counts)
+    with zipfile.ZipFile(path, "w") as file:
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
+        for name, count in rows.items():
+            width = columns.field("rhythm" if name == "patch" else name).type.list_size
+            about = {"descr": "<f4", "fortran_order": False, "shape": (count, width)}
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array_header_1_0(member, about)
+                for part in parts:
+                    flat = _column(part, name).flatten()
+                    member.write((flat.flatten() if name == "patch" else flat).to_numpy().tobytes())
+
+
+def _column(part: Path, name: str) -> pa.Array:
+    return pq.read_table(part, columns=[name])[name].combine_chunks()
+
+
+FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
+"""How each kind of file is written, by its ending."""
+
+
+def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+    """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
+
+    `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
+    others are read where there are such. Raises `UsageError` where there is no such column, `InputError` for
+    a file that isn't there, or can't be read.
+    """
+    one = None if is_remote(path) or Path(path).is_dir() else Path(path)
+    place = Place(path if one is None else one.parent)
+    names = place.names(PARTS) if one is None else [one.name]
+    if not names:
+        raise InputError(f"holds no {PARTS}", where=path, remedy="Name what marecg embed wrote")
+    for name in names:
+        part = place.file(name)
+        try:
+            with place.open(name) as file:
+                for block in (_npz if name.endswith(".npz") else _parquet)(file, part, columns, beside):
+                    _check(block, part)
+                    yield block
+        except EcgError:
+            raise
+        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
+            problem = str(error).splitlines()[0] if str(error) else type(error).__name__
+            remedy = "Name what marecg embed wrote"
+            raise InputError(f"can't be read ({problem})", where=part, remedy=remedy) from error
+
+
+def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
+    """A column of vectors, float32 [B, W]."""
+    values = block.column(column)
+    x: NDArray[np.float32] = values.flatten().to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
+    return x.reshape(len(block), values.type.list_size)
+
+
+def _check(block: pa.RecordBatch, where: str) -> None:
+    """See that names are text and vectors are vectors. Raises `InputError`."""
+    for column, values in zip(block.schema.names, block.columns, strict=True):
+        kind, is_ours = values.type, True
+        if column == "id":
+            is_ours = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        elif column in VECTORS:
+            one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
+            is_ours = one_length and not values.null_count
+        if not is_ours:
+            problem = f"{column} holds {kind}, which marecg embed does not write"
+            raise InputError(problem, where=where, remedy="Name what it wrote")
+
+
+def _npz(
+    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    with np.load(file, allow_pickle=False) as members:
+        names = _present(where, columns, beside, members.files)
+        arrays = {name: members[name] for name in names}
+    for first in range(0, len(arrays[names[0]]), BLOCK):
+        cut = {name: array[first : first + BLOCK] for name, array in arrays.items()}
+        yield pa.record_batch(
+            {name: pa.array(array) if array.ndim == 1 else _vectors([array]) for name, array in cut.items()}
+        )
+
+
+def _parquet(
+    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(file) as part:
+        names = _present(where, columns, beside, part.schema_arrow.names)
+        yield from part.iter_batches(BLOCK, columns=names)
+
+
+def _present(where: str, columns: Sequence[str], beside: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns to read. Raises `UsageError` where one of those that must be there is not."""
+    missing = [name for name in columns if name not in names]
+    if missing:
+        remedy = "Embed with --readout wide" if missing[0] == "wide" else "Name what marecg embed wrote"
+        raise UsageError(f"has no column {missing[0]}", where=where, remedy=remedy)
+    return [*columns, *(name for name in beside if name in names)]

@@ -1,0 +1,151 @@
+"""A folder of embeddings: what it holds is fixed before the first part is written.
+
+_embeddings.json     what it is: model, readout, records, how many a part has
+part-00000.parquet   the first of them (`embedding_files.write`); in its metadata what could not be embedded
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from marecg.base.documents import MOST_BYTES, parse_json
+from marecg.base.errors import CorpusError, OutputError, UsageError
+from marecg.read.discovery import EMBEDDINGS
+from marecg.storage.places import Place
+from marecg.use.embedding.recordings import Embedded
+
+ABOUT = b"marecg"
+"""The key of a part's metadata."""
+_WORDS = {
+    "format": "format",
+    "weights_sha256": "weights",
+    "ontology_sha256": "ontology",
+    "readout": "readout",
+    "patches": "patches",
+    "records": "number of records",
+    "records_sha256": "records",
+    "part_records": "records per part",
+    "arrays": "array layout",
+}
+"""What a manifest says, in words for an error."""
+
+
+@dataclass(frozen=True)
+class EmbeddingStore:
+    """The parts of a folder or an address, finished or not.
+
+    `about` is what its manifest says; equal manifests lead to equal bytes.
+    """
+
+    where: str
+    about: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return math.ceil(int(self.about["records"]) / int(self.about["part_records"]))
+
+    @property
+    def key(self) -> str:
+        """What a part says that it belongs to."""
+        return hashlib.sha256(json.dumps(self.about, sort_keys=True).encode()).hexdigest()
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The first record of a part, and the one behind its last."""
+        first = number * int(self.about["part_records"])
+        return first, min(first + int(self.about["part_records"]), int(self.about["records"]))
+
+    @staticmethod
+    def name(number: int) -> str:
+        """A part's file."""
+        return f"part-{number:05d}.parquet"
+
+    def begin(self) -> None:
+        """Make the folder ready to go on in.
+
+        Raises `UsageError` where it holds something else, or embeddings of others, `OutputError` for a full
+        disk.
+        """
+        place = Place(self.where)
+        names = place.names()
+        if EMBEDDINGS not in names:
+            others = [name for name in names if not name.startswith(".")]
+            if others:
+                problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
+                raise UsageError(problem, where=place, remedy="Choose another folder for --out")
+            with place.writing(EMBEDDINGS) as temporary:
+                temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
+        begun_with = manifest(self.where) or {}
+        differences = [word for key, word in _WORDS.items() if begun_with.get(key) != self.about[key]]
+        if differences:
+            problem = f"holds embeddings of other {' and '.join(differences)}"
+            remedy = "Choose another folder for --out, or remove this one"
+            raise UsageError(problem, where=place, remedy=remedy)
+
+    def finished(self, number: int) -> Embedded | None:
+        """What became of a part's records; None where it is to be made.
+
+        That is where it is missing, damaged or another's, or records of it were unavailable.
+        """
+        first, last = self.span(number)
+        try:
+            with (
+                Place(self.where).open(self.name(number)) as file,
+                pq.ParquetFile(file, page_checksum_verification=True) as part,
+            ):
+                about = json.loads(part.metadata.metadata[ABOUT])
+                records = sum(len(batch) for batch in part.iter_batches())
+            done = Embedded(records, dict(about["failed"]), dict(about["doubtful"]))
+            whole = about["of"] == self.key and not about.get("unavailable")
+            whole = whole and records + len(done.failed) == last - first
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+            return None
+        return done if whole else None
+
+    @contextmanager
+    def writing(self, number: int) -> Iterator[Path]:
+        """Where a part is written that appears whole or not at all."""
+        try:
+            with Place(self.where).writing(self.name(number)) as temporary:
+                yield temporary
+        except OutputError:  # another process that makes the same may have ended, and tidied up
+            if self.finished(number) is None:
+                raise
+
+    def metadata(self, done: Embedded) -> dict[str, str]:
+        """What a part says of its records beside their vectors."""
+        about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
+        if done.unavailable:
+            about["unavailable"] = sorted(done.unavailable)
+        return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
+
+    def tidy(self) -> None:
+        """Once all parts are there, remove what processes that were killed on other machines left behind."""
+        place = Place(self.where)
+        if place.path and len(place.names("part-*.parquet")) == len(self):
+            for path in place.path.glob(".part-*.parquet"):
+                path.unlink(missing_ok=True)
+
+
+def manifest(where: str | Path) -> dict[str, Any] | None:
+    """What the embeddings in a folder, or at an address, were begun with; None where there are none.
+
+    Raises `CorpusError` where the file is damaged.
+    """
+    place = Place(where)
+    if EMBEDDINGS not in place.names():
+        return None
+    try:
+        with place.open(EMBEDDINGS) as file:
+            content = file.read(MOST_BYTES)
+    except OSError as error:
+        where = place.file(EMBEDDINGS)
+        raise CorpusError(f"can't be read ({error})", where=where, remedy="Remove the folder") from error
+    content = parse_json(content, place.file(EMBEDDINGS), "Remove the folder", CorpusError)
+    return content if isinstance(content, dict) else {}

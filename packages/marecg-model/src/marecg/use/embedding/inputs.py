@@ -1,0 +1,171 @@
+"""What `marecg embed` is given, as one row of records: files, folders, arrays and prepared corpora.
+
+Shapes: K leads, L samples.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from marecg.base.errors import CorpusError, InputError, Reason, RecordError, UsageError
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.discovery import CORPUS, SourcesHash, hash_sources
+from marecg.read.inputs import find_inputs
+from marecg.read.parts import every, in_parts, name_of
+from marecg.read.record import Candidate, Record
+from marecg.storage.copies import ensure_local
+
+COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
+Named = tuple[str, str, Callable[..., Record]]
+"""A record's name, its place for messages, and what reads it, or raises `RecordError`."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Records of files, by their names."""
+
+    candidates: tuple[tuple[str, Candidate], ...]
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def part(self, first: int, last: int) -> "Files":
+        """Those with these numbers."""
+        return Files(self.candidates[first:last])
+
+    def __iter__(self) -> Iterator[Named]:
+        return ((name, candidate.place, candidate.read) for name, candidate in self.candidates)
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """Some windows of a prepared corpus without their padding, named as the files that they came from."""
+
+    folder: Path
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, folder: Path) -> "CorpusRows":
+        """All of them. Raises `CorpusError` as `Corpus.open`."""
+        return cls(folder, 0, len(_opened(folder)[0]))
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def part(self, first: int, last: int) -> "CorpusRows":
+        """Those with these numbers."""
+        return CorpusRows(self.folder, self.first + first, self.first + min(last, len(self)))
+
+    def __iter__(self) -> Iterator[Named]:
+        corpus, rows = _opened(self.folder)
+        for number, row in enumerate(rows.slice(self.first, len(self)).to_pylist(), start=self.first):
+            name = name_of(row["root"], row["path"])
+            yield name, str(self.folder), partial(_record, corpus, number, row)
+
+    @property
+    def roots(self) -> set[str]:
+        """What the folders were called that the records came from."""
+        return set(_opened(self.folder)[1]["root"].unique().to_pylist())
+
+
+Source = Files | CorpusRows
+"""Some records in an order of their own, none read yet; it is sent to other processes."""
+
+
+@lru_cache(maxsize=2)
+def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
+    return Corpus.open(folder), index.of(folder, COLUMNS)
+
+
+def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
+    """A window, whole: none is long."""
+    try:
+        x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
+    except CorpusError as error:
+        raise RecordError(Reason.unreadable, error.problem, where=error.where) from error
+    about = {name: row[name] for name in ("id", "source", "age", "sex", "patient")}
+    return Record(
+        path=corpus.folder,
+        x_KL=x_KL,
+        fs=corpus.config.fs,
+        codes=tuple(row["codes"]),
+        notes=(),
+        length=row["n_valid"],
+        **about,
+    )
+
+
+class Inputs:
+    """Records by name, unread: files first, then corpora, in a fixed order.
+
+    `inputs` are headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these;
+    without a `layout`, arrays in folders are passed over; with a `step`, in seconds, each recording is as
+    many records as it has such steps. Raises `UsageError` as `find_inputs`; a corpus, which has windows, is
+    to be cut into steps; or records of two inputs would be called the same; `InputError` where an input can't
+    be read, or nothing was kept in the corpora.
+    """
+
+    def __init__(
+        self, inputs: Sequence[str | Path], layout: Layout | None = None, step: float | None = None
+    ) -> None:
+        paths = [ensure_local(each) for each in inputs]
+        folders = [path for path in paths if (path / CORPUS[0]).exists()]
+        others = [path for path in paths if path not in folders]
+        if step is not None and folders:
+            remedy = "Give the files that it was prepared from"
+            raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
+        named: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
+        if step is not None:  # their names end in the second at which they begin
+            steps = in_parts(named, partial(every, step), step)
+            named = ((f"{name}@{each.part.start:.12g}", each) for name, each in steps)
+        self._files = Files(tuple(named))
+        self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
+        self._sources: list[Source] = [self._files, *self._corpora]
+        if not len(self):
+            where = ", ".join(str(each) for each in inputs)
+            raise InputError("holds no records", where=where, remedy="report.json says why nothing was kept")
+        roots = [
+            {each.root_name for _, each in self._files.candidates},
+            *(each.roots for each in self._corpora),
+        ]
+        shared = {name for place, one in enumerate(roots) for other in roots[:place] for name in one & other}
+        if shared:
+            problem = f"records of two inputs would be called {min(shared)}/…"
+            remedy = "Write them to two places, or rename a folder and prepare it again"
+            raise UsageError(problem, remedy=remedy)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._sources))
+
+    def part(self, first: int, last: int) -> list[Source]:
+        """The records with these numbers."""
+        parts, start = [], 0
+        for source in self._sources:
+            begin, end = max(first - start, 0), min(last - start, len(source))
+            parts += [source.part(begin, end)] if begin < end else []
+            start += len(source)
+        return parts
+
+    def refuse(self, out: Path) -> None:
+        """See that an output isn't one of the files that are read. Raises `UsageError`."""
+        alike = (each.file for _, each in self._files.candidates if each.file.name == out.name)
+        if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
+            raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
+
+    def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
+        """A hash of what the records are, wherever the folders are mounted; `manifest` as `hash_sources`."""
+        candidates = self._files.candidates
+        files = hash_sources([candidate for _, candidate in candidates], manifest)
+        digest = hashlib.sha256(files.sha256.encode())
+        digest.update("\n".join(name for name, _ in candidates).encode())
+        for corpus in self._corpora:
+            digest.update((corpus.folder / CORPUS[0]).read_bytes())
+        return SourcesHash(digest.hexdigest(), files.unhashed)

@@ -1,0 +1,170 @@
+"""Vectors of records; records that the encoder can't take are named with the reason.
+
+A recording of hours is read and resampled piece by piece.
+Shapes: C the twelve leads, K leads as found, L samples.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
+from marecg.corpus.shards import notes
+from marecg.corpus.workers import KILLED
+from marecg.ecg.signal import amplitude_doubt
+from marecg.ecg.windows import Recording, check_samples, recording
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
+from marecg.read.record import Record, as_text
+from marecg.use.embedding.embed import WideEmbeddings, encode
+from marecg.use.embedding.inputs import Named, Source
+
+PIECE = 120
+"""Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""
+MARGIN = 1
+"""Seconds before and behind a piece that its resampling sees: its filter is shorter at 50 Hz and above."""
+
+
+class LongSignal:
+    """A recording resampled piece by piece, with slices in increasing order and a short buffer.
+
+    `read` gives so many seconds of the recording from a second on; it has `length` samples per lead at `fs`.
+    """
+
+    def __init__(self, read: Callable[..., Record], length: int, fs: float, config: ModelConfig) -> None:
+        self._read, self._config = read, config
+        self._seconds = length / fs
+        self.shape = (len(LEADS), math.ceil(self._seconds * config.fs - 1e-6))
+        self._samples, self._first, self._next = np.zeros((len(LEADS), 0), np.float32), 0, 0
+
+    def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
+        start, stop, _ = key[1].indices(self.shape[1])
+        while self._first + self._samples.shape[1] < stop:
+            let_go = max(0, start - self._config.context - self._first)
+            self._samples = np.concatenate([self._samples[:, let_go:], self._piece(self._next)], axis=1)
+            self._first += let_go
+            self._next += PIECE
+        assert start >= self._first, "samples are asked for that were let go"
+        return self._samples[:, start - self._first : stop - self._first]
+
+    def _piece(self, start: int) -> NDArray[np.float32]:
+        """The piece that begins at a second, without its margins."""
+        before = min(start, MARGIN)
+        record = self._read(seconds=before + PIECE + MARGIN, start=start - before)
+        x_CL = recording(record.x_KL, record.fs, record.leads, self._config).x_CL
+        fs = self._config.fs
+        x_CL = x_CL[:, before * fs : (before + PIECE) * fs]
+        missing = min(PIECE * fs, self.shape[1] - start * fs) - x_CL.shape[1]
+        return x_CL if missing <= 0 else np.pad(x_CL, ((0, 0), (0, missing)), "edge")  # by rounding, one
+
+
+def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
+    """A record (of a long one its beginning), and the whole of it as the encoder takes it.
+
+    A long one has been read to its end once, so that it is refused before it is half embedded. Raises
+    `UsageError` as `marecg.ecg.windows.recording`, and `RecordError`.
+    """
+    record = read(seconds=PIECE)
+    begin = recording(record.x_KL, record.fs, record.leads, config)
+    if record.x_KL.shape[1] >= record.length:
+        return record, begin
+    for start in range(PIECE, math.ceil(record.length / record.fs), PIECE):
+        check_samples(read(seconds=PIECE, start=start).x_KL)
+    return record, Recording(LongSignal(read, record.length, record.fs, config), begin.absent_C)
+
+
+@dataclass
+class Embedded:
+    """How many records were embedded; what could not be read, and what is hardly in mV, with the reason.
+
+    `unavailable` are those of `failed` that the file system didn't give, to be tried again.
+    """
+
+    records: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, str] = field(default_factory=dict)
+    unavailable: set[str] = field(default_factory=set)
+
+    def add(self, other: "Embedded") -> None:
+        """Count other records too."""
+        self.records += other.records
+        self.failed |= other.failed
+        self.doubtful |= other.doubtful
+        self.unavailable |= other.unavailable
+
+    def refuse_none(self) -> None:
+        """Raise `InputError`, with the first one's reason, where every record failed."""
+        if self.failed and not self.records:
+            first = next(iter(self.failed.values()))
+            raise InputError(f"not one record could be read, the first because: {first}")
+
+
+def embedded(
+    model: MarEcg,
+    records: Iterable[Named],
+    done: Embedded,
+    batch_size: int,
+    *,
+    readout: Readout = "wide",
+    patches: bool,
+) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
+    """Yield vectors of records with their rows; `done` collects all outcomes."""
+    waiting: deque[dict[str, Any]] = deque()
+    whole = recordings(model, records, done, waiting)
+    for vectors in encode(model, whole, batch_size, readout=readout, patches=patches):
+        yield waiting.popleft(), vectors
+
+
+def recordings(
+    model: MarEcg, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
+) -> Iterator[Recording]:
+    """Yield readable records as encoder input; their rows join `waiting`."""
+    for name, place, read in records:
+        try:
+            record, whole = read_recording(read, model.config)
+        except SourceGoneError:
+            raise
+        except InputError as error:
+            done.failed[name] = as_text(str(error))
+            if isinstance(error, RecordError) and error.reason == Reason.unavailable:
+                done.unavailable.add(name)
+            continue
+        except UsageError as error:
+            refused = InputError(error.problem, where=place, remedy=error.remedy)
+            done.failed[name] = as_text(str(refused))
+            continue
+        if doubt := amplitude_doubt(record.x_KL):
+            done.doubtful[name] = doubt
+        done.records += 1
+        row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
+        waiting.append({"id": name, **row, "codes": list(record.codes)})
+        yield whole
+
+
+def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:
+    """Records, each noted in a folder, if there is one, by its number; the killers among them aren't read."""
+    with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
+        for number, (name, place, read) in enumerate(records, first):
+            note(str(number))
+            yield name, place, partial(_refuse, place) if number in killers else read
+
+
+def _refuse(place: str, **_: object) -> Record:
+    raise RecordError(*KILLED, where=place)
+
+
+def read_only(sources: Iterable[Source], config: ModelConfig) -> None:
+    """Read records as `recordings` does, and do nothing else."""
+    for _, _, read in chain.from_iterable(sources):
+        with suppress(InputError, UsageError):
+            read_recording(read, config)

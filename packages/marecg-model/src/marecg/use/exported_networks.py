@@ -1,0 +1,231 @@
+"""What an exported file computes: an encoder on one window, or a classifier on whole records.
+
+A classifier's network cuts the windows that `marecg.ecg.windows.tta_windows` cuts, averages their logits,
+calibrates and calls, so that its file says what `EcgClassifier.predict_recordings` says.
+
+Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, W windows in
+a row, P phases, U windows of all records.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import UsageError
+from marecg.ecg.windows import Recording
+from marecg.model.mar_ecg import MarEcg
+from marecg.use.classifying.classifier import EcgClassifier
+
+Inputs = tuple[Tensor, Tensor, Tensor]
+"""x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
+Outputs = tuple[Tensor, ...]
+BATCHES = (1, 2, 5)
+"""Records of each trial."""
+
+
+class ExportedEncoder(nn.Module):
+    """An encoder with plain arguments and a plain tuple of results, for windows of its context."""
+
+    outputs: tuple[str, ...] = ("rhythm", "patch")
+
+    def __init__(self, model: MarEcg) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
+        """Return rhythm [B, D] and patch [B, T, D]."""
+        features = self.model(x, n_valid, absent)
+        return features.rhythm_BD, features.patch_BTD
+
+    def reference(self, inputs: Inputs) -> Outputs:
+        """What the file has to say of some records."""
+        return self(*inputs)  # type: ignore[no-any-return]
+
+    def error(self, expected: Outputs, given: Outputs) -> float:
+        """How far a file is from `reference`."""
+        return max(float((mine - theirs).abs().max()) for mine, theirs in zip(expected, given, strict=True))
+
+    def about(self) -> dict[str, str]:
+        """What the file says beside what it says of the encoder."""
+        return {}
+
+    def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
+        """Inputs to trace the network with, and which of their axes are free."""
+        context, records = self.model.config.context, Dim("records", min=1)
+        inputs = (torch.zeros(2, len(LEADS), context), torch.full((2,), context), _given(2))
+        return inputs, ({0: records}, {0: records}, {0: records})
+
+    def trials(self) -> Iterator[Inputs]:
+        """Random windows in batches of several sizes: whole and padded, with and without absent leads."""
+        config, rng = self.model.config, np.random.default_rng(0)
+        for batch in BATCHES:
+            n_valid = rng.integers(config.patch, config.context, batch)
+            n_valid[::2] = config.context
+            yield _random(rng, n_valid, config.context)
+
+
+class ExportedClassifier(ExportedEncoder):
+    """A classifier for whole records of any length: windows, beginnings, head, calibration and calls.
+
+    Raises `UsageError` where it reads beats.
+    """
+
+    outputs = ("logit", "probability", "called")
+    knots_KN: Tensor
+    values_KN: Tensor
+    slope_K: Tensor
+    shift_K: Tensor
+    isotonic_K: Tensor
+    thresholds_K: Tensor
+
+    def __init__(self, classifier: EcgClassifier) -> None:
+        if classifier.readout_ != "wide":
+            problem = f"reads {classifier.readout_}, whose R-peaks no file of a network finds"
+            raise UsageError(problem, remedy="Fit it again with --set readout=wide")
+        super().__init__(classifier.encoder)
+        self.net, self.several = classifier.tuned_.net, classifier.several_
+        self.classifier = [classifier]  # no submodule
+        self.phases = self.model.config.phases
+        curves = classifier.calibrations_
+        most = max(1, *(len(curve.knots) for curve in curves))
+        for name in ("knots", "values"):
+            rows = [list(getattr(curve, name)) or [0.0] for curve in curves]
+            padded_KN = [row + row[-1:] * (most - len(row)) for row in rows]
+            self.register_buffer(f"{name}_KN", torch.tensor(padded_KN, dtype=torch.float64))
+        for name in ("slope", "shift"):
+            values_K = [getattr(curve, name) for curve in curves]
+            self.register_buffer(f"{name}_K", torch.tensor(values_K, dtype=torch.float64))
+        self.register_buffer("isotonic_K", torch.tensor([curve.kind == "isotonic" for curve in curves]))
+        self.register_buffer("thresholds_K", torch.from_numpy(classifier.thresholds_))
+
+    def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
+        """Return logits float32, probabilities float64 and calls bool, each [B, K].
+
+        Probabilities are float64, because a threshold may be the very height of a step of a calibration.
+        """
+        row_U, start_U = window_starts(n_valid, x.shape[-1], self.model.config)
+        context = self.model.config.context
+        place_UL = start_U[:, None] + torch.arange(context)
+        real_UL = place_UL < n_valid[row_U][:, None]
+        last = x.shape[-1] - 1
+        x_ULC = x.transpose(1, 2)[row_U[:, None], place_UL.clamp(max=last)] * real_UL[..., None]
+        rest_U = (n_valid[row_U] - start_U).clamp(max=context)
+        z_UK = self.net(x_ULC.transpose(1, 2), rest_U, absent[row_U])
+        of_record_BU = (row_U == torch.arange(x.shape[0])[:, None]).to(z_UK.dtype)
+        z_BK = of_record_BU @ z_UK / of_record_BU.sum(1, keepdim=True)
+        wide_BK = z_BK.double()
+        p_BK = torch.where(
+            self.isotonic_K, self._between(wide_BK), (self.slope_K * wide_BK + self.shift_K).sigmoid()
+        )
+        if self.several:
+            return z_BK, p_BK, p_BK >= self.thresholds_K
+        p_BK = p_BK / p_BK.sum(1, keepdim=True).clamp(min=1e-12)
+        return z_BK, p_BK, torch.arange(p_BK.shape[1]) == p_BK.argmax(1, keepdim=True)
+
+    def _between(self, z_BK: Tensor) -> Tensor:
+        """`numpy.interp` of every class."""
+        passed_BK = (z_BK[..., None] >= self.knots_KN).sum(-1)
+        classes_K, last = torch.arange(self.knots_KN.shape[0]), self.knots_KN.shape[1] - 1
+
+        def at(table_KN: Tensor, place_BK: Tensor) -> Tensor:
+            return table_KN[classes_K, place_BK.clamp(0, last)]
+
+        low, high = at(self.knots_KN, passed_BK - 1), at(self.knots_KN, passed_BK)
+        share_BK = ((z_BK - low) / (high - low).clamp(min=1e-12)).clamp(0, 1)
+        start, end = at(self.values_KN, passed_BK - 1), at(self.values_KN, passed_BK)
+        return start + share_BK * (end - start)
+
+    def reference(self, inputs: Inputs) -> Outputs:
+        """What `EcgClassifier` says of these records."""
+        (classifier,) = self.classifier
+        x, n_valid, absent = (each.numpy() for each in inputs)
+        whole = [
+            Recording(x_CL[:, :valid], absent_C)
+            for x_CL, valid, absent_C in zip(x, n_valid, absent, strict=True)
+        ]
+        logits_BK = classifier.logits_of(whole)
+        p_BK = classifier.probabilities(logits_BK)
+        return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
+
+    def error(self, expected: Outputs, given: Outputs) -> float:
+        """How far the logits are from `reference`, and the probabilities from what these logits mean.
+
+        A calibration may rise so steeply that a rounding of the logit shows in the probability.
+        """
+        (classifier,) = self.classifier
+        logit_BK, p_BK, called_BK = (each.numpy() for each in given)
+        if (called_BK != classifier.calls(p_BK)).any():
+            return np.inf
+        meant_BK = classifier.probabilities(logit_BK.astype(np.float64))
+        return float(max(np.abs(expected[0].numpy() - logit_BK).max(), np.abs(meant_BK - p_BK).max()))
+
+    def about(self) -> dict[str, str]:
+        """Classes, thresholds, and whether a record has one class alone."""
+        (classifier,) = self.classifier
+        return {
+            "classes": json.dumps(classifier.classes_.tolist()),
+            "thresholds": json.dumps(classifier.thresholds_.tolist()),
+            "exclusive": json.dumps(not self.several),
+        }
+
+    def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
+        """Inputs to trace the network with, and which of their axes are free: records and samples."""
+        config, records = self.model.config, Dim("records", min=1)
+        length = 2 * config.context - config.patch
+        inputs = (torch.zeros(2, len(LEADS), length), torch.tensor([length, config.context]), _given(2))
+        return inputs, ({0: records, 2: Dim("samples", min=config.patch)}, {0: records}, {0: records})
+
+    def trials(self) -> Iterator[Inputs]:
+        """Random records of several lengths in batches of several sizes, some with absent leads."""
+        config, rng = self.model.config, np.random.default_rng(0)
+        for batch, length in zip(BATCHES, (config.patch, config.context, 3 * config.context), strict=True):
+            n_valid = rng.integers(config.patch, length + 1, batch)
+            n_valid[::2] = length
+            yield _random(rng, n_valid, length)
+
+
+def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
+    """Where the windows of `marecg.ecg.windows.tta_windows` begin: records and samples, int64 [U] each.
+
+    Written for a traced program: a window that `tta_windows` leaves out as the same as another stands here
+    twice, with all of its beginnings, so that means over windows are the same.
+
+    Args:
+        n_valid_B: samples of each record.
+        length: at least the largest of them.
+        config: of the encoder.
+    """
+    context, stride, phases = config.context, config.stride, config.phases
+    count_B = ((n_valid_B + context - 1) // context).clamp(min=1)
+    most = (length + context - 1) // context + 1  # one more, so that a program isn't bound to one window
+    row_W, number_W = torch.nonzero(torch.arange(most) < count_B[:, None], as_tuple=True)
+    gaps_W = (count_B[row_W] - 1).clamp(min=1)
+    first_W = number_W * (n_valid_B[row_W].clamp(min=context) - context) // gaps_W // stride * stride
+    by_P = torch.arange(phases) * stride // phases
+    first_WP, n_WP = first_W[:, None].expand(-1, phases), n_valid_B[row_W][:, None]
+    later_WP, earlier_WP = first_WP + by_P, first_WP - by_P
+    turned_WP = (later_WP + context > n_WP) & (n_WP >= earlier_WP + context) & (earlier_WP >= 0)
+    forward_WP = torch.where(n_WP - later_WP >= config.patch, later_WP, first_WP)
+    start_WP = torch.where(turned_WP, earlier_WP, forward_WP)
+    return row_W[:, None].expand(-1, phases).flatten(), start_WP.flatten()
+
+
+def _given(records: int) -> Tensor:
+    return torch.zeros(records, len(LEADS), dtype=torch.bool)
+
+
+def _random(rng: np.random.Generator, n_valid_B: Any, length: int) -> Inputs:
+    """Noise around offsets, zero behind `n_valid_B`; every second record lacks leads, never the second."""
+    batch = len(n_valid_B)
+    x_BCL = rng.normal(0, 0.3, (batch, len(LEADS), length)) + rng.normal(0, 1, (batch, len(LEADS), 1))
+    x_BCL *= (np.arange(length) < n_valid_B[:, None])[:, None]
+    absent = rng.random((batch, len(LEADS))) < rng.random((batch, 1))
+    absent[::2] = False
+    absent[:, 1] = False
+    return torch.from_numpy(x_BCL).float(), torch.from_numpy(n_valid_B), torch.from_numpy(absent)

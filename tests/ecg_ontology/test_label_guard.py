@@ -1,0 +1,128 @@
+"""No row teaches another concept than its label says, unless somebody said why."""
+
+import pytest
+from tests.cli.calls import call
+from tests.ecg_ontology.changes import edit
+
+import ecg_ontology
+from ecg_ontology import Kind, SourceError
+from ecg_ontology.curation.building import build
+from ecg_ontology.curation.findings import CONTRADICTED, contradiction
+from ecg_ontology.curation.revise import apply_decisions, decision_of
+
+HARMFUL = [
+    ("no atrial fibrillation", "AF", "denied"),
+    ("incomplete left bundle branch block", "LBBB", "only the family Conduction"),
+    ("paroxysmal supraventricular tachycardia", "VT", "SVT"),
+    ("2nd degree AV block type II", "3AVB", "2AVB"),
+    ("complete RBBB", "LBBB", "RBBB"),
+    ("AFib w RVR", "AFL", "AF"),
+    ("1st degree AVB", "2AVB", "1AVB"),
+    ("完全性左束支传导阻滞", "RBBB", "LBBB"),
+    ("history of atrial flutter", "AFL", "historical"),
+    ("bundle branch block", "LBBB", "only the family Conduction"),
+    ("left axis deviation", "LAFB", "no concept"),
+    ("non-ST-elevation MI", "STE", "AMI"),
+    ("sinus rhythm without PVCs", "PVC", "NSR"),
+]
+"""Label, the leaf that it was sent to, and what the label says."""
+CELLS = dict.fromkeys(("comment", "predicate"), "") | {
+    **{"decision": "add", "table": "base", "code": "h:1", "reviewer": "A. Reviewer", "date": "2026-01-31"},
+    "predicate": "skos:closeMatch",
+}
+
+
+@pytest.mark.parametrize(("label", "leaf", "said"), HARMFUL)
+def test_a_label_that_says_something_else_contradicts_its_leaf(curated, label, leaf, said):
+    family = curated.nodes[curated.families[curated.node(leaf).index]].abbr
+    assert said in contradiction(curated, label, [leaf, family], "h:1")
+
+
+@pytest.mark.parametrize(
+    ("label", "leaf"),
+    [
+        *(("afib with rapid ventricular response", "AF"), ("old inferior infarct", "InfMI")),
+        *(("IRBBB", "IRBBB"), ("Linksschenkelblock", "LBBB"), ("a text of another trade", "AF")),
+    ],
+)
+def test_a_label_that_says_its_leaf_or_nothing_known_contradicts_nothing(curated, label, leaf):
+    family = curated.nodes[curated.families[curated.node(leaf).index]].abbr
+    assert contradiction(curated, label, [leaf, family], "h:1") == ""
+
+
+def test_every_shipped_row_agrees_with_its_label_or_says_why_not(sources):
+    assert ecg_ontology.validate(sources, "curated") == ()
+    overridden = {row.code for row in ecg_ontology.load(sources).draft.mappings if row.override}
+    assert overridden == {"55827005", "67751000119106", "32574007"}
+
+
+def test_nearly_every_move_to_a_sibling_is_noticed_by_the_label_alone(curated):
+    """Moves that no rule on names notices, such as 2nd degree AV block to 3AVB as closeMatch."""
+    beside: dict[int, set[int]] = {}
+    for edge in curated.relations:
+        if edge.kind is Kind.sibling:
+            beside.setdefault(edge.source, set()).add(edge.target)
+            beside.setdefault(edge.target, set()).add(edge.source)
+    moves = missed = 0
+    for route in curated.routes(curated.codes):
+        for sibling in beside.get(route.leaves[0], ()) if len(route.leaves) == 1 else ():
+            names = [curated.nodes[sibling].abbr, curated.nodes[curated.families[sibling]].abbr]
+            moves += 1
+            missed += not contradiction(curated, route.label, names, route.code)
+    assert moves >= 75
+    assert missed <= 0.1 * moves  # codes of records, such as a cause of a block, are named by nothing else
+
+
+def test_add_code_refuses_it_and_an_override_stays_in_the_row(folder):
+    harmful = CELLS | {"label": "incomplete left bundle branch block", "node": "LBBB"}
+    before = (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
+    with pytest.raises(SourceError, match=r"only the family Conduction .* \[CCG-E501\]: nothing was written"):
+        apply_decisions(folder, [decision_of(harmful, "")])
+    assert (folder / "routing.sssom.tsv").read_text(encoding="utf-8") == before
+    why = "of a device that means the complete one"
+    apply_decisions(folder, [decision_of(harmful | {"override": why}, "")])
+    stated = [row for row in ecg_ontology.load(folder).rows if row.code == "h:1"]
+    assert [row.override for row in stated] == [why, ""]
+    assert CONTRADICTED not in {finding.id for finding in ecg_ontology.validate(folder)}
+
+
+def test_the_command_has_the_override(folder):
+    given = (
+        "add-code",
+        "h:1",
+        "no atrial fibrillation",
+        "AF",
+        "--author",
+        "A. Reviewer",
+        "--tables",
+        str(folder),
+    )
+    code, _, err = call(*given)
+    assert code == 3
+    assert "--override" in err
+    assert call(*given, "--override", "the sheet's column is of absence")[0] == 0
+
+
+def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path):
+    """The lock says at once that it moved; a new version would make that its state."""
+    label = "snomedct:195042002\t2nd degree av block\t"
+    was = f"{label}skos:exactMatch\tcardiac:2AVB\tSecond-degree AV block"
+    edit(folder / "routing.sssom.tsv", (was, f"{label}skos:closeMatch\tcardiac:3AVB\tComplete AV block"))
+    with pytest.raises(SourceError, match=r"its label says 2AVB .* \[CCG-E501\]"):
+        build(folder, tmp_path / "out.json", "1.3.0")
+    assert CONTRADICTED in {finding.id for finding in ecg_ontology.validate(folder)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"reviewer": "   "}, "called by blanks"),
+        ({"reviewer": "\u202eevil"}, "U\\+202E"),
+        ({"reviewer": "A" * 10_000}, "10000 letters"),
+        ({"date": "2099-01-01"}, "isn't yet"),
+        ({"code": "x:ü"}, "can't be abbreviated as a CURIE"),
+    ],
+)
+def test_a_decision_of_nobody_or_of_tomorrow_is_refused(changes, problem):
+    with pytest.raises(ecg_ontology.InputError, match=problem):
+        decision_of(CELLS | {"label": "atrial fibrillation", "node": "AF"} | changes, "")

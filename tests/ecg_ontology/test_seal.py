@@ -1,0 +1,264 @@
+"""What a version froze is frozen for good: removed, emptied, resealed, half-built or used again is seen."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.ecg_ontology.changes import edit
+
+import ecg_ontology
+from ecg_ontology import OutputError, SourceError, UsageError
+from ecg_ontology.checks.enumeration import version_of
+from ecg_ontology.curation.building import build, built_files
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.formats.transaction import PENDING, finish, write_all
+from ecg_ontology.graph.enumeration import lock_of, lock_text, seal_of
+
+MOVED = (
+    "snomedct:195042002\t2nd degree av block\tskos:exactMatch\tcardiac:2AVB\tSecond-degree AV block",
+    "snomedct:195042002\t2nd degree av block\tskos:closeMatch\tcardiac:3AVB\tComplete AV block",
+)
+
+
+def ids(folder):
+    return {finding.id for finding in ecg_ontology.validate(folder, "curated")}
+
+
+def state(folder):
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name[0] != "."
+    }
+
+
+def test_a_removed_lock_is_an_error_of_every_command(folder, tmp_path):
+    (folder / "enumeration.lock").unlink()
+    assert {"CCG-E208", "CCG-E210"} <= ids(folder)
+    with pytest.raises(SourceError, match="whose lock is gone"):
+        ecg_ontology.load(folder)
+    for version in ("", "1.2.0", "1.3.0"):
+        with pytest.raises(SourceError, match="CCG-E210"):
+            built_files(folder, tmp_path / "new.json", version)
+
+
+def test_a_version_below_that_of_the_tables_makes_no_new_beginning(folder, tmp_path):
+    (folder / "enumeration.lock").unlink()
+    edit(folder / "cardiac.ttl", ('"1.2.0"', '"0.9.0"'), ("cardiac/1.2.0>", "cardiac/0.9.0>"))
+    with pytest.raises(SourceError, match=r"is of the version 1\.2\.0, and the graph of 0\.9\.0"):
+        built_files(folder, tmp_path / "new.json")
+
+
+def resealed(folder, **changes):
+    lock = read_source(folder).lock.model_copy(update=changes)
+    text = lock_text(lock.model_copy(update={"seal": seal_of(lock)}))
+    (folder / "enumeration.lock").write_text(text, encoding="utf-8")
+
+
+def test_a_lock_that_was_emptied_and_resealed_is_damaged(folder):
+    resealed(folder, hashes={}, items=())
+    assert "CCG-E201" in ids(folder)
+    with pytest.raises(SourceError, match="freezes no text and no table"):
+        ecg_ontology.load(folder)
+
+
+def test_a_lock_resealed_by_hand_is_not_the_one_that_was_shipped(folder):
+    edit(folder / "cardiac.ttl", ("Chronic infarct scar", "Scar of an infarct"))
+    draft = read_source(folder)
+    (folder / "enumeration.lock").write_text(lock_text(lock_of(draft)), encoding="utf-8")
+    assert ids(folder) == {"CCG-E502"}
+
+
+def test_the_older_form_of_a_lock_is_taken_with_a_warning(folder):
+    lock = read_source(folder).lock
+    old = {
+        group: value
+        for group, value in lock.hashes.items()
+        if not re.match("header|sources|heads|abbr|prov", group)
+    }
+    items = tuple(line for line in lock.items if line.split("\t")[1] in old)
+    resealed(folder, hashes=old, items=items)
+    assert "CCG-W209" in ids(folder)
+
+
+UNSEEN = {
+    "the mark of unreviewed labels": ("cardiac.ttl", '    ccg:unreviewed "es" ;\n', ""),
+    "the licence": ("cardiac.ttl", "licenses/LICENSE-2.0> ;", "licenses/LICENSE-3.0> ;"),
+    "the source of a definition": (
+        "cardiac.ttl",
+        "<https://doi.org/10.1161/CIR.0000000000000617>",
+        "<https://doi.org/10.1/x>",
+    ),
+    "the comment of a row": (
+        "routing.sssom.tsv",
+        "a record that also carries",
+        "a record that never carries",
+    ),
+    "its justification": ("routing.sssom.tsv", "semapv:ManualMappingCuration", "semapv:LexicalMatching"),
+    "its source": ("routing.sssom.tsv", "\tmarecg:paper\t", "\tmarecg:nobody\t"),
+    "the comment of a crosswalk": (
+        "crosswalk.icd10.sssom.tsv",
+        "regime: crosswalk\t",
+        "regime: crosswalk\treviewed ",
+    ),
+    "an abbreviation of the map": ("challenge.tsv", "atrial fibrillation\tAF", "atrial fibrillation\tAFL"),
+    "the licence of a table": ("routing.scp.sssom.tsv", "LICENSE-2.0", "LICENSE-1.1"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_only_stands_beside_is_frozen_too(folder, name):
+    file, *replacement = UNSEEN[name]
+    edit(folder / file, tuple(replacement))
+    assert "CCG-E206" in ids(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "rule"),
+    [
+        (
+            "routing.sssom.tsv",
+            'snomedct: "http://snomed.info/id/"',
+            'snomedct: "http://snomed.evil/"',
+            "CCG-E318",
+        ),
+        ("routing.scp.sssom.tsv", 'mapping_set_version: "1.2.0"', 'mapping_set_version: "9.9.9"', "CCG-E210"),
+        ("routing.scp.sssom.tsv", '#  scp: "https://w3id.org/mar-ecg/scp/"\n', "", "CCG-W319"),
+        (
+            "routing.sssom.tsv",
+            "\t\t\nsnomedct:426177001",
+            "\tDr. X\t2031-01-01\nsnomedct:426177001",
+            "CCG-E320",
+        ),
+        ("routing.sssom.tsv", "\tcomment\t", "\tcoment\t", "CCG-W322"),
+        ("routing.curated.sssom.tsv", "snomedct:900000000000207008", "snomedct:731000124108", "CCG-W323"),
+    ],
+)
+def test_a_damaged_head_or_row_breaks_a_rule_of_its_own(folder, file, old, new, rule):
+    edit(folder / file, (old, new))
+    assert rule in ids(folder)
+
+
+@pytest.mark.parametrize(("confidence", "rule"), [("7.5", "CCG-E320"), ("0.01", "CCG-W321")])
+def test_a_confidence_is_a_share_and_a_low_one_is_seen(folder, confidence, rule):
+    table = folder / "routing.scp.sssom.tsv"
+    head, _, body = table.read_text(encoding="utf-8").partition("subject_id")
+    lines = f"subject_id{body}".splitlines()
+    text = "\n".join(
+        [f"{lines[0]}\tconfidence", f"{lines[1]}\t{confidence}", *(f"{line}\t" for line in lines[2:])]
+    )
+    table.write_text(f"{head}{text}\n", encoding="utf-8")
+    assert rule in ids(folder)
+
+
+def test_a_graph_in_capital_letters_is_named(folder):
+    (folder / "CARDIAC.TTL").write_text("", encoding="utf-8")
+    named = [finding.message for finding in ecg_ontology.validate(folder, "curated")]
+    assert named == ["CARDIAC.TTL looks like a graph and isn't read"]
+
+
+def test_versions_are_compared_as_semver_has_it():
+    order = ["1.0.0", "1.1.0-alpha", "1.1.0-rc.2", "1.1.0-rc.10", "1.1.0-rc1", "1.1.0", "1.1.1"]
+    assert sorted(set(order), key=version_of) == order
+    assert version_of("1.1.0+x") == version_of("1.1.0")
+
+
+def test_a_release_follows_its_candidates(folder, tmp_path):
+    out = tmp_path / "out.json"
+    for version in ("1.3.0-rc1", "1.3.0-rc2", "1.3.0"):
+        build(folder, out, version)
+    with pytest.raises(UsageError, match=r"1\.3\.0-rc1 isn't higher"):
+        built_files(folder, out, "1.3.0-rc1")
+    assert list(read_source(folder).lock.earlier) == ["1.1.0", "1.2.0", "1.3.0-rc1", "1.3.0-rc2"]
+    for table in folder.glob("*.sssom.tsv"):
+        assert 'mapping_set_version: "1.3.0"\n' in table.read_text(encoding="utf-8")
+
+
+def test_of_two_builds_at_once_the_second_sees_what_the_first_did(folder, tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from ecg_ontology.curation.building import build;"
+        f"build(Path({str(folder)!r}), Path({str(tmp_path)!r}) / sys.argv[1], sys.argv[1][:-5])"
+    )
+    versions = ("1.3.0", "1.4.0")
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, f"{v}.json"], stderr=subprocess.DEVNULL)
+        for v in versions
+    ]
+    ended = [each.wait() for each in running]
+    lock = read_source(folder).lock
+    assert lock.version == "1.4.0"
+    assert ended[1] == 0
+    assert list(lock.earlier) == ["1.1.0", "1.2.0", *(["1.3.0"] if ended[0] == 0 else [])]
+    assert ids(folder) == set()
+
+
+def test_a_build_that_is_killed_once_its_change_holds_is_finished_by_the_next_reader(
+    folder, tmp_path, monkeypatch
+):
+    after = built_files(folder, tmp_path / "o.json", "1.3.0")
+    monkeypatch.setattr("ecg_ontology.formats.transaction.finish", lambda sources: None)
+    write_all(folder, {path: text for path, text in after.items() if path.parent == folder})
+    monkeypatch.undo()
+    (folder / PENDING / "cardiac.ttl").replace(folder / "cardiac.ttl")  # killed after one of them
+    assert ecg_ontology.load(folder).header.version == "1.3.0"
+    assert not (folder / PENDING).exists()
+    assert ids(folder) == set()
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_full_disk_leaves_the_sources_as_they_were(folder, tmp_path, monkeypatch, step):
+    before, written_texts = state(folder), iter(range(100))
+    original = type(folder).write_text
+
+    def write_text(path, *args, **kwargs):
+        if next(written_texts) == 2 * step:
+            raise OSError(28, "No space left on device")
+        return original(path, *args, **kwargs)
+
+    monkeypatch.setattr(type(folder), "write_text", write_text)
+    with pytest.raises(OutputError, match="No space left"):
+        build(folder, tmp_path / "o.json", "1.3.0")
+    monkeypatch.undo()
+    assert state(folder) == before
+    assert not [
+        path for path in folder.iterdir() if path.name.startswith(".") and path.name != ".ecgonto.lock"
+    ]
+
+
+@pytest.mark.slow
+def test_forty_kills_leave_the_old_state_or_the_new(folder, tmp_path):
+    script = (
+        "from pathlib import Path; from ecg_ontology.curation.building import build;"
+        f"print(flush=True); build(Path({str(folder)!r}), Path({str(tmp_path)!r}) / 'o.json', '1.3.0')"
+    )
+    old = state(folder)
+    new = {
+        path.name: text.encode()
+        for path, text in built_files(folder, tmp_path / "o.json", "1.3.0").items()
+        if path.parent == folder
+    }
+    seen = set()
+    for number in range(40):
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        try:
+            process.wait(0.02 * number)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        process.stdout.close()
+        finish(folder)
+        seen.add(now := state(folder) == old)
+        assert now or state(folder) == old | new
+        if not now:
+            for name, content in old.items():
+                (folder / name).write_bytes(content)
+    assert True in seen
+
+
+def test_a_change_of_a_stranger_s_folder_stays_in_the_folder(folder, tmp_path):
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine", encoding="utf-8")
+    (folder / PENDING).symlink_to(tmp_path, target_is_directory=True)
+    finish(folder)
+    assert victim.read_text(encoding="utf-8") == "mine"

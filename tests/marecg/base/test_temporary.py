@@ -1,0 +1,46 @@
+"""A temporary folder of a killed process is removed by the next; one in use is not."""
+
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests import forked
+
+from marecg.base import temporary
+from marecg.base.temporary import temporary_folder
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(temporary, "NEW_S", -1)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    def killed():
+        with temporary_folder() as folder:
+            (Path(folder) / "half").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert forked.run(killed) == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with temporary_folder() as folder:
+        assert [str(path) for path in tmp_path.iterdir()] == [folder]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_use_or_new_and_files_of_others_stay(tmp_path, monkeypatch):
+    (tmp_path / "marecg-notes.txt").touch()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "marecg-link").symlink_to(tmp_path / "elsewhere")
+    with temporary_folder() as first, temporary_folder() as second:
+        assert Path(first).is_dir()
+        assert Path(second).is_dir()
+    monkeypatch.setattr(temporary, "NEW_S", 60)
+    (tmp_path / "marecg-new").mkdir()
+    with temporary_folder():
+        assert (tmp_path / "marecg-new").is_dir()
+    assert (tmp_path / "marecg-notes.txt").exists()
+    assert (tmp_path / "elsewhere").is_dir()
