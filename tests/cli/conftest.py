@@ -64,7 +64,7 @@ def kinds(place: Path) -> Path:
     signals = corpus.signals(range(12))[:, :, :4000]
     np.save(place / "array.npy", signals)
     np.save(place / "one.npy", signals[0])
-    EcgClassifier(str(place / "run")).fit(signals, np.arange(12) % 2).save(place / "clf")
+    EcgClassifier(str(place / "run"), fs=500).fit(signals, np.arange(12) % 2).save(place / "clf")
     for name in ("embedded.npz", "embedded.parquet", "parts/"):
         embed = ("embed", place / "run", corpus.folder, "--readout", "wide", "--out", f"{place}/{name}")
         assert invoke(*embed)[0] == 0

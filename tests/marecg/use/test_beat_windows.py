@@ -108,7 +108,7 @@ def test_a_classifier_reads_the_beats_of_any_record_and_comes_back_from_its_fold
     """By one lead; records of one patch and without a beat are answered too, and equal by hand."""
     x_BL = np.stack([beating(4, seed)[2] * (1 + seed % 2) for seed in range(12)])
     labels = np.where(np.arange(12) % 2, "high", "low")
-    fitted = EcgClassifier(phased, leads=("V2",), readout="beats").fit(x_BL[:, None], labels)
+    fitted = EcgClassifier(phased, fs=500, leads=("V2",), readout="beats").fit(x_BL[:, None], labels)
     fitted.save(tmp_path / "clf")
     back = EcgClassifier.load(tmp_path / "clf")
     assert back.readout == "beats"
@@ -130,7 +130,7 @@ def test_parts_of_a_beat_readout_count_alike_to_a_head(phased):
     """Standardised by hand and multiplied by the parts' weights, its values have the heads' scale."""
     x_BCL = np.stack([beating(4, seed) for seed in range(12)])
     labels = np.where(np.arange(12) % 2, "odd", "even")
-    fitted = EcgClassifier(phased, readout="beats").fit(x_BCL, labels)
+    fitted = EcgClassifier(phased, fs=500, readout="beats").fit(x_BCL, labels)
     rows, _ = next(GroupShuffleSplit(1, test_size=0.2, random_state=0).split(x_BCL, groups=np.arange(12)))
     wide_MV = embed(phased, x_BCL[rows], fs=500, readout="beats").wide.astype(np.float64)
     expected_V = np.where(wide_MV.std(0) > 1e-6, wide_MV.std(0), 1) / part_weights(phased.config, "beats")

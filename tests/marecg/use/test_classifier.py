@@ -44,7 +44,7 @@ def signals() -> NDArray[np.float64]:
 
 
 def classifier(model: MarEcg, layers: str = "all", **values: float) -> EcgClassifier:
-    return EcgClassifier(model, layers, leads=("I", "V2"), **{"steps": 12, "batch_size": 8, **values})
+    return EcgClassifier(model, layers, fs=500, leads=("I", "V2"), **{"steps": 12, "batch_size": 8, **values})
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
+from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.embedding.embed import embed
 from marecg.use.predict import predict
+from marecg.use.sklearn import EcgEmbedder
 
 SIGNALS = np.random.default_rng(0).normal(size=(2, 12, 3500)).astype(np.float32)
 
@@ -43,7 +46,8 @@ def broken(value: float) -> NDArray[np.float64]:
             ({"signals": signals, "leads": ["I"]}, r"signals (hold|aren't an array)")
             for signals in ([["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]])
         ],
-        *[({"fs": fs}, "isn't a sampling rate") for fs in ("500", None, float("nan"), 0, -500, 0.5, 5e6)],
+        *[({"fs": fs}, "isn't a sampling rate") for fs in ("500", float("nan"), 0, -500, 0.5, 5e6)],
+        ({"fs": None}, "^fs isn't given: the sampling rate in Hz"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 10**22}, "batch_size is 10000000000000000000000"),
         ({"batch_size": 2.5}, "batch_size is 2.5"),
@@ -111,3 +115,19 @@ def test_other_units_than_millivolts_are_embedded_with_a_warning(model, caplog, 
     adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
     assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
     assert [units in record.message for record in caplog.records] == [True]
+
+
+def test_a_sampling_rate_is_asked_for_and_never_guessed(model, place):
+    asking = [
+        lambda: embed(model, SIGNALS),
+        lambda: predict(model, SIGNALS),
+        lambda: EcgEmbedder(place / "model").fit(SIGNALS),
+        lambda: clone(EcgEmbedder(place / "model", fs=100)).set_params(fs=None).fit(SIGNALS),
+        lambda: EcgClassifier(model).fit(SIGNALS, [0, 1]),
+    ]
+    for ask in asking:
+        with pytest.raises(UsageError, match=r"^fs isn't given: the sampling rate in Hz\. Give it") as error:
+            ask()
+        assert "nan" not in str(error.value)
+    for estimator in (EcgEmbedder, EcgClassifier):
+        assert estimator("run").get_params()["fs"] is None

@@ -156,7 +156,7 @@ def labelled(micro) -> tuple[MarEcg, np.ndarray, np.ndarray]:
 def test_the_file_of_a_classifier_calls_whole_records_as_the_classifier_does(several, labelled, tmp_path):
     """One class is calibrated by knots, one by a temperature; the file takes records of any lengths."""
     model, x, y = labelled
-    fitted = EcgClassifier(model, seed=1).fit(x, np.stack([y, 1 - y], 1) if several else y)
+    fitted = EcgClassifier(model, fs=500, seed=1).fit(x, np.stack([y, 1 - y], 1) if several else y)
     logits = fitted.logits_of([Recording(each, np.zeros(12, bool)) for each in x])
     middle = float(np.median(logits[:, 0]))
     steps = (middle - 2, middle - 0.1, middle + 0.1, middle + 2)
@@ -182,7 +182,7 @@ def test_the_file_of_a_classifier_calls_whole_records_as_the_classifier_does(sev
 def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled, tmp_path, monkeypatch):
     """What `export` did before: the first window, from one beginning."""
     model, x, y = labelled
-    EcgClassifier(model, seed=1).fit(x, y).save(tmp_path / "clf")
+    EcgClassifier(model, fs=500, seed=1).fit(x, y).save(tmp_path / "clf")
 
     def first(*given):
         row_U, start_U = window_starts(*given)

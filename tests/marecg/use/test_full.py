@@ -113,10 +113,10 @@ def test_a_classifier_takes_the_readout_that_validation_likes_most_and_keeps_its
     """It answers as one that is asked for that readout alone; the file of a network reads no beats."""
     x_BCL = np.stack([beating(2, seed) * (1 + seed % 2) for seed in range(10)])
     labels = np.where(np.arange(10) % 2, "high", "low")
-    best = EcgClassifier(phased, readout="best").fit(x_BCL, labels)
+    best = EcgClassifier(phased, fs=500, readout="best").fit(x_BCL, labels)
     assert tuple(best.losses_) == ("wide", "beats", "full")
     assert best.readout_ == min(best.losses_, key=best.losses_.__getitem__)
-    alone = EcgClassifier(phased, readout=best.readout_).fit(x_BCL, labels)
+    alone = EcgClassifier(phased, fs=500, readout=best.readout_).fit(x_BCL, labels)
     assert alone.losses_ == {best.readout_: pytest.approx(best.losses_[best.readout_], rel=1e-6)}
     np.testing.assert_allclose(alone.predict_proba(x_BCL[:2]), best.predict_proba(x_BCL[:2]), atol=1e-6)
     best.save(tmp_path / "clf")
@@ -127,7 +127,7 @@ def test_a_classifier_of_the_full_readout_comes_back_from_its_folder_and_is_in_n
     phased, tmp_path
 ):
     x_BCL = np.stack([beating(2, seed) * (1 + seed % 2) for seed in range(6)])
-    fitted = EcgClassifier(phased, readout="full").fit(x_BCL, [0, 1] * 3)
+    fitted = EcgClassifier(phased, fs=500, readout="full").fit(x_BCL, [0, 1] * 3)
     fitted.save(tmp_path / "clf")
     back = EcgClassifier.load(tmp_path / "clf")
     np.testing.assert_allclose(back.predict_proba(x_BCL[:2]), fitted.predict_proba(x_BCL[:2]), rtol=1e-4)
@@ -136,6 +136,6 @@ def test_a_classifier_of_the_full_readout_comes_back_from_its_folder_and_is_in_n
 
 
 def test_fine_tuned_layers_are_read_by_the_wide_readout(phased):
-    assert EcgClassifier(phased, layers="all", readout="best").readouts() == ("wide",)
+    assert EcgClassifier(phased, fs=500, layers="all", readout="best").readouts() == ("wide",)
     with pytest.raises(UsageError, match="full is read by a frozen encoder"):
-        EcgClassifier(phased, layers="all", readout="full").tuning()
+        EcgClassifier(phased, fs=500, layers="all", readout="full").tuning()

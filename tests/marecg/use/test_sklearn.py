@@ -116,6 +116,6 @@ def test_records_that_do_not_fit_the_leads_are_refused(run, shape, leads, proble
 
 def test_a_missing_model_and_a_missing_fit_are_said(tmp_path, run):
     with pytest.raises(CheckpointError, match="not a folder"):
-        EcgEmbedder(tmp_path / "nowhere").fit(np.zeros((1, 12, 500)))
+        EcgEmbedder(tmp_path / "nowhere", fs=100).fit(np.zeros((1, 12, 500)))
     with pytest.raises(NotFittedError):
         EcgEmbedder(run).transform(np.zeros((1, 12, 500)))

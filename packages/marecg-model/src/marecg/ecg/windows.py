@@ -66,15 +66,23 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
         raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
 
 
+def required_rate(fs: float | None) -> float:
+    """Return a sampling rate that was given: none is guessed. Raises `UsageError`."""
+    if fs is None:
+        raise UsageError("fs isn't given: the sampling rate in Hz", remedy="Give it, such as fs=500")
+    return fs
+
+
 def arranged(
-    given_KL: NDArray[np.float32], fs: float, leads: Sequence[str], config: ModelConfig
+    given_KL: NDArray[np.float32], fs: float | None, leads: Sequence[str], config: ModelConfig
 ) -> Recording:
     """Arrange a checked recording as `recording` does, without a second check.
 
-    Raises `UsageError` where the leads, the rate or the shape can't be, or there are fewer samples than
-    make a patch.
+    Raises `UsageError` where the leads, the rate or the shape can't be, no rate is given, or there are fewer
+    samples than make a patch.
     """
     places = lead_places(leads)
+    fs = required_rate(fs)
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
         rate = f"{fs:g} Hz" if isinstance(fs, Real) else repr(fs)
         remedy = f"Give samples per second, {SLOWEST} to {FASTEST}"

@@ -141,6 +141,7 @@ def fit_classifier(
     """
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()
+    classifier.fs = FS if classifier.fs is None else classifier.fs  # a corpus has its rate
     model = loaded(classifier.model)
     if labels is None:
         task = corpus_task(data)

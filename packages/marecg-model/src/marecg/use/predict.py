@@ -6,7 +6,6 @@ Shapes: B records, K leads as named or classes, L samples, D width, N concepts, 
 """
 
 import logging
-import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.index import keep_private
+from marecg.ecg.windows import required_rate
 from marecg.model.by_family import by_family, untaught
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.identity import published_as
@@ -74,7 +74,7 @@ def predict(
     model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
-    fs: float = math.nan,
+    fs: float | None = None,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
 ) -> NDArray[np.float32]:
@@ -83,7 +83,7 @@ def predict(
     Args:
         model: a model, or the name of one: a run, a model folder, an installed model, owner/name on the hub.
         signals: [B, K, L] in mV.
-        fs: their sampling rate in Hz.
+        fs: their sampling rate in Hz; it has to be given.
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
 
@@ -97,7 +97,8 @@ def predict(
         array([1., 1.], dtype=float32)
     """
     model = loaded(model)
-    return concepts(model, embed(model, signals, fs=fs, leads=leads, batch_size=batch_size).rhythm)
+    rhythm_BD = embed(model, signals, fs=required_rate(fs), leads=leads, batch_size=batch_size).rhythm
+    return concepts(model, rhythm_BD)
 
 
 def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:

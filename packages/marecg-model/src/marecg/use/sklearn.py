@@ -17,6 +17,7 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
+from marecg.ecg.windows import required_rate
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
 from marecg.use.embedding.embed import BATCH, check_readout, embed
@@ -28,7 +29,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Args:
         model: a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub. It is loaded
             by this name wherever it is needed: clones and pickles carry the name, not the weights.
-        fs: sampling rate of the records in Hz.
+        fs: sampling rate of the records in Hz, which `fit` refuses to guess.
         leads: the names of their K leads, in their order.
         batch_size: windows per forward pass.
         readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is,
@@ -47,7 +48,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self,
         model: str | Path,
         *,
-        fs: float = 500,
+        fs: float | None = None,
         leads: Sequence[str] = LEADS,
         batch_size: int = BATCH,
         readout: Readout = "rhythm",
@@ -69,11 +70,12 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The embedder itself.
 
         Raises:
-            UsageError: the leads don't fit the array, or there is no such readout.
+            UsageError: the leads don't fit the array, there is no such readout, or `fs` isn't given.
             CheckpointError: the encoder can't be loaded.
         """
         self._records(X, reset=True)
         check_readout(self.readout)
+        required_rate(self.fs)
         config = self._encoder().config
         self._n_features_out = readout_width(config, self.readout)
         return self
@@ -89,7 +91,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         embeddings = embed(
             self._encoder(),
             x_BKL,
-            fs=self.fs,
+            fs=required_rate(self.fs),
             leads=self.leads,
             batch_size=self.batch_size,
             readout="wide" if self.readout == "rhythm" else self.readout,

@@ -18,7 +18,7 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
-from marecg.ecg.windows import Recording, arranged
+from marecg.ecg.windows import Recording, arranged, required_rate
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.use.classifying.calibration import Method, calibrate, check_rule, threshold
@@ -41,7 +41,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub; left as it is.
         layers: `head` alone, `last:N` for the last N blocks too, or `all`; see `tuning.Tuning`.
-        fs: sampling rate of the records in Hz.
+        fs: sampling rate of the records in Hz, which `fit` refuses to guess.
         leads: the names of their leads, in their order.
         steps: of fine-tuning at most.
         batch_size: records per step.
@@ -67,7 +67,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Example:
         >>> from marecg import EcgClassifier
-        >>> EcgClassifier("run", layers="last:2").fit(signals, labels).predict_proba(new)  # doctest: +SKIP
+        >>> classifier = EcgClassifier("run", layers="last:2", fs=500)
+        >>> classifier.fit(signals, labels).predict_proba(new)  # doctest: +SKIP
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model: MarEcg | str | Path,
         layers: str = "head",
         *,
-        fs: float = 500,
+        fs: float | None = None,
         leads: Sequence[str] = LEADS,
         steps: int = 1500,
         batch_size: int = 32,
@@ -106,6 +107,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: the model can't be loaded.
         """
         self.tuning()
+        required_rate(self.fs)
         model = loaded(self.model)
         whole = self._recordings(X, model)
         y_BK, classes, several = _targets(y, len(whole))
@@ -264,7 +266,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         description = Description(
             classes=labels,
             several=self.several_,
-            fs=self.fs,
+            fs=required_rate(self.fs),
             leads=list(self.leads),
             layers=self.layers,
             readout=self.readout_,

@@ -5,7 +5,6 @@ J patches of a beat, V readout, F local values.
 """
 
 import logging
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -105,7 +104,7 @@ def embed(
     model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
-    fs: float = math.nan,
+    fs: float | None = None,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
     readout: Readout = "rhythm",
@@ -123,7 +122,7 @@ def embed(
     Args:
         model: left as it is but for eval mode; or a run or a model to load, as for `MarEcg.from_pretrained`.
         signals: [B, K, L] in mV.
-        fs: their sampling rate in Hz.
+        fs: their sampling rate in Hz; it has to be given.
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
         readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
@@ -134,8 +133,8 @@ def embed(
 
     Raises:
         UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
-            or named twice, the rate can't be, a value is masked, not finite or too large to compute with, or
-            a record is shorter than a patch.
+            or named twice, the rate isn't given or can't be, a value is masked, not finite or too large to
+            compute with, or a record is shorter than a patch.
         CheckpointError: the model can't be loaded, or gives values that aren't finite.
 
     Example:
