@@ -1,5 +1,6 @@
 """The commands of the fault matrix, at their smallest size."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command by its words, in which {out} is where it writes, and {place} where what it reads is.
+    """A command by its words: {out} is where it writes, {place} where what it reads is, {mirror} a server.
 
     Attributes:
         words: it; those of `marecg` where it doesn't begin with ecgonto.
@@ -25,12 +26,22 @@ class Command:
     compared: tuple[str, ...] = ("*",)
     much: bool = False
 
-    def argv(self, place: Path, out: Path) -> list[str]:
+    def argv(self, place: Path, out: Path, mirror: str = "") -> list[str]:
         """Its arguments."""
-        return [each.format(place=place, out=out) for each in self.words.split()]
+        return [each.format(place=place, out=out, mirror=mirror) for each in self.words.split()]
+
+    @property
+    def sources(self) -> list[str]:
+        """Names in the place of what it reads."""
+        return re.findall(r"\{place\}/([\w.]+)", self.words)
 
 
 _TRAIN = " ".join(f"--set {each}" for each in SETTINGS)
+_GRAPH = " ".join(
+    f"--set {each}"
+    for each in ("shuffles=1", "sigmas=[0.5]", "steps=[2]", "seeds=1", "regime_seeds=0", "floor_shuffles=1",
+                 "random_families=1")
+)  # fmt: skip
 COMMANDS = (
     Command("synth --out {out} --records 6 --seed 1", ""),
     Command("prepare {place}/records --out {out} --jobs 1 --set shard=3", "", much=True),
@@ -45,8 +56,9 @@ COMMANDS = (
     Command("cohort {place}/corpus --where age>0 --out {out}", ".parquet"),
     Command("cohort {place}/corpus --where age>0 --out {out}", ""),
     Command("cohort {place}/corpus --where age>0 --out {out}", ".csv"),
-    Command("report {place}/run {place}/one --out {out}", ".html"),
-    Command("predict {place}/run {place}/one"),
+    Command("report {place}/run {place}/one/one --out {out}", ".html"),
+    Command("predict {place}/run {place}/one/one"),
+    Command("predict {place}/run {place}/one/one --every 2s --out {out}", ".csv"),
     Command("stats {place}/corpus"),
     Command("audit {place}/corpus --against {place}/other"),
     Command("recipes"),
@@ -65,6 +77,12 @@ COMMANDS = (
         "",
         ("*/metrics.csv", "model.safetensors"),
     ),
+    Command(
+        "ablate-graph {place}/base --data {place}/graph --out {out} --set test_source=georgia " + _GRAPH,
+        "",
+        ("leaves.csv", "table.md"),
+    ),
+    Command("data get georgia --out {out} --mirror {mirror}", ""),
     Command("ecgonto export --out {out}", ".ttl"),
     Command("ecgonto export --out {out}", ".npz"),
     Command("ecgonto build {place}/ontology --out {out}", ".json"),

@@ -1,4 +1,6 @@
-"""Every command × every signal × before, while and after it writes; and what writes most in bad surroundings.
+"""Every command × every signal × before, while and after it writes, × what befalls the files that it reads.
+
+What writes most is given in bad surroundings, too.
 
 Each case gives a command, lets the fault happen (a signal once or several times, as to a scheduler that stops
 a job before it preempts it), and gives the same command again, undisturbed: what it leaves or prints must be
@@ -9,11 +11,8 @@ MARECG_FAULTS=24 in the environment tries so many of the day's.
 import os
 import random
 import re
-import resource
 import shutil
 import signal
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,55 +20,29 @@ from datetime import date
 from itertools import product
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from tests import forked
 from tests.forked import command as start
 from tests.fuzz.commands import COMMANDS, Command
+from tests.fuzz.inputs import ensure, serve_mirror
+from tests.fuzz.surroundings import BEFALL, DAMAGING, MAY_FAIL, SURROUNDINGS, UNWRITABLE, befall
 
 KILLS = ("KILL", "TERM", "INT", "HUP", "USR1", "QUIT", "STOP CONT", "STOP TERM CONT")
 AGAIN = (1, 1, 2, 3)
 """How often a command is killed before it is left alone; one of these."""
 WHEN = {"before": (0.0, 0.1), "while": (0.1, 0.9), "after": (0.9, 1.1)}
 """Shares of the time that the command takes where nothing happens."""
-SMALL = 4096
-"""Bytes that a file may have where the disk is full."""
+OPENED = (0, 1, 2, 4, 8)
+"""Something befalls a source when this one of its files is opened, counted from 0; one of these."""
 NOISE = re.compile(rb"/[^ ]*/(case|whole)-\d*|\d+(\.\d+)? ?(s|MB)\b|[0-9:]{5,8}")
 """What a command prints that differs from one undisturbed run to the next: places and times."""
-
-
-def _full_disk() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, SMALL))
-
-
-def _tmpdir_elsewhere() -> None:
-    os.environ["TMPDIR"], tempfile.tempdir = "/dev/shm", None  # noqa: S108 — another file system
-
-
-def _no_home() -> None:
-    for name in ("HOME", "XDG_CACHE_HOME"):
-        os.environ.pop(name, None)
-
-
-def _no_stdout() -> None:
-    os.close(1)
-    sys.stdout = None  # as Python begins where there is none
-
-
-SURROUNDINGS: dict[str, Callable[[], object]] = {
-    "full disk": _full_disk,
-    "TMPDIR on another file system": _tmpdir_elsewhere,
-    "no HOME": _no_home,
-    "umask 077": lambda: os.umask(0o077),
-    "stdout closed": _no_stdout,
-    "40 columns": lambda: os.environ.update(COLUMNS="40"),
-    "a folder that can't be written": lambda: None,
+FEWEST = {
+    "marecg_experiments.graph.records.FEWEST": 20,
+    "marecg_experiments.graph.experiment.TESTED": 2,
+    "marecg_experiments.graph.heads.CHOOSING": 1,
 }
-MAY_FAIL = {"full disk", "stdout closed", "a folder that can't be written"}
-AF = "164889003"
-ONTOLOGY = Path(__file__).parents[2] / "ontology"
+"""Records that the experiment of graphs needs, where it has next to none."""
 Try = Callable[..., None]
-UNWRITABLE = Path("/proc/1/nothing/out")
 
 
 def send(pid: int, kill: str) -> None:
@@ -93,31 +66,17 @@ class Outcome:
 class Matrix:
     """The cases, in a folder of their own with what the commands read."""
 
-    def __init__(self, folder: Path) -> None:
-        self.place, self._number = folder, 0
-        for argv in (
-            ["synth", "--out", f"{folder}/records", "--records", "6", "--seed", "3"],
-            ["synth", "--out", f"{folder}/other", "--records", "2", "--seed", "9"],
-            ["prepare", f"{folder}/records", "--out", f"{folder}/corpus", "--jobs", "1"],
-            COMMANDS[2].argv(folder, folder / "run"),
-            ["embed", f"{folder}/run", f"{folder}/records", "--out", f"{folder}/embeddings.parquet"],
-        ):
-            assert self._run(argv, folder / "case-0").code == 0, argv
-        header = min((folder / "records").rglob("*.hea"))
-        for ending in (".hea", ".mat"):
-            (folder / f"one{ending}").write_bytes(
-                header.with_suffix(ending).read_bytes().replace(header.stem.encode(), b"one")
-            )
-        shutil.copytree(ONTOLOGY, folder / "ontology")
+    def __init__(self, folder: Path, mirror: str = "") -> None:
+        self.place, self.mirror, self._number = folder, mirror, 0
         self._whole: dict[Command, tuple[Outcome, float]] = {}
 
     def whole(self, command: Command) -> tuple[Outcome, float]:
         """What a command does where nothing happens, and the seconds that it takes."""
         if command not in self._whole:
-            if "{place}/many" in command.words and not (self.place / "many").exists():
-                self._make_many()
+            for name in command.sources:
+                ensure(self.place, name)
             out, began = self._out(command, "whole"), time.monotonic()
-            outcome = self._run(command.argv(self.place, out), out, command.compared)
+            outcome = self._run(self._argv(command, out), out, command.compared)
             assert outcome.code in {0, 1}, f"{command.words}: {outcome.said.decode()}"
             self._whole[command] = outcome, time.monotonic() - began
         return self._whole[command]
@@ -126,7 +85,7 @@ class Matrix:
         """Kill a command, and give it again."""
         whole, seconds = self.whole(command)
         out = self._out(command, "case")
-        argv = command.argv(self.place, out)
+        argv = self._argv(command, out)
         numbers = [getattr(signal, f"SIG{name}") for name in kill.split()]
         codes = {whole.code, *(-number for number in numbers), *(128 + number for number in numbers)}
         for _ in range(rng.choice(AGAIN)):
@@ -144,7 +103,7 @@ class Matrix:
         whole, _seconds = self.whole(command)
         unwritable = what == "a folder that can't be written"
         out = UNWRITABLE if unwritable else self._out(command, "case")
-        argv = command.argv(self.place, out)
+        argv = self._argv(command, out)
         outcome = self._run(argv, out, command.compared, SURROUNDINGS[what])
         assert b"Traceback" not in outcome.said, outcome.said.decode()
         assert outcome.code in ({0, 1, 2, 3} if what in MAY_FAIL else {whole.code}), outcome
@@ -153,12 +112,35 @@ class Matrix:
         if not unwritable:
             self._same(command, out, whole)
 
+    def befall(self, command: Command, what: str, name: str, rng: random.Random) -> None:
+        """Let something befall what a command reads, put it back, and give the command again."""
+        whole, _seconds = self.whole(command)
+        source, out, backup = self.place / name, self._out(command, "case"), self.place / "backup"
+        shutil.copytree(source, backup) if source.is_dir() else shutil.copy2(source, backup)
+        number = rng.choice(OPENED)
+        try:
+            outcome = self._run(
+                self._argv(command, out), out, command.compared, lambda: befall(what, source, number)
+            )
+        finally:
+            for left in (source, source.with_name(f"gone-{name}")):
+                shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+            backup.rename(source)
+        assert b"Traceback" not in outcome.said, outcome.said.decode()
+        assert outcome.code in {whole.code, 0, 1, 2, 3}, outcome
+        if what not in DAMAGING and not any(b'"unhashed"' in each for each in outcome.files.values()):
+            self._same(
+                command, out, whole
+            )  # a manifest says of what couldn't be read that it isn't in its hash
+
     def cases(self, commands: Sequence[Command] = COMMANDS) -> Iterator[tuple[Try, Command, str, str]]:
-        """All of some commands: what tries it, the command, the fault, and when."""
+        """All of some commands: what tries it, the command, the fault, and when, or of which source."""
         for command, kill, when in product(commands, KILLS, WHEN):
             yield self.kill, command, kill, when
         for command, what in product((each for each in commands if each.much), SURROUNDINGS):
             yield self.surround, command, what, ""
+        for command, what in product(commands, BEFALL):
+            yield from ((self.befall, command, what, name) for name in command.sources)
 
     def try_some(self, count: int, seed: int, commands: Sequence[Command]) -> list[str]:
         """Try so many cases; those in which something is left or differs, in words."""
@@ -171,18 +153,11 @@ class Matrix:
                 broken.append(f"{command.words} · {fault} {when}: {error}")
         return broken
 
-    def _make_many(self) -> None:
-        """A corpus that a probe and a classifier can learn from, with its labels."""
-        made = f"--records 90 --seed 4 --diagnosis AF --diagnosis NSR --out {self.place}/hearts"
-        prepared = f"prepare {self.place}/hearts --out {self.place}/many --jobs 1"
-        for words in (f"synth {made}", prepared):
-            assert self._run(words.split(), self.place / "case-0").code == 0, words
-        rows = pq.read_table(self.place / "many" / "index.parquet", columns=["id", "codes"]).to_pylist()
-        lines = [f"{row['id']},{int(AF in row['codes'])}" for row in rows]
-        (self.place / "labels.csv").write_text("\n".join(["record,af", *lines]) + "\n", encoding="utf-8")
+    def _argv(self, command: Command, out: Path) -> list[str]:
+        return command.argv(self.place, out, self.mirror)
 
     def _same(self, command: Command, out: Path, whole: Outcome) -> None:
-        again = self._run(command.argv(self.place, out), out, command.compared)
+        again = self._run(self._argv(command, out), out, command.compared)
         assert again.code == whole.code, f"exit code {again.code}, given again: {again.said.decode()}"
         assert again.files == whole.files, f"another result: {_different(again, whole)}"
         assert again.hidden == whole.hidden, f"left behind: {sorted(again.hidden ^ whole.hidden)}"
@@ -222,13 +197,23 @@ def _different(one: Outcome, other: Outcome) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
-    return Matrix(tmp_path_factory.mktemp("matrix"))
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
+    """The cases, where a graph is judged by as few records as there are."""
+    folder = tmp_path_factory.mktemp("matrix")
+    address, pid = serve_mirror(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        for name, fewest in FEWEST.items():
+            patched.setattr(name, fewest)
+        yield Matrix(folder, address)
+    os.kill(pid, signal.SIGKILL)
+    forked.end(pid)
 
 
 def test_nothing_is_left_and_nothing_differs_whatever_happens_to_a_command(matrix):
-    assert len(list(matrix.cases())) == len(COMMANDS) * len(KILLS) * 3 + 3 * len(SURROUNDINGS)
-    quick = [each for each in COMMANDS if each.out != ".pt2" and "many" not in each.words]
+    sources = sum(len(command.sources) for command in COMMANDS)
+    count = len(COMMANDS) * len(KILLS) * 3 + 3 * len(SURROUNDINGS) + sources * len(BEFALL)
+    assert len(list(matrix.cases())) == count
+    quick = [each for each in COMMANDS if each.out != ".pt2" and not {"many", "graph"} & {*each.sources}]
     count = os.environ.get("MARECG_FAULTS")
     seed = date.today().toordinal() if count else 2  # others every day, and the same again on that day
     assert matrix.try_some(int(count or 6), seed, COMMANDS if count else quick) == [], f"seed {seed}"

@@ -15,7 +15,7 @@ from marecg.corpus.account import read_report
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read import wfdb_header
-from marecg.read.discovery import find
+from marecg.read.discovery import find, hash_sources
 
 
 @pytest.fixture
@@ -64,6 +64,13 @@ def test_an_empty_mount_point_is_a_source_that_is_gone(source):
     source.mkdir()
     with pytest.raises(SourceGoneError):
         first.read()
+
+
+def test_a_source_that_vanishes_before_its_records_are_hashed_is_gone_and_not_left_out(source):
+    candidates = find([source])
+    source.rename(source.with_name("away"))
+    with pytest.raises(SourceGoneError):
+        hash_sources(candidates)
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES, errno.ETIMEDOUT])

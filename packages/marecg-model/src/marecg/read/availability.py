@@ -36,10 +36,7 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
     try:
         yield
     except (RecordError, OSError) as error:
-        if _is_gone(root):
-            problem = "is gone, or was unmounted, while its records were read"
-            remedy = "Bring it back and run the same command: it goes on"
-            raise SourceGoneError(problem, where=root, remedy=remedy) from error
+        refuse_gone(root, error)
         vague = not isinstance(error, RecordError) or error.reason == Reason.unreadable
         cause = _system_error(error) or (_unreachable(file) if vague else None)
         if cause is None:
@@ -48,6 +45,14 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
         remedy = "The same command tries it again"
         where = getattr(error, "where", "") or file
         raise RecordError(Reason.unavailable, problem, where=where, remedy=remedy) from error
+
+
+def refuse_gone(root: Path, error: BaseException | None = None) -> None:
+    """See that a folder of records is still there, and not an empty mount point. Raises `SourceGoneError`."""
+    if _is_gone(root):
+        problem = "is gone, or was unmounted, while its records were read"
+        remedy = "Bring it back and run the same command: it goes on"
+        raise SourceGoneError(problem, where=root, remedy=remedy) from error
 
 
 def is_passing(error: OSError) -> bool:

@@ -20,7 +20,7 @@ from marecg.read.arrays import delimited
 from marecg.read.arrays.array_files import OPENERS
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import Arrays, is_array
-from marecg.read.availability import is_passing
+from marecg.read.availability import is_passing, refuse_gone
 from marecg.read.catalogue import catalogue
 from marecg.read.clinical.dicom import DICOM
 from marecg.read.clinical.edf import EDF
@@ -174,7 +174,7 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
 
     Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
     `manifest` of an earlier call the files that it left out are left out, and no others. Raises
-    `CorpusError` where another can't be read now.
+    `CorpusError` where another can't be read now, and `SourceGoneError` where a root is gone.
     """
     digest, unhashed = hashlib.sha256(), []
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
@@ -186,6 +186,7 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
             if left_out is not None and place not in left_out:
                 remedy = "Run the same command when it can be read again"
                 raise CorpusError("can't be reached at the moment", where=each.place, remedy=remedy)
+            refuse_gone(each.root)
             unhashed.append(place)
         stated = "" if each.stated is None else f" {tuple(each.stated)!r}"
         digest.update(f"{place} {each.about!r} {state or 'unreadable'}{stated}\n".encode())
