@@ -4,11 +4,12 @@ import math
 import re
 
 import matplotlib.figure
+import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError
-from ecg_ontology.views.draw import draw_graph, node_positions
+from ecg_ontology import Kind, UsageError
+from ecg_ontology.views.draw import bent_edge, clearance, draw_graph, node_positions
 from ecg_ontology.views.explain import explanation_text
 
 BOTH = ["164889003", "426783006"]
@@ -61,6 +62,19 @@ def test_roots_stand_within_their_leaves_and_joined_leaves_side_by_side(onto):
     around = [onto.nodes[leaf].abbr for leaf in leaves]
     for one, other in (("AF", "AFL"), ("LBBB", "RBBB"), ("2AVB", "3AVB"), ("AMI", "AntMI"), ("LVH", "LAE")):
         assert abs(around.index(one) - around.index(other)) == 1, f"{one} and {other}"
+
+
+def test_no_edge_between_findings_runs_over_a_third(onto):
+    """Else STE would seem to be joined to MyIsch by way of OMI, which lies between."""
+    places = node_positions(onto)
+    for edge in onto.relations:
+        if edge.kind not in (Kind.ring, Kind.family):
+            ends = (edge.source, edge.target)
+            others = np.array([place for index, place in places.items() if index not in ends])
+            names = others - (0, 0.08)  # they stand below
+            line = bent_edge(places, *ends)
+            assert clearance(line, others) > 0.05, [onto.nodes[end].abbr for end in ends]
+            assert clearance(line, names) > 0.02, [onto.nodes[end].abbr for end in ends]
 
 
 def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):

@@ -3,7 +3,7 @@
 Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
 differ in stroke.
 
-Shapes: N concepts.
+Shapes: N concepts, P control points of a curve, X two coordinates.
 """
 
 from collections.abc import Collection
@@ -36,6 +36,15 @@ STROKES: dict[Kind, Any] = {
     Kind.sibling: "dotted",
     Kind.ring: "solid",
 }
+
+_BENDS = (0.25, -0.25, 0.4, -0.4, 0.55, -0.55)
+"""How far the middle of an edge between findings may lie aside, as a part of its length, in the order tried."""
+_CLEARANCE = 0.06
+"""From this distance on, in the positions' unit, an edge passes a concept and its name without touching them."""
+_NAME_BELOW = 0.08
+"""The distance of a concept's name below it."""
+_READABLE = 200
+"""Concepts up to which edges are led around others; of more no picture can be read."""
 
 Positions = dict[int, tuple[float, float]]
 
@@ -151,24 +160,47 @@ def _ring_order(onto: Ontology) -> list[int]:
 
 def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
     from matplotlib.collections import PathCollection
-
-    for kind, stroke in STROKES.items():
-        edges = [edge for edge in onto.relations if edge.kind is kind]
-        width, alpha = {Kind.ring: (3.5, 0.5), Kind.family: (1.0, 0.3)}.get(kind, (1.8, 0.8))
-        # Edges over several leaves are bent, so that they do not run through those between.
-        bend = 0.0 if kind in (Kind.ring, Kind.family) else 0.25
-        curves = [_curve(positions[edge.source], positions[edge.target], bend) for edge in edges]
-        style = {"linestyle": stroke, "linewidth": width, "capstyle": "butt", "zorder": 1}
-        axes.add_collection(PathCollection(curves, facecolor="none", edgecolor=("black", alpha), **style))
-
-
-def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) -> "Path2D":
-    """A line from one point to another, whose middle lies aside by a part of its length."""
     from matplotlib.path import Path as Path2D
 
+    codes = [Path2D.MOVETO, Path2D.CURVE3, Path2D.CURVE3]
+    for kind, stroke in STROKES.items():
+        width, alpha = {Kind.ring: (3.5, 0.5), Kind.family: (1.0, 0.3)}.get(kind, (1.8, 0.8))
+        edges = [(edge.source, edge.target) for edge in onto.relations if edge.kind is kind]
+        straight = kind in (Kind.ring, Kind.family)
+        curves = [
+            curve(positions[source], positions[target]) if straight else bent_edge(positions, source, target)
+            for source, target in edges
+        ]
+        paths = [Path2D(curve_PX, codes) for curve_PX in curves]
+        style = {"linestyle": stroke, "linewidth": width, "capstyle": "butt", "zorder": 1}
+        axes.add_collection(PathCollection(paths, facecolor="none", edgecolor=("black", alpha), **style))
+
+
+def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.float64]:
+    """Return the control points [3, 2] of an edge that keeps clear of all other concepts, as far as it can."""
+    start, end = positions[source], positions[target]
+    curves = [curve(start, end, bend) for bend in _BENDS]
+    others = np.array([place for index, place in positions.items() if index not in (source, target)])
+    if not 0 < len(others) <= _READABLE:
+        return curves[0]
+    others = np.concatenate([others, others - (0, _NAME_BELOW)])
+    distances = [clearance(curve_PX, others) for curve_PX in curves]
+    free = next((place for place, distance in enumerate(distances) if distance >= _CLEARANCE), None)
+    return curves[int(np.argmax(distances)) if free is None else free]
+
+
+def curve(start: tuple[float, float], end: tuple[float, float], bend: float = 0.0) -> NDArray[np.float64]:
+    """Return the control points [3, 2] of a line whose middle lies aside by a part of its length."""
     (x, y), (to_x, to_y) = start, end
     middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
-    return Path2D([start, middle, end], [Path2D.MOVETO, Path2D.CURVE3, Path2D.CURVE3])
+    return np.array([start, middle, end])
+
+
+def clearance(curve_PX: NDArray[np.float64], points_NX: NDArray[np.float64]) -> float:
+    """Return the least distance of a quadratic curve to points, sampled at 41 places."""
+    t = np.linspace(0, 1, 41)[:, None]
+    line = (1 - t) ** 2 * curve_PX[0] + 2 * t * (1 - t) * curve_PX[1] + t**2 * curve_PX[2]
+    return float(np.linalg.norm(line[:, None] - points_NX[None], axis=-1).min())
 
 
 def _draw_nodes(
