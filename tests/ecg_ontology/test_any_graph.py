@@ -1,6 +1,7 @@
 """Any graph: other concepts, other sizes. The classes are the same and nothing in them counts to forty."""
 
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -28,7 +29,9 @@ from ecg_ontology.graph.drafts import (
     OntologyHeader,
     RoutingRow,
 )
-from ecg_ontology.views.draw import draw_graph
+from ecg_ontology.views.browse import page_text
+from ecg_ontology.views.draw import bent_edge, curve, draw_graph, node_positions
+from ecg_ontology.views.fhir import resources
 
 NS = "https://example.org/lung"
 
@@ -127,6 +130,45 @@ def test_a_thousand_concepts_are_measured_and_exported_in_under_a_second(tmp_pat
     ecg_ontology.export(onto, tmp_path / "lung.npz")
     assert time.process_time() - start < 1.0
     assert findings(draft) == ()
+
+
+def lines_run(action) -> int:
+    """The lines of the package that an action runs: unlike seconds the same on every machine."""
+    count = 0
+
+    def tracer(frame, event, _):
+        nonlocal count
+        if "src/ecg_ontology/" not in frame.f_code.co_filename:
+            return None
+        count += event == "line"
+        return tracer
+
+    sys.settrace(tracer)
+    try:
+        action()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+@pytest.mark.parametrize("view", [lambda onto: list(resources(onto)), page_text], ids=["fhir", "browse"])
+def test_a_view_of_twice_the_concepts_takes_twice_the_work(view):
+    """Of 5,000 concepts a quadratic one took a minute."""
+    small, large = (Ontology(lung(8, count, sibling_edges(count))) for count in (152, 312))
+    view(small)  # what is made once is made
+    assert lines_run(lambda: view(large)) < 2.4 * lines_run(lambda: view(small))
+
+
+def test_beyond_two_hundred_concepts_no_edge_is_led_around_others():
+    onto = Ontology(lung(8, 292, sibling_edges(292)))
+    places = node_positions(onto)
+    first = next(edge for edge in onto.relations if edge.kind is Kind.sibling)
+    ends = first.source, first.target
+    assert np.array_equal(bent_edge(places, *ends), curve(places[ends[0]], places[ends[1]], 0.25))
+
+
+def sibling_edges(count: int) -> list[tuple[Kind, int, int]]:
+    return [(Kind.sibling, a, a + 8) for a in range(8, count - 8, 16)]
 
 
 def test_a_graph_of_ten_concepts_loads_from_its_own_folder_with_its_own_codes(tmp_path):

@@ -132,5 +132,8 @@ def test_a_release_with_two_terms_swapped_is_noticed(curated):
     assert {("CCG-E405", "164889003"), ("CCG-E405", "164890007")} <= findings
 
 
-def test_a_release_that_calls_high_voltage_hypertrophy_is_noticed(curated):
-    assert ("CCG-W403", "55827005") in said(curated, c55827005="Left ventricular hypertrophy")
+def test_a_release_that_calls_high_voltage_hypertrophy_is_noticed_unless_an_override_says_so(onto, curated):
+    hypertrophy = "Left ventricular hypertrophy"
+    assert ("CCG-W403", "55827005") in said(onto, c55827005=hypertrophy)
+    assert not [rule for rule, code in said(curated, c55827005=hypertrophy) if code == "55827005"]
+    assert ("CCG-W403", "55827005") in said(curated, c55827005="Right bundle branch block")

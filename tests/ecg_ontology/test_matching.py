@@ -7,7 +7,8 @@ import pytest
 from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
-from ecg_ontology import InputError, Ontology, label_in
+from ecg_ontology import InputError, Ontology, label_in, match_label
+from ecg_ontology.codes.reading import read_text
 from ecg_ontology.curation.label_index import words_of
 from ecg_ontology.curation.matching import NewCode, candidate_rows, read_new_codes
 
@@ -137,3 +138,26 @@ def test_a_label_can_be_compared_without_the_rows_of_its_own_code(curated):
     label = curated.route("233917008").label
     assert ecg_ontology.match_label(curated, label)[0].score == 1
     assert ecg_ontology.match_label(curated, label, without="233917008")[0].score < 1
+
+
+@pytest.mark.parametrize(
+    ("label", "abbr", "named"),
+    [
+        ("\u0410trial fibrillation", "AF", "look alike in '\u0410trial'"),
+        ("left bundle br\u0430nch block", "LBBB", "look alike in 'br\u0430nch'"),
+        ("atrial flu\u200btter", "AFL", "U+200B"),
+    ],
+    ids=["Cyrillic A", "Cyrillic a", "no width"],
+)
+def test_a_label_in_disguise_is_read_as_it_looks_and_the_note_says_so(onto, label, abbr, named):
+    first = match_label(onto, label)[0]
+    assert (first.concept.abbr, first.predicate) == (abbr, "")
+    assert first.note.startswith("disguised: ")
+    assert first.note.count("disguised") == 1
+    assert named in first.note
+    [mention] = read_text(onto, f"Sinus rhythm, no {label}")[1:]
+    assert (mention.concept.abbr, mention.denied) == (abbr, True)
+
+
+def test_letters_of_another_language_are_no_disguise(onto):
+    assert all("disguised" not in match.note for match in match_label(onto, "мерцание предсердий, β-blocker"))

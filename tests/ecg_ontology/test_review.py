@@ -71,6 +71,16 @@ def test_a_kept_row_is_signed_and_no_other_row_changes(apply, folder, sources, o
     assert signed.routes(onto.codes) == onto.routes(onto.codes)
 
 
+def test_a_sheet_whose_every_row_is_kept_is_applied_and_what_the_paper_prints_stays(apply, folder):
+    """Nobody decides on the paper's rows; a reviewer needn't look for them in the sheet."""
+    rows = review_rows(read_source(folder))
+    before = texts(folder)["routing.paper.sssom.tsv"]
+    assert any(row["table"] == "paper" for row in rows)
+    signed = apply({(row["table"], row["code"], row["node"]): {"decision": "keep"} for row in rows})
+    assert texts(folder)["routing.paper.sssom.tsv"] == before
+    assert {row.author for row in signed.draft.mappings if row.table != "paper"} == {"A. Reviewer"}
+
+
 def test_a_changed_predicate_and_comment_arrive(apply):
     changed = apply({AF: {"decision": "change", "predicate": "skos:closeMatch", "comment": "as seen in II"}})
     [row, _] = rows_of(changed, "164889003")

@@ -20,6 +20,7 @@ from marecg_cli._output import (
     result,
     result_json,
     result_json_list,
+    result_list,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     if form == "json":
         result_json_list(answers())
     else:
-        for text in answers():
-            result(text)
+        result_list(answers())
     _exit_if_unknown(routes.values())
 
 

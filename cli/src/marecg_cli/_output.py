@@ -52,6 +52,12 @@ def result(text: str) -> None:
     typer.echo(printable(text))
 
 
+def result_list(texts: Iterable[str]) -> None:
+    """Print results to stdout one by one, of which there may be millions."""
+    for text in texts:
+        sys.stdout.write(f"{printable(text)}\n")
+
+
 def result_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
     typer.echo(json_text(value))

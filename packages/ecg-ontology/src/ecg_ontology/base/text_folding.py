@@ -1,4 +1,7 @@
-"""Words as people type them: letter case, accents, hyphens and British or American spelling are all one."""
+"""Words as people type them: letter case, accents, hyphens and British or American spelling are all one.
+
+Texts may hold characters that no reader sees or that look like others: `disguise` names them.
+"""
 
 import re
 import unicodedata
@@ -10,6 +13,10 @@ _NO_WORD = re.compile(r"[^\w]+|_+")
 _DIGRAPH = re.compile("ae|oe")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l"})
 """Letters that Unicode does not take apart."""
+_WORD = re.compile(r"\w+")
+UNSEEN = r"\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+"""Soft hyphen, blanks of no width, and what turns the direction of a text."""
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _LONG = 5
 """From this length on a word's ae and oe are spelling (ischaemia, oedema); LAE stays itself."""
 
@@ -42,3 +49,54 @@ def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
     for name in names:
         by_fold.setdefault(fold(name), name)
     return [by_fold[near] for near in get_close_matches(fold(text), by_fold, n=n, cutoff=0.6)]
+
+
+def disguise(text: str) -> str:
+    """Say which characters of a text aren't seen, or aren't what they look like; "" where all are plain.
+
+    Example:
+        >>> disguise("\u0410trial fibrillation"), disguise("мерцание предсердий")
+        ("letters of two alphabets that look alike in 'Аtrial'", '')
+    """
+    if text.isascii():
+        return ""
+    if unseen := _UNSEEN.search(text):
+        return f"the character U+{ord(unseen[0]):04X}, which isn't seen"
+    word = look_alike(text)
+    return f"letters of two alphabets that look alike in {word!r}" if word else ""
+
+
+def look_alike(text: str) -> str:
+    """Return the first word that mixes Latin letters with others that look like them, or ""."""
+    words = () if text.isascii() else _WORD.findall(text)
+    return next((word for word in words if _latin_look_alikes(word)), "")
+
+
+def undisguised(text: str) -> str:
+    """Return a text as it looks: without unseen characters, look-alikes in Latin words as Latin letters."""
+    if text.isascii():
+        return text
+    return _WORD.sub(
+        lambda word: word[0].translate(str.maketrans(_latin_look_alikes(word[0]))), _UNSEEN.sub("", text)
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _latin_look_alikes(word: str) -> dict[str, str]:
+    """The Latin letters that letters of other alphabets look like, where a word has both; else {}."""
+    if word.isascii():
+        return {}
+    from confusable_homoglyphs import categories, confusables  # Unicode's table, 200 kB: only where needed
+
+    aliases = {letter: categories.alias(letter) for letter in word}
+    strange = "".join(letter for letter, alias in aliases.items() if alias in ("CYRILLIC", "GREEK"))
+    if not strange or "LATIN" not in aliases.values():
+        return {}
+    found = confusables.is_confusable(strange, greedy=True, preferred_aliases=["latin"]) or []
+    return {
+        each["character"]: next(
+            twin["c"] for twin in each["homoglyphs"] if categories.alias(twin["c"]) == "LATIN"
+        )
+        for each in found
+        if any(categories.alias(twin["c"]) == "LATIN" for twin in each["homoglyphs"])
+    }

@@ -4,21 +4,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ecg_ontology.base.text_folding import fold
+from ecg_ontology.base.text_folding import UNSEEN, fold, look_alike
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import Draft, DraftConcept
 
 VARIANTS_PER_CONCEPT = 3
 """K_var of the paper (appendix, "Notation values")."""
 
-_UNSEEN = r"\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
-"""Soft hyphen, blanks of no width, and what turns the direction of a text."""
-_CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff{_UNSEEN}]")
+_CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff{UNSEEN}]")
 
-_IN_CELL = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff{_UNSEEN}]")
+_IN_CELL = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff{UNSEEN}]")
 """A cell of a table may hold a line break."""
 
-_WORD = re.compile(r"\w+")
 TEXTS: Chapter[Draft] = Chapter("Text variants")
 
 
@@ -107,20 +104,9 @@ def _look_alike(draft: Draft) -> Iterator[Breach]:
     stated += [(row.code, row.where, [row.label]) for row in (*draft.mappings, *draft.crosswalks)]
     for name, place, texts in stated:
         for text in texts:
-            for word in () if text.isascii() else _WORD.findall(text):
-                if not word.isascii() and _mixes_look_alikes(word):
-                    message = f"{name!r} has letters of two alphabets that look alike in {word!r}"
-                    yield Breach(name, message, place)
-
-
-def _mixes_look_alikes(word: str) -> bool:
-    """Whether a word of Latin letters has one of another alphabet that looks like one of them."""
-    from confusable_homoglyphs import categories, confusables  # Unicode's table, 200 kB: only where needed
-
-    aliases = {categories.alias(letter) for letter in word}
-    strange = "".join(letter for letter in word if categories.alias(letter) in ("CYRILLIC", "GREEK"))
-    alike = strange and confusables.is_confusable(strange, preferred_aliases=["latin"])
-    return "LATIN" in aliases and bool(alike)
+            if word := look_alike(text):
+                message = f"{name!r} has letters of two alphabets that look alike in {word!r}"
+                yield Breach(name, message, place)
 
 
 def _texts(concept: DraftConcept) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from ecg_ontology.base.text_folding import undisguised
 from ecg_ontology.codes.findings_in_text import FindingInText, Region, regions_of
 from ecg_ontology.codes.lexicon import Item, lexicon
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
@@ -87,7 +88,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
     if not has_rules(onto):
         return ()
     by_concept: dict[object, Mention] = {}
-    for mention in _mentions(onto, text):
+    for mention in _mentions(onto, undisguised(text)):
         key = mention.concept.index if mention.concept else mention.finding
         first = by_concept.get(key)
         if (

@@ -23,7 +23,6 @@ from ecg_ontology.views.figures import new_figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path as Path2D
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
 RING = "#c1121f"
@@ -38,9 +37,9 @@ STROKES: dict[Kind, Any] = {
 }
 
 _BENDS = (0.25, -0.25, 0.4, -0.4, 0.55, -0.55)
-"""How far the middle of an edge between findings may lie aside, as a part of its length, in the order tried."""
+"""Parts of an edge's length by which its middle may lie aside, in the order tried."""
 _CLEARANCE = 0.06
-"""From this distance on, in the positions' unit, an edge passes a concept and its name without touching them."""
+"""Distance, in the unit of the positions, at which an edge doesn't touch a concept or its name."""
 _NAME_BELOW = 0.08
 """The distance of a concept's name below it."""
 _READABLE = 200
@@ -177,12 +176,12 @@ def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
 
 
 def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of an edge that keeps clear of all other concepts, as far as it can."""
+    """Return the control points [3, 2] of an edge that keeps clear of other concepts, as far as it can."""
     start, end = positions[source], positions[target]
     curves = [curve(start, end, bend) for bend in _BENDS]
-    others = np.array([place for index, place in positions.items() if index not in (source, target)])
-    if not 0 < len(others) <= _READABLE:
+    if not 2 < len(positions) <= _READABLE:
         return curves[0]
+    others = np.array([place for index, place in positions.items() if index not in (source, target)])
     others = np.concatenate([others, others - (0, _NAME_BELOW)])
     distances = [clearance(curve_PX, others) for curve_PX in curves]
     free = next((place for place, distance in enumerate(distances) if distance >= _CLEARANCE), None)
