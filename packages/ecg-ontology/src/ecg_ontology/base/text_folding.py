@@ -58,8 +58,6 @@ def disguise(text: str) -> str:
         >>> disguise("\u0410trial fibrillation"), disguise("мерцание предсердий")
         ("letters of two alphabets that look alike in 'Аtrial'", '')
     """
-    if text.isascii():
-        return ""
     if unseen := _UNSEEN.search(text):
         return f"the character U+{ord(unseen[0]):04X}, which isn't seen"
     word = look_alike(text)
@@ -74,8 +72,6 @@ def look_alike(text: str) -> str:
 
 def undisguised(text: str) -> str:
     """Return a text as it looks: without unseen characters, look-alikes in Latin words as Latin letters."""
-    if text.isascii():
-        return text
     return _WORD.sub(
         lambda word: word[0].translate(str.maketrans(_latin_look_alikes(word[0]))), _UNSEEN.sub("", text)
     )

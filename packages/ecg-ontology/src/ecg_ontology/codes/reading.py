@@ -88,7 +88,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
     if not has_rules(onto):
         return ()
     by_concept: dict[object, Mention] = {}
-    for mention in _mentions(onto, undisguised(text)):
+    for mention in _mentions(onto, text if text.isascii() else undisguised(text)):
         key = mention.concept.index if mention.concept else mention.finding
         first = by_concept.get(key)
         if (
