@@ -10,6 +10,7 @@ from tests.cli.calls import call
 from tests.cli.calls import invoke as run
 
 from marecg.base.config import LEADS
+from marecg_cli._corpus_text import print_table
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +127,22 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path
     assert "no such record: E00009" in err
     assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
     assert json.loads(call("coverage", table, *options, "--format", "json")[1])["leaves"]["AF"] == 2
+
+
+def test_no_word_of_a_table_is_cut_at_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    headings = (
+        "source",
+        "found",
+        "kept",
+        "kept %",
+        "of corpus",
+        "Hz",
+        "sampling-rate",
+        "extreme-amplitude",
+        "flat",
+    )
+    print_table("Records", headings, {"georgia": (10344, 10302, "99.6%", "12.5%", "500, 1000", 3, 17, 22)})
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -102,6 +102,10 @@ def test_two_runs_are_compared_on_the_same_records(probed):
         assert json.loads(out) == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
     assert "trust the bootstrap here" in err
     assert "takes two runs or more" in end("table", run, "--compare", "delong")[1]
+    code, message = end("table", run, "elsewhere", "--compare", "delong")
+    assert code == 3
+    assert "share no task of protocol strict (" in message
+    assert message.endswith("elsewhere: none). Probe them on one.")
 
 
 @pytest.fixture

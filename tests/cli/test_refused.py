@@ -86,7 +86,7 @@ REFUSED = [
     ("prepare P/records --out file/x", 3, "file"),
     ("prepare P/records --out x --set amplitude=1", 2, "no value named 'amplitude'"),
     ("prepare P/records --out x --set zero_limit", 2, "has no '='"),
-    ("prepare P/records --out x --set zero_limit=much", 2, "valid number"),
+    ("prepare P/records --out x --set zero_limit=much", 2, "zero_limit must be a number, not 'much'"),
     ("prepare P/records --out x --set window=-1", 2, "greater than 0"),
     ("prepare P/records --out x --set rpeaks=mine", 2, "pantompkins1985"),
     ("synth --out x --diagnosis flu", 2, "error: no such diagnosis: flu. Choose from NSR"),

@@ -122,13 +122,13 @@ def print_audit(overlap: "Audit") -> None:
 
 
 def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
-    """A table with its title above it; columns of numbers are flushed right."""
+    """A table with its title above it; columns of numbers are flushed right, and no word is cut."""
     from rich.table import Table
 
     table = Table()
     for number, heading in enumerate(headings):
         words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
-        table.add_column(heading, justify="left" if words else "right")
+        table.add_column(heading, justify="left" if words else "right", overflow="fold")
     for name, values in rows.items():
         cells = (f"{value:,}" if isinstance(value, int) else str(value) for value in values)
         table.add_row(*map(printable, (name, *cells)))

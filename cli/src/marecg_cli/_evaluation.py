@@ -1,12 +1,13 @@
 """Commands that use and judge a trained encoder."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_ontology import InputError, UsageError
 from marecg_cli._options import (
     ROOT,
     As,
@@ -181,7 +182,7 @@ def table(
     from marecg.evaluate import table_print
 
     if compare:
-        _print_differences(runs or [], task or ["ptbxl-super"], protocol, compare, output)
+        _print_differences(runs or [], task or [], protocol, compare, output)
         return
     printed = [tables.published()] if published else []
     scores = pd.concat([*printed, tables.measured(runs or [], protocol)], ignore_index=True)
@@ -193,13 +194,13 @@ def table(
 def _print_differences(
     runs: list[Path], tasks: list[str], protocol: str, test: PairedTest, output: TableFormat
 ) -> None:
-    """The first run minus each other, with interval and p; on stderr why to doubt them."""
+    """The first run minus each other, by default on all tasks of all, with p; on stderr why to doubt it."""
     from marecg.evaluate.scores import predictions
 
     if len(runs) < 2:
         raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
     lines = []
-    for task, other in product(tasks, runs[1:]):
+    for task, other in product(tasks or _shared_tasks(runs, protocol), runs[1:]):
         name = f"probe/{task}-{protocol}.npz"
         one = predictions.load(runs[0] / name)
         if few := predictions.scarce(one):
@@ -217,3 +218,14 @@ def _print_differences(
         low, mean, high = (100 * line[name] for name in ("low", "mean", "high"))
         shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
         result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {shown}")
+
+
+def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
+    """Tasks that all runs were probed on by a protocol. Raises `InputError` where there is none."""
+    ending = f"-{protocol}"
+    tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
+    if not (shared := set.intersection(*tasks)):
+        have = [f"{run}: {', '.join(sorted(own)) or 'none'}" for run, own in zip(runs, tasks, strict=True)]
+        problem = f"the runs share no task of protocol {protocol} ({'; '.join(have)})"
+        raise InputError(problem, remedy="Probe them on one")
+    return sorted(shared)

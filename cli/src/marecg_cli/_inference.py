@@ -243,11 +243,12 @@ def _print_calls(classifier: Any, probabilities: Any, form: str) -> None:
     if form == "json":
         result_json(calls)
         return
-    width = max(len(str(call["name"])) for call in calls)
+    width = 1 + max(len(str(call["name"])) for call in calls)
     for call in calls:
-        mark = "called" if call["called"] else "no"
-        name, cut = call["name"], call["threshold"]
-        result(f"{call['probability']:6.1%}  {name:<{width}}  {mark:<6}  from {cut:.1%} on")
+        side = "called: at or above" if call["called"] else "below"
+        probability, threshold = (f"{100 * call[key]:.1f} %" for key in ("probability", "threshold"))
+        name = f"{call['name']}:"
+        result(f"{name:<{width}} {probability:>7} ({side} its threshold, {threshold})")
 
 
 def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:

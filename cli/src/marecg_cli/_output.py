@@ -214,7 +214,8 @@ def _exit_code(error: BaseException) -> int:
         context = getattr(error, "ctx", None)
         text = " ".join(error.format_message().split()).rstrip(".")
         if text:  # none where all that was missing is a command, and help was printed
-            problem(f"error: {text}. See {context.command_path} --help" if context else f"error: {text}")
+            end = "" if text.endswith("?") else "."
+            problem(f"error: {text}{end} See {context.command_path} --help" if context else f"error: {text}")
         return EXIT_USAGE
     stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
     if isinstance(error, EcgError) and stopped_by is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ecg_ontology import UsageError
+from ecg_ontology import UsageError, suggest
 
 
 def _folds(value: str) -> Any:
@@ -154,9 +154,11 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        key = str(error.errors()[0]["loc"][0])
-        where = f"--set {group}{key}={values[key]}"
-        raise UsageError(f"{values[key]!r} isn't a value of {group}{key}", where=where) from error
+        from marecg.base.requirements import requirement
+
+        details = error.errors()[0]
+        key = str(details["loc"][0])
+        raise UsageError(f"{group}{key} {requirement(details | {'input': values[key]})}") from error
 
 
 def described(command: str) -> Iterator[tuple[str, str, str]]:
@@ -194,5 +196,5 @@ def _remedy(name: str, kind: type[Settings], group: str) -> str:
         for command, prefix, place in places
         if place.startswith(HERE) and name in {f"{prefix}{key}" for key in _model(place).model_fields}
     ]
-    choice = f"Choose from {', '.join(group + key for key in kind.model_fields)}"
+    choice = suggest(name, [group + key for key in kind.model_fields])
     return f"It is of {', '.join(theirs)}. {choice}" if theirs else choice

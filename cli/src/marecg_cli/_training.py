@@ -227,7 +227,7 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
             continue
         table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
         table.add_column("value", no_wrap=True)
-        table.add_column("", no_wrap=True)
+        table.add_column("", overflow="fold")
         table.add_column("source")
         for key in keys:
             absent = OPEN if "." in key else ABSENT

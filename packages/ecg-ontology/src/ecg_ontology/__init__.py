@@ -27,6 +27,9 @@ _attribute, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("ecg-ontology")
+    if not name.startswith("_") and name not in __all__:  # a submodule is imported by its path
+        near = _attribute("suggest")(name, __all__, "dir(ecg_ontology) lists the names")
+        raise AttributeError(f"ecg_ontology has no {name!r}. {near}", name=name)
     return _attribute(name)
 
 

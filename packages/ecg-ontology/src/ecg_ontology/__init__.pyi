@@ -34,6 +34,7 @@ from .base.errors import (
     SourceError as SourceError,
     UnknownConceptError as UnknownConceptError,
     UsageError as UsageError,
+    suggest as suggest,
 )
 from .views.explain import explain_codes as explain_codes
 from .views.exports import export as export

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ecg_ontology import UsageError
+from ecg_ontology import UsageError, suggest
 from ecg_synth import patient
 from ecg_synth.diagnoses import DIAGNOSES, UNDERLYING
 from ecg_synth.patient import Patient
@@ -16,7 +16,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
         problem = f"no such diagnosis: {', '.join(unknown)}"
-        raise UsageError(problem, remedy=f"Choose from {', '.join(DIAGNOSES)}")
+        raise UsageError(problem, remedy=suggest(unknown[0], DIAGNOSES))
     return tuple(dict.fromkeys(names))
 
 

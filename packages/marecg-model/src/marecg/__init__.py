@@ -55,7 +55,8 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("marecg-model")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'marecg' has no attribute {name!r}")
+    near = import_module("ecg_ontology").suggest(name, __all__, "dir(marecg) lists the names")
+    raise AttributeError(f"module 'marecg' has no attribute {name!r}. {near}", name=name)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import class_auc, interval, macro_auc, resampled_macro_auc
-from marecg.evaluate.scores.predictions import Predictions, compare, contributions, delong, load, save, scarce
+from marecg.evaluate.scores.predictions import (
+    Predictions,
+    compare,
+    contributions,
+    delong,
+    load,
+    save,
+    scarce,
+)
 from marecg.evaluate.scores.summary import difference
 
 
@@ -78,9 +86,11 @@ def test_damaged_predictions_are_named(tmp_path):
 
 def test_of_a_task_that_was_not_probed_it_is_said_which_ones_were(tmp_path):
     save(tmp_path / "run/probe/fast-strict.npz", made())
-    with pytest.raises(InputError, match=r"run: has no probe slow-strict\. Name the task.* of fast-strict"):
+    with pytest.raises(
+        InputError, match=r"run: has no probe of task slow by protocol strict\. It has fast-strict"
+    ):
         load(tmp_path / "run/probe/slow-strict.npz")
-    with pytest.raises(InputError, match=r"has no probe slow-strict\. Probe it first"):
+    with pytest.raises(InputError, match=r"has no probe of task slow .*marecg probe"):
         load(tmp_path / "other/probe/slow-strict.npz")
 
 

@@ -4,7 +4,8 @@ Every error that a user can cause is an `EcgError`, so one `except` at the comma
 `marecg` derives its own errors from the same three branches.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +16,7 @@ class EcgError(ValueError):
     Args:
         problem: what is wrong, without a full stop.
         where: the file, option or record concerned.
-        remedy: what to do, as an imperative sentence without a full stop.
+        remedy: what to do, as an imperative sentence without a full stop, or a question.
 
     Example:
         >>> import ecg_ontology
@@ -28,18 +29,39 @@ class EcgError(ValueError):
         self.where = str(where)
         self.remedy = remedy
         sentence = f"{self.where}: {problem}" if self.where else problem
-        super().__init__(f"{sentence}. {remedy}." if remedy else sentence)
+        end = "" if remedy.endswith(("?", ".")) else "."
+        super().__init__(f"{sentence}. {remedy}{end}" if remedy else sentence)
 
 
 class UsageError(EcgError):
     """The request itself is wrong: an unknown name, key or option value."""
 
 
+def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
+    """Return the remedy for an unknown name.
+
+    Args:
+        name: what was given.
+        choices: what there is.
+        otherwise: the remedy where none of them is spelt like the name; all of them by default.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [ecg_ontology.suggest(name, ["tiny", "small"]) for name in ("smal", "xxl")]
+        ['Did you mean small?', 'Choose from tiny, small']
+    """
+    by_letters = {choice.casefold(): choice for choice in choices}
+    near = get_close_matches(name.casefold(), by_letters, n=1, cutoff=0.75)
+    if near:
+        return f"Did you mean {by_letters[near[0]]}?"
+    return otherwise or f"Choose from {', '.join(by_letters.values())}"
+
+
 def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
     """See that a name is one of the choices. Raises `UsageError` where it isn't."""
     if name not in choices:
-        problem, remedy = f"no {kind} is called {name!r}", f"Choose one of {', '.join(choices)}"
-        raise UsageError(problem, where=where, remedy=remedy)
+        problem = f"no {kind} is called {name!r}"
+        raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 
 def optional(module: str, problem: str, remedy: str) -> Any:

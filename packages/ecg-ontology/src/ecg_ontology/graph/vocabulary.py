@@ -187,7 +187,7 @@ class Vocabulary:
 
         near = nearest(name, [text for node in self.nodes for text in (node.abbr, node.label)])
         if near:
-            return "Did you mean " + " or ".join(near)
+            return "Did you mean " + " or ".join(near) + "?"
         return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:

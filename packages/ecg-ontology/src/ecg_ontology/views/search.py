@@ -153,7 +153,7 @@ def _whole(match: Match) -> tuple[str, ...]:
 def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
     near = [hit.concept for hit in hits if hit.concept is not None] or suggestions(onto, name)
     if near:
-        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in near[:5])
+        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in near[:5]) + "?"
     if onto.route(name).status is Status.unrouted:
         return f"The code is known and reaches no concept: {'; '.join(onto.route(name).notes)}"
     return f"`ecgonto search` looks for words, `ecgonto show` lists the {len(onto)} concepts"

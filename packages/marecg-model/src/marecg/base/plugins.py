@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ecg_ontology import suggest
 from marecg.base.errors import UsageError
 
 T = TypeVar("T")
@@ -80,7 +81,8 @@ def experiments_missing(name: str) -> str | None:
 def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
     if remedy := experiments_missing(name):
         return UsageError(f"the {what} {name!r} is in the package marecg-experiments", remedy=remedy)
-    remedy = f"Choose one of {', '.join(choice)}, or name your own as FILE.py:NAME"
+    listed = "marecg recipes lists them" if what == "recipe" else f"Choose from {', '.join(choice)}"
+    remedy = suggest(name, choice, f"{listed}, or name your own as FILE.py:NAME")
     return UsageError(f"there is no {what} {name!r}", remedy=remedy)
 
 

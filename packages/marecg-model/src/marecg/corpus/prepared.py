@@ -234,8 +234,14 @@ def read_about(folder: Path) -> dict[str, Any]:
     path = folder / "corpus.json"
     refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
-        state = "isn't a finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
-        raise CorpusError(state, where=folder, remedy="Run `marecg prepare SOURCE --out` on it")
+        if not folder.exists():
+            raise CorpusError(
+                f"no corpus at {folder}", remedy=f"Make one: marecg prepare RECORDS --out {folder}"
+            )
+        state, remedy = "prepared", f"Make one of the records in it: marecg prepare {folder} --out CORPUS"
+        if (folder / "building").is_dir():
+            state, remedy = "finished", "Run the marecg prepare that began it again: it goes on"
+        raise CorpusError(f"isn't a {state} corpus", where=folder, remedy=remedy)
     about: dict[str, Any] = index.read_json(path)
     try:
         version = about["format"]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ecg_ontology import suggest
 from marecg.base.errors import UsageError
 from marecg.base.plugins import named
 from marecg.evaluate.methods.frozen_encoder import Reading
@@ -70,8 +71,7 @@ class Request:
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
         if self.readout not in READ_AS:
-            remedy = f"Choose {' or '.join(READ_AS)}"
-            raise UsageError(f"there is no readout {self.readout!r}", remedy=remedy)
+            raise UsageError(f"there is no readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
         if self.readout == "concepts" and not self.protocol.own_classifiers:
             problem = f"protocol {self.protocol.name} has no place for concepts beside features"
             raise UsageError(problem, remedy="Leave out --protocol, or take readout=beats")

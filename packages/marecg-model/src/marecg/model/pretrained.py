@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_others, replacing
+from ecg_ontology import Ontology, refuse_others, replacing, suggest
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance, model_card
@@ -210,12 +210,10 @@ def _local(given: str | Path) -> Path | None:
             "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
         )
     known = ", ".join(filter(installed, FOLDERS)) or f"such as {DEFAULT}"
-    raise CheckpointError(
-        "is not a folder",
-        where=given,
-        remedy=f"Name a run, its folder 'model', an installed model ({known}), or the id owner/name of a "
-        "model on the Hugging Face hub",
+    otherwise = (
+        f"Name a run, its folder 'model', one installed ({known}), or owner/name on the Hugging Face hub"
     )
+    raise CheckpointError("is not a folder", where=given, remedy=suggest(str(given), FOLDERS, otherwise))
 
 
 def _copied(where: str) -> Path:

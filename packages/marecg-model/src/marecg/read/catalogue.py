@@ -5,6 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from ecg_ontology import suggest
 from marecg.base.config import Frozen
 from marecg.base.errors import UsageError
 
@@ -36,6 +37,5 @@ def catalogue() -> dict[str, Dataset]:
 def dataset(name: str) -> Dataset:
     """The dataset of a name. Raises `UsageError` where there is none."""
     if name not in catalogue():
-        remedy = f"Choose from {', '.join(catalogue())}"
-        raise UsageError(f"no dataset is called {name!r}", remedy=remedy)
+        raise UsageError(f"no dataset is called {name!r}", remedy=suggest(name, catalogue()))
     return catalogue()[name]

@@ -17,10 +17,12 @@ import tomlkit
 from pydantic import ValidationError
 from tomlkit.items import Item
 
+from ecg_ontology import suggest
 from marecg.base.config import Settings, source_of, sources
 from marecg.base.documents import read_toml
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.plugins import named
+from marecg.base.requirements import requirement
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
@@ -111,7 +113,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     try:
         return type(config).model_validate(values, strict=True, context={"kinds": kinds, "strict": True})
     except ValidationError as error:
-        raise _refused(error, read, keys) from error
+        raise _refused(error, read) from error
 
 
 def _typed(value: Any) -> Any:
@@ -147,7 +149,7 @@ def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
     try:
         return kind.model_validate({key: value for key, value, _ in changes})
     except ValidationError as error:
-        raise _refused(error, changes, keys) from error
+        raise _refused(error, changes) from error
 
 
 def _read(assignment: str, keys: set[str]) -> Change:
@@ -166,23 +168,13 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
     if key in keys | groups:
         return
     group, dot, rest = key.partition(".")
-    if dot and group not in groups:  # the right value of a misspelt group, not any group's value of that name
-        near = [f"{each}.{rest}" for each in difflib.get_close_matches(group, sorted(groups), n=1)]
-    else:
-        near = difflib.get_close_matches(key, sorted(keys), n=1)
-    raise ConfigError(
-        f"there is no value named {key!r}",
-        where=where,
-        remedy=f"Did you mean {near[0]}?" if near else _listed(keys),
-    )
-
-
-def _listed(keys: set[str]) -> str:
-    few = all("." not in name for name in keys)
-    if few:
-        return f"Choose from {', '.join(sorted(keys))}"
+    choices: Collection[str] = keys
+    if dot and groups and group not in groups:  # the same value of the right group, not of any group
+        choices = {f"{each}.{rest}" for each in difflib.get_close_matches(group, groups, n=1)}
     own = "an objective of yours is known to the recipe in its file, or once its package is installed"
-    return f"marecg recipes NAME lists them all; {own}"
+    listed = f"marecg recipes NAME lists them all; {own}" if groups else ""
+    remedy = suggest(key, sorted(choices), listed)
+    raise ConfigError(f"there is no value named {key!r}", where=where, remedy=remedy)
 
 
 def parsed(text: str) -> Any:
@@ -193,14 +185,19 @@ def parsed(text: str) -> Any:
         return text
 
 
-def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) -> ConfigError:
+def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
     """What was wrong, where the key that pydantic names was set, or at all changes where it names none."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    places = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
-    everything = " ".join(dict.fromkeys(change.where for change in changes if change.where))
-    return ConfigError(message, where=places[-1] if places else everything, remedy=_listed(keys))
+    message = requirement(first)
+    said = [change for change in changes if key == change.key or key.startswith(f"{change.key}.")]
+    if not said:
+        return ConfigError(
+            message, where=" ".join(dict.fromkeys(each.where for each in changes if each.where))
+        )
+    if said[-1].where.startswith("--set "):  # which would say the key and the value twice
+        return ConfigError(f"{said[-1].key} {message}" if message.startswith("must ") else message)
+    return ConfigError(message, where=said[-1].where)
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
@@ -218,7 +215,8 @@ def _start(name: object, where: str) -> Config:
             return by_name(name)
     except UsageError:
         pass
-    raise ConfigError(f"there is no recipe {name!r}", where=where, remedy="`marecg recipes` lists them")
+    remedy = suggest(str(name), RECIPES, "marecg recipes lists them")
+    raise ConfigError(f"there is no recipe {name!r}", where=where, remedy=remedy)
 
 
 def as_toml(config: Config) -> str:

@@ -17,6 +17,7 @@ from marecg.base.config import (
     chosen,
 )
 from marecg.base.plugins import experiments_missing
+from marecg.base.requirements import requirement
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
@@ -154,5 +155,5 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
         outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))} {requirement(first)}") from error
     return outsider

@@ -19,7 +19,7 @@ from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, W
 from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
-from ecg_ontology import replacing
+from ecg_ontology import replacing, suggest
 from marecg.base.documents import read_json
 from marecg.base.errors import OutputError, UsageError
 
@@ -36,7 +36,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
     """Refuse a tracker that is unknown or not installed, before anything is written. Raises `UsageError`."""
     for name in loggers:
         if isinstance(name, str) and name not in NEEDS:
-            raise UsageError(f"there is no tracker {name!r}", remedy=f"Choose from {', '.join(NEEDS)}")
+            raise UsageError(f"there is no tracker {name!r}", remedy=suggest(name, NEEDS))
         if isinstance(name, str) and any(find_spec(module) is None for module in NEEDS[name]):
             remedy = f'pip install "marecg-model[{name}]"'
             raise UsageError(f"the tracker {name} is not installed", remedy=remedy)

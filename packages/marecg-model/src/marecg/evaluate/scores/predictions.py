@@ -96,8 +96,10 @@ def load(path: Path) -> Predictions:
             )
     except FileNotFoundError as error:
         there = ", ".join(sorted(each.stem for each in path.parent.glob("*.npz")))
-        remedy = f"Name the task, and the protocol, of {there}" if there else "Probe it first"
-        raise InputError(f"has no probe {path.stem}", where=path.parent.parent, remedy=remedy) from error
+        task, _, protocol = path.stem.rpartition("-")
+        remedy = f"It has {there} (--task, --protocol)" if there else "Run marecg probe on it first"
+        problem = f"has no probe of task {task} by protocol {protocol}"
+        raise InputError(problem, where=path.parent.parent, remedy=remedy) from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ecg_ontology import suggest
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
@@ -222,8 +223,7 @@ def loaded(model: MarEcg | str | Path) -> MarEcg:
 def check_readout(readout: str) -> None:
     """See that there is such a readout. Raises `UsageError` where there is none."""
     if readout not in get_args(Readout):
-        remedy = f"Choose {' or '.join(get_args(Readout))}"
-        raise UsageError(f"there is no readout {readout!r}", remedy=remedy)
+        raise UsageError(f"there is no readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
 
 
 def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:

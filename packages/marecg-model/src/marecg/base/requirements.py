@@ -1,0 +1,25 @@
+"""What a value must be, in a user's words."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_KINDS = {
+    **{"boolean": "true or false", "integer": "a whole number", "string": "text"},
+    **{"tuple": "a list", "dictionary": "a group of values"},
+}
+
+
+def requirement(details: Mapping[str, Any]) -> str:
+    """What a value must be, and what it is, of one of pydantic's errors.
+
+    Example:
+        >>> requirement({"msg": "Input should be a valid number, unable to parse", "input": "fast"})
+        "must be a number, not 'fast'"
+    """
+    text: str = details["msg"].removeprefix("Value error, ")
+    told = re.fullmatch(r"(?:Input|String) should (?:be an? valid (\w+).*|(.*))", text)
+    if told is None:
+        return text
+    wanted = told[2] or f"be {_KINDS.get(told[1], f'a {told[1]}')}"
+    return f"must {wanted}" + ("" if details["input"] is None else f", not {details['input']!r}")

@@ -1,0 +1,171 @@
+"""What an error says to somebody who is stopped by it: one line with the place, the fault and the way on."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+import ecg_ontology
+import marecg
+from ecg_ontology import EcgError, UsageError
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import StoppedError
+from marecg.base.lock import locked
+from marecg.base.plugins import named
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.workers import workers
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores import predictions
+from marecg.read.arrays.array_layout import Layout
+from marecg.read.availability import blamed
+from marecg.read.catalogue import dataset
+from marecg.read.wfdb_header import read_header
+from marecg.recipes.overrides import by_name, with_settings
+from marecg.train.lightning_module import Pretraining
+from marecg.train.run import lost_peers
+from marecg.train.trackers import refuse_missing
+
+ZEROS = np.zeros((1, 12, 5000), np.float32)
+
+
+def raised(context, error):
+    with context:
+        raise error
+
+
+def stopped():
+    raise StoppedError(15, 40, where="runs/c3")
+
+
+EXAMPLES = {
+    "UsageError": {
+        "there is no recipe 'smal'. Did you mean small?": lambda: by_name("smal"),
+        "there is no recipe 'xxl'. marecg recipes lists them, or name your own as FILE.py:NAME.": lambda: (
+            by_name("xxl")
+        ),
+        "no dataset is called 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
+        "there is no readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
+        "there is no task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: named(
+            "ptbxl-supr", {"ptbxl-super": 1}, int, "task"
+        ),
+        "there is no tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),
+        "no routing profile is called 'curatd'. Did you mean curated?": lambda: ecg_ontology.load(
+            profile="curatd"
+        ),
+        "fs isn't given: the sampling rate in Hz. Give it, such as fs=500.": lambda: marecg.embed(
+            "marecg-small", ZEROS, fs=None
+        ),
+        "--fs: 0 Hz isn't a sampling rate. Give samples per second.": lambda: Layout(0.0),
+    },
+    "ConfigError": {
+        "train.lr must be a number, not 'fast'": lambda: by_name("tiny", ["train.lr=fast"]),
+        "train.max_steps must be a whole number, not 1.5": lambda: by_name("tiny", ["train.max_steps=1.5"]),
+        "train.lr must be greater than 0, not -1": lambda: by_name("tiny", ["train.lr=-1"]),
+        "clean.crop must be true or false, not 'on'": lambda: by_name("tiny", ["clean.crop=on"]),
+        "rpeaks must be 'pantompkins1985' or 'neurokit', not 'mine'": lambda: with_settings(
+            CorpusConfig, ["rpeaks=mine"]
+        ),
+        "--set train.max_step=2: there is no value named 'train.max_step'. Did you mean train.max_steps?": (
+            lambda: by_name("tiny", ["train.max_step=2"])
+        ),
+    },
+    "UnknownConceptError": {
+        "no concept has the index, abbreviation or name 'Af'. Did you mean AF or AFL or LAFB?": lambda: (
+            ecg_ontology.load().node("Af")
+        ),
+    },
+    "InputError": {
+        "run: has no probe of task labels by protocol strict. Run marecg probe on it first.": lambda: (
+            predictions.load(Path("run/probe/labels-strict.npz"))
+        ),
+    },
+    "SourceError": {
+        "graph.ttl: is not there. Give a folder of sources, .ttl": lambda: ecg_ontology.load("graph.ttl")
+    },
+    "CorpusError": {
+        "no corpus at corpu. Make one: marecg prepare RECORDS --out corpu.": lambda: Corpus.open("corpu"),
+        "empty: isn't a prepared corpus. Make one of the records in it: marecg prepare empty --out CORPUS.": (
+            lambda: Corpus.open("empty")
+        ),
+    },
+    "SourceGoneError": {
+        "gone: is gone, or was unmounted, while its records were read. Bring it back": lambda: raised(
+            blamed(Path("gone"), Path("gone/a.hea")), OSError(5, "Input/output error")
+        ),
+    },
+    "WorkerKilledError": {
+        "corpus: a worker process was killed, perhaps for lack of memory. Run": lambda: raised(
+            workers(1, 1, None, where="corpus"), TerminatedWorkerError()
+        ),
+    },
+    "CheckpointError": {
+        "marecg-smal: is not a folder. Did you mean marecg-small?": lambda: marecg.MarEcg.from_pretrained(
+            "marecg-smal"
+        ),
+        "empty: has no config.json. Name a run": lambda: marecg.MarEcg.from_pretrained("empty"),
+    },
+    "RecordError": {"lone.hea: ": lambda: read_header(Path("lone.hea"), Path())},
+    "OutputError": {
+        "file/run: cannot be written": lambda: raised(locked(Path("file/run"), "trained"), OSError())
+    },
+    "DivergedError": {
+        "step 7: 10 steps in a row had gradients that are not finite. Look at": lambda: raised(
+            blamed(Path(), Path()),
+            Pretraining.diverged(SimpleNamespace(_last=None, non_finite_in_a_row=10), 7),
+        ),
+    },
+    "PeerError": {
+        "runs/c3: another process gave no sign for": lambda: raised(
+            lost_peers(2, Path("runs/c3")), RuntimeError("connection closed by peer")
+        ),
+    },
+    "StoppedError": {"runs/c3: stopped at step 40; the same command goes on": stopped},
+}
+"""What is printed, or how it begins, by type of error, and a call that brings it about."""
+CALLS = [(kind, text, call) for kind, calls in EXAMPLES.items() for text, call in calls.items()]
+
+
+def kinds(error):
+    return {error.__name__}.union(*map(kinds, error.__subclasses__()))
+
+
+def test_every_type_of_error_has_an_example():
+    assert set(EXAMPLES) | {"EcgError"} == {name for name in kinds(EcgError) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(("kind", "text", "call"), CALLS, ids=[text[:60] for _, text, _ in CALLS])
+def test_an_error_says_in_one_line_where_what_and_how_to_go_on(kind, text, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("file").touch()
+    Path("lone.hea").write_text("no header")
+    with pytest.raises(EcgError) as caught:
+        call()
+    said = str(caught.value)
+    assert type(caught.value).__name__ == kind
+    assert said == text if text.endswith((".", "?", "'")) else said.startswith(text)
+    assert "\n" not in said
+    assert not re.search(r"[?.]\.$|\bNone\b|\bnan\b|Input should", said)
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "near"),
+    [(marecg, "embedd", "embed"), (marecg, "Marecg", "MarEcg"), (ecg_ontology, "laod", "load")],
+)
+def test_a_mistyped_name_of_a_package_is_answered_with_the_nearest(package, name, near):
+    with pytest.raises(AttributeError, match=f"{name}.*Did you mean {near}\\?$"):
+        getattr(package, name)
+
+
+def test_a_name_like_no_other_is_answered_with_where_they_are_listed():
+    with pytest.raises(AttributeError, match=r"dir\(marecg\)"):
+        marecg.quaternion  # noqa: B018
+    assert not hasattr(ecg_ontology, "__path_of_nobody__")
+
+
+def test_a_question_ends_as_one():
+    assert str(UsageError("x", remedy="Did you mean y?")) == "x. Did you mean y?"
+    assert str(UsageError("x", remedy="Write y")) == "x. Write y."
