@@ -1,4 +1,4 @@
-"""Routing against a release that the test makes itself, laid out as RF2 and as a Global Patient Set."""
+"""Routing against a release that the test makes itself, laid out as RF2."""
 
 import shutil
 import tracemalloc
@@ -112,21 +112,14 @@ def test_relations_of_other_types_do_not_count(review):
     assert review(relationships=relationship_rows(pairs, kind="363698007")) == ()
 
 
-def test_of_a_full_release_the_latest_state_counts(labels, review):
-    late = "164889003\t20250101\t0\t0\t0\n"
-    again = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
-    relations = relationship_rows([("164896001", "164895002")]) + again
-    findings = review(concept_rows(labels) + late, relationships=relations, state="Full")
-    assert ids(findings) == {("CCG-W402", "164889003")}
+def test_a_full_release_alone_is_refused(review):
+    with pytest.raises(InputError, match="has no sct2_Concept_Snapshot"):
+        review(state="Full")
 
 
-def test_the_latest_state_counts_wherever_it_stands(labels, review):
-    """Newer rows first: fibrillation was under tachycardia once, and a code was inactive once."""
-    newer = "164889003\t20250101\t1\t0\t0\n"
-    concepts = CONCEPT + newer + concept_rows(labels, inactive={"164889003"}).removeprefix(CONCEPT)
+def test_a_relationship_that_no_longer_holds_does_not_count(review):
     gone = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
-    once = relationship_rows([("164896001", "164895002")]).removeprefix(RELATIONSHIP)
-    assert review(concepts, relationships=RELATIONSHIP + gone + once, state="Full") == ()
+    assert review(relationships=RELATIONSHIP + gone) == ()
 
 
 def test_a_term_that_is_no_longer_used_is_none(labels, review):
@@ -144,17 +137,10 @@ def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
     assert review_release(curated, archive) == review_release(curated, folder)
 
 
-def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_path):
-    rows = [f"{code}\t{terms[0]}\t{terms[-1][5:]}\tActive\n" for code, terms in without_af(labels).items()]
-    path = tmp_path / "gps.txt"
-    path.write_text("Concept ID\tFSN\tPreferred Term\tStatus\n" + "".join(rows), encoding="utf-8")
-    assert ids(review_release(curated, path)) == {("CCG-E401", "164889003")}
-
-
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        *(("noise.txt", text, "is neither") for text in (b"", b"a\tb\n1\t2\n", b"Concept ID\n1\n")),
+        *(("noise.txt", text, "cannot be unpacked") for text in (b"", b"a\tb\n1\t2\n", b"Concept ID\n1\n")),
         ("empty.zip", b"PK\5\6" + bytes(18), "isn't an RF2 release"),
         (".", None, "isn't an RF2 release"),
         ("nowhere", None, "is not there"),
@@ -182,9 +168,8 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("abc\t20240101\t1\t0\t164896001\t164895002\t0\t116680003\t0\t0\n", "'abc' isn't a number"),
+        ("1\t20240101\t1\t0\tabc\t164895002\t0\t116680003\t0\t0\n", "'abc' isn't a number"),
         ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' isn't a number"),
-        ("1\tlate\t1\t0\t5\t164895002\t0\t116680003\t0\t0\n", "'late' isn't a number"),
         ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' isn't a number"),
     ],
 )

@@ -55,7 +55,7 @@ def validate(
 
 
 def snomed(
-    release: Annotated[Path, typer.Argument(help="RF2 zip or folder, or a Global Patient Set file.")],
+    release: Annotated[Path, typer.Argument(help="RF2 zip or folder, with its Snapshot.")],
     profile: Profile = "curated",
     fail_on: Threshold = "error",
     form: ReportFormat = "text",

@@ -144,7 +144,7 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto`, in its profile, against an RF2 zip or folder, or a Global Patient Set.
+    """Check the routing of `onto`, in its profile, against the Snapshot of an RF2 zip or folder.
 
     You need your own licence for it. Raises `InputError` where the path isn't a release.
     """
