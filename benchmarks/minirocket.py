@@ -25,7 +25,8 @@ def beside_minirocket(effort: Effort) -> list[float]:
 
     def probe(*baselines: Baseline) -> None:
         request = Request(fractions=(1.0,), baselines=baselines)
-        evaluate(run, "corpus", corpus, request, out=workspace() / f"probe-{next(numbers)}")
+        task = request.open("corpus", corpus)
+        evaluate(run, task, request, out=workspace() / f"probe-{next(numbers)}")
 
     return costs(lambda: probe(minirocket), probe, effort)
 

@@ -161,15 +161,15 @@ def test_a_probe_asks_what_it_was_asked_to():
     )
     asked = reached(line, "marecg.evaluate.evaluation.probe_many")
     assert asked["runs"] == ["a", "b"]
-    assert asked["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
+    roots = {task.name: root for task, root in asked["tasks"].items()}
+    assert roots == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
     assert (asked["out"], asked["features_in"]) == (Path("x"), Path("k"))
-    one = asked["probe_one"].keywords
-    assert one["features"] == {"f": Path("f.npz")}
-    assert one["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
+    assert asked["features"] == {"f": Path("f.npz")}
+    assert asked["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
     line = "probe a --root r --set folds=1-5,6,7 --baseline minirocket"
     asked = reached(line, "marecg.evaluate.evaluation.probe_many")
     request = Request(baselines=(minirocket,), folds=(Folds.of("1-5,6,7"),))
-    assert asked["probe_one"].keywords["request"] == request
+    assert asked["request"] == request
 
 
 def test_a_code_is_added_with_all_that_is_given_of_it(monkeypatch):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import torch
+from tests.marecg.evaluate.made_tasks import probed
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
 
@@ -18,7 +19,6 @@ from marecg.base.errors import CheckpointError, ConfigError, CorpusError, UsageE
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import concept_text
@@ -102,7 +102,7 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac):
     assert len(predicted) == 41
     assert [near.abbr for near in predicted["LAxis"].neighbours] == ["Conduction"]
     request = Request(fractions=(1.0,), seeds=1, resamples=50)
-    report = evaluate(cardiac / "run", "corpus", cardiac / "corpus", request)
+    report = probed(cardiac / "run", "corpus", cardiac / "corpus", request)
     assert "LAxis" in report.classes
     assert report.ontology_sha256 == Corpus.open(cardiac / "corpus").ontology_sha256
     zero_shot = next(cell for cell in report.cells if cell.method == "zero-shot")
@@ -112,7 +112,7 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac):
 def test_an_encoder_of_another_graph_says_what_it_can_not_name(cardiac, corpus_folder, micro, tmp_path):
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "run")
     request = Request(fractions=(1.0,), seeds=1, resamples=50)
-    report = evaluate(tmp_path / "run", "corpus", cardiac / "corpus", request)
+    report = probed(tmp_path / "run", "corpus", cardiac / "corpus", request)
     assert any("lacks concepts of LAxis" in remark for remark in report.remarks)
     with pytest.raises(CheckpointError, match=r"\+ node 40 Leaf LAxis|- node 40 Leaf LAxis"):
         write_report(tmp_path / "run", cardiac / "corpus")

@@ -1,13 +1,11 @@
 """Commands that use and judge a trained encoder."""
 
-from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from ecg_ontology import InputError, UsageError
+from ecg_ontology import InputError
 from marecg_cli._options import (
     ROOT,
     As,
@@ -98,9 +96,7 @@ def probe(
 
     Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
     """
-    from functools import partial
-
-    from marecg.evaluate.evaluation import evaluate, probe_many
+    from marecg.evaluate.evaluation import probe_many
     from marecg.evaluate.model_card import write_model_card
     from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
     from marecg.evaluate.scores.results import remarks
@@ -127,11 +123,14 @@ def probe(
     for place, report in probe_many(
         folders,
         roots(task or ["ptbxl-super"], root or []),
-        partial(evaluate, request=request, features=feature_files),
-        lambda error: refused.append(f"not measured: {error}"),
+        request,
+        feature_files,
         out=out,
         features_in=features_in,
     ):
+        if isinstance(report, InputError):
+            refused.append(f"not measured: {report}")
+            continue
         reports.append((place, report))
         for line in (f"measured: {place}, {report.task}", *remarks(report)):
             message(line)
@@ -195,22 +194,18 @@ def _print_differences(
     runs: list[Path], tasks: list[str], protocol: str, test: PairedTest, output: TableFormat
 ) -> None:
     """The first run minus each other, by default on all tasks of all, with p; on stderr why to doubt it."""
-    from marecg.evaluate.scores import predictions
+    from marecg.evaluate.scores.predictions import differences
 
-    if len(runs) < 2:
-        raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
     lines = []
-    for task, other in product(tasks or _shared_tasks(runs, protocol), runs[1:]):
-        name = f"probe/{task}-{protocol}.npz"
-        one = predictions.load(runs[0] / name)
-        if few := predictions.scarce(one):
+    for task, other, by_fraction, few in differences(runs, tasks, protocol, test):
+        if few:
             counts = ", ".join(f"{name} {count}" for name, count in few.items())
             message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
         if test == "delong" and 1 in few.values():
             message("a class with one positive shows DeLong's test no spread: trust the bootstrap here")
-        for fraction, each in predictions.compare(one, predictions.load(other / name), test).items():
+        for fraction, difference in by_fraction.items():
             pair = {"task": task, "run": str(runs[0]), "other": str(other), "fraction": fraction}
-            lines.append({**pair, **each.model_dump()})
+            lines.append({**pair, **difference.model_dump()})
     if output == "json":
         result_json(lines)
         return
@@ -218,14 +213,3 @@ def _print_differences(
         low, mean, high = (100 * line[name] for name in ("low", "mean", "high"))
         shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
         result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {shown}")
-
-
-def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
-    """Tasks that all runs were probed on by a protocol. Raises `InputError` where there is none."""
-    ending = f"-{protocol}"
-    tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
-    if not (shared := set.intersection(*tasks)):
-        have = [f"{run}: {', '.join(sorted(own)) or 'none'}" for run, own in zip(runs, tasks, strict=True)]
-        problem = f"the runs share no task of protocol {protocol} ({'; '.join(have)})"
-        raise InputError(problem, remedy="Probe them on one")
-    return sorted(shared)

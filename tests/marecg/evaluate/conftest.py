@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import torch
 import wfdb
-from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, probed
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.ecg import measured as measuring
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
@@ -96,7 +95,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(run_folder, ptbxl_root) -> Report:
     """What probing that run found, at two fractions of the labels."""
-    return evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
+    return probed(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
 
 
 @pytest.fixture(scope="session")

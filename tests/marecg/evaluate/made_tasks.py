@@ -1,9 +1,12 @@
 """Tasks without signals, and what tests of a report share."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
@@ -19,6 +22,14 @@ def made_task(y_MK: np.ndarray, split_M: np.ndarray) -> Task:
     return Task("made", classes, recordings, np.arange(len(y_MK)), y_MK, split_M, "", (), 0)
 
 
+def probed(
+    run: str | Path | None, name: str, root: Path, request: Request | None = None, **options: Any
+) -> Report:
+    """What `evaluate` says of a task by its name."""
+    request = request or Request()
+    return evaluate(run, request.open(name, root), request, **options)
+
+
 def trials_on(
     protocol: Protocol,
     x_MF: np.ndarray,
@@ -30,7 +41,7 @@ def trials_on(
 ) -> list[Trial]:
     """What a protocol makes of features."""
     task = made_task(y_MK, split_M)
-    return list(protocol.trials(protocol.on_features(x_MF, task, choose), task, fractions, seeds))
+    return list(protocol.trials(protocol.on_features(Part(x_MF, task.y_MK), choose), task, fractions, seeds))
 
 
 WHOLE = Request(fractions=(1.0,), resamples=50)

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 from tests.marecg.evaluate.conftest import SMALL
-from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, untimed
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc
@@ -49,7 +48,7 @@ def test_the_report_and_predictions_that_give_its_numbers_are_kept_and_probing_a
 ):
     random_encoder(SMALL, seed=3).save_pretrained(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert untimed(evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)) == untimed(report)
+    assert untimed(probed(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)) == untimed(report)
     text = (run_folder / "probe/ptbxl-super-strict.json").read_text()
     assert untimed(Report.model_validate_json(text)) == untimed(report)
     predictions = load(run_folder / "probe/ptbxl-super-strict.npz")
@@ -71,7 +70,7 @@ def test_every_cell_has_an_interval_around_it_and_a_paired_difference_to_the_enc
 
 
 def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     cell = report.cells[-1]
     assert (cell.method, cell.fraction, cell.records, cell.chosen) == ("zero-shot", 0.0, 0, ())
     assert cell.val_macro_auc is None
@@ -84,14 +83,14 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
     with torch.no_grad():
         model.pool.aggregate[0].bias += 0.1
     model.save_pretrained(tmp_path / "run" / "model")
-    other = evaluate(tmp_path / "run", "ptbxl-super", ptbxl_root, WHOLE)
+    other = probed(tmp_path / "run", "ptbxl-super", ptbxl_root, WHOLE)
     assert other.remarks == ()
     assert [cell.method for cell in other.cells[:3]] == ["encoder", "encoder, wide", "random encoder"]
 
 
 @pytest.mark.parametrize(("readout", "width"), [("wide", 268), ("beats", 268 + 16 * 16)])
 def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, ptbxl_root, readout, width):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, readout=readout))
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, readout=readout))
     assert report.reference == report.cells[0].method == f"encoder, {readout}"
     dimensions = {cell.method: cell.dimension for cell in report.cells}
     assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
@@ -104,7 +103,7 @@ def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, p
 
 def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     request = Request(fractions=(0.1, 1.0), seeds=1, readout="concepts", resamples=50)
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, request)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, request)
     of = {cell.method: cell for cell in report.cells if cell.fraction == 1}
     assert report.reference == "encoder, beats + concepts"
     assert {"encoder, beats", "random encoder, beats"} < of.keys()
@@ -118,27 +117,27 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
 
 def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):
     request = replace(WHOLE, without=("encoder", "hand-crafted"), readout="wide")
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, request)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, request)
     rest = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
     assert [cell.method for cell in report.cells] == rest
     for wrong in ("encoder, wide", "encoder, long"):
         with pytest.raises(UsageError, match=f"without={wrong}"):
-            evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
+            probed(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
 def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_root, monkeypatch):
     with pytest.raises(UsageError, match="no prototypes"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
+        probed(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
     monkeypatch.setattr("marecg.evaluate.evaluation.known_concepts", lambda *_: ())
     with pytest.raises(InputError, match="ptbxl-super: no class has a concept"):
-        evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
+        probed(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
     request = replace(WHOLE, fractions=(0.5,), protocol=protocol_named("merl"))
-    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, request)
+    report = probed(run_folder, "ptbxl-super", ptbxl_root, request)
     assert report.notes == (BY_NAME, *DIFFERENCES)
     assert report.window == "up to the first 5000 samples"
     assert report.normalisation == "signals scaled to 0–1 over all leads; features as they are"
@@ -155,13 +154,13 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
         lambda root, entry, seconds: read.append(entry.ecg_id) or original(root, entry, seconds),
     )
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run_folder, task, ptbxl_root, WHOLE, features_in=tmp_path)
+        probed(run_folder, task, ptbxl_root, WHOLE, features_in=tmp_path)
     assert sorted(read) == list(range(1, 81))
 
 
 def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
     told = Told()
-    evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)
+    probed(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)
     rows = ("encoder", "encoder, wide", "encoder, mean H", "random encoder", "hand-crafted")
     steps = ["ptbxl: features", *(f"ptbxl-super: {row}" for row in rows)]
     assert list(Counter(what for what, *_ in told.seen).items()) == [(step, 3) for step in steps]

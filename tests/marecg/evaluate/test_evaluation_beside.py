@@ -7,12 +7,11 @@ from dataclasses import replace
 import fsspec
 import numpy as np
 import pytest
-from tests.marecg.evaluate.made_tasks import WHOLE, untimed
+from tests.marecg.evaluate.made_tasks import WHOLE, probed, untimed
 
 from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.scores.results import Report
 
@@ -22,7 +21,7 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, task, 
     labels[task.row_M] = task.y_MK
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
     other = {"oracle": tmp_path / "other.npz"}
-    cell = evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features=other).cells[-1]
+    cell = probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features=other).cells[-1]
     assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
 
 
@@ -30,7 +29,7 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ta
     noise = np.random.default_rng(0).normal(size=(80, 3))
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
     files = {"ECG-FM": tmp_path / "other.npz"}
-    report = evaluate(None, "ptbxl-super", ptbxl_root, WHOLE, features=files, out=tmp_path / "ecg-fm")
+    report = probed(None, "ptbxl-super", ptbxl_root, WHOLE, features=files, out=tmp_path / "ecg-fm")
     assert [cell.method for cell in report.cells] == ["ECG-FM", "hand-crafted"]
     assert (report.reference, report.leak, report.ontology_sha256) == ("ECG-FM", None, "")
     assert report.model_sha256 == hashlib.sha256((tmp_path / "other.npz").read_bytes()).hexdigest()
@@ -45,13 +44,13 @@ def test_a_model_alone_is_probed_where_its_report_has_a_place(
 ):
     sent = shutil.copytree(run_folder / "model", tmp_path / "sent")
     with pytest.raises(UsageError, match="has no place"):
-        evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE)
-    unknown = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+        probed(sent, "ptbxl-super", ptbxl_root, WHOLE)
+    unknown = probed(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert unknown.leak is None
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
     assert not (sent / "probe").exists()
     trained_on.write(Corpus.open(corpus_folder), sent)
-    listed = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    listed = probed(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert listed.leak is not None
     assert listed.leak.records == 0
 
@@ -61,8 +60,8 @@ def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl
     store = fsspec.filesystem("memory")
     store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
     with pytest.raises(UsageError, match="has no place"):
-        evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
-    report = evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+        probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
+    report = probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert report.reference == "encoder"
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
 
@@ -72,10 +71,10 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
     original = Protocol.trials
     monkeypatch.setattr(Protocol, "trials", lambda *args: fitted.append(args[1]) or original(*args))
     shared = {"features_in": run_folder / "features", "cache": {}}
-    evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, **shared)
-    beside = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, **shared)
+    probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, **shared)
+    beside = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, **shared)
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
-    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=run_folder / "features")
+    alone = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=run_folder / "features")
     assert untimed(beside) == untimed(alone)
-    half = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, fractions=(0.5,)), **shared)
+    half = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, fractions=(0.5,)), **shared)
     assert {cell.fraction for cell in half.cells} == {0.0, 0.5}

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.marecg.evaluate.made_tasks import WHOLE
+from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
 from marecg.base.errors import CheckpointError, InputError, UsageError
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named
@@ -19,7 +18,7 @@ def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptb
     rows = table.read_text().splitlines()
     fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in rows]
     table.write_text("\n".join(fold_10))
-    cell = evaluate(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).cells[0]
+    cell = probed(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).cells[0]
     assert cell.left_out == ("CD",)
     assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
     assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
@@ -28,7 +27,7 @@ def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptb
 def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_copy):
     signal = ptbxl_copy / "records500/00000/00001_hr.dat"
     signal.write_bytes(signal.read_bytes()[:1000])
-    records = evaluate(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).records
+    records = probed(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).records
     assert records.unreadable == {"1": "truncated"}
     assert records.train == 47
 
@@ -57,13 +56,13 @@ def test_what_does_not_exist_is_refused_by_its_name(ptbxl_root, tmp_path):
     with pytest.raises(UsageError, match=r"ptbxl-super.*corpus"):
         task_named("ptbxl-all").open(ptbxl_root)
     with pytest.raises(CheckpointError, match="model"):
-        evaluate(tmp_path, "ptbxl-super", ptbxl_root)
+        probed(tmp_path, "ptbxl-super", ptbxl_root)
 
 
 @pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])
 def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl_root, tmp_path):
     with pytest.raises(UsageError, match="is taken"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})
+        probed(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl
 )
 def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root):
     with pytest.raises(UsageError, match=words):
-        evaluate(None, "ptbxl-super", ptbxl_root, features=files)
+        probed(None, "ptbxl-super", ptbxl_root, features=files)
 
 
 def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, ptbxl_copy):
@@ -79,7 +78,7 @@ def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, p
     head, *rows = statements.read_text().splitlines()
     statements.write_text("\n".join([head, *(row for row in rows if row.startswith("SR"))]))
     with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
-        evaluate(run_folder, "ptbxl-rhythm", ptbxl_copy, WHOLE)
+        probed(run_folder, "ptbxl-rhythm", ptbxl_copy, WHOLE)
 
 
 @pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])
@@ -93,5 +92,5 @@ def test_an_encoder_that_changes_is_refused(tensor, run_folder, ptbxl_root, tmp_
 
     monkeypatch.setattr(frozen_encoder, "embed", restless)
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
+        probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))

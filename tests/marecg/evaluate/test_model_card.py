@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.marecg.evaluate import made_tasks
 
 from marecg.base.errors import UsageError
 from marecg.evaluate import model_card
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request
 from marecg.evaluate.table import read_report
@@ -19,7 +19,7 @@ def measured(run_folder: Path, ptbxl_root: Path, tmp_path_factory: pytest.TempPa
     run = tmp_path_factory.mktemp("measured") / "run"
     shutil.copytree(run_folder / "model", run / "model")
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1, resamples=50))
+        made_tasks.probed(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1, resamples=50))
     return run
 
 

@@ -1,31 +1,36 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.evaluation import probe_many
+from marecg.evaluate import evaluation
 from marecg.evaluate.tasks.registry import roots
 
 A, B, DATA = Path("a"), Path("b"), Path("data")
 PTBXL = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm")
 
 
-def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tuple], list[str]]:
+def went_through(
+    monkeypatch: pytest.MonkeyPatch, runs: list[Path], names: list[str], **options
+) -> tuple[list[tuple], list[str]]:
     """What was asked in turn, and what was refused; the task `poor` can't be asked."""
     asked: list[tuple] = []
-    refused: list[str] = []
 
-    def probe_one(run, task, root, *, out, features_in, cache):
-        asked.append((run, task, out, features_in))
-        if task == "poor":
-            raise InputError("too few records", where=root)
-        return task
+    def evaluate(run, task, request, *, features, out, features_in, cache):
+        (name,) = task
+        asked.append((run, name, out, features_in))
+        if name == "poor":
+            raise InputError("too few records")
+        return name
 
-    data, refuse = dict.fromkeys(tasks, DATA), lambda error: refused.append(error.problem)
-    reports = list(probe_many(runs, data, probe_one, refuse, **options))
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    request = SimpleNamespace(open=lambda task, root: (task,))
+    reports = list(evaluation.probe_many(runs, dict.fromkeys(names, DATA), request, **options))
     home = options.get("out")
-    assert reports == [(home or run, task) for run, task, _, _ in asked if task != "poor"]
-    return asked, refused
+    measured = [(place, report) for place, report in reports if not isinstance(report, InputError)]
+    assert measured == [(home or run, task) for run, task, _, _ in asked if task != "poor"]
+    return asked, [report.problem for _, report in reports if isinstance(report, InputError)]
 
 
 @pytest.mark.parametrize(
@@ -38,22 +43,24 @@ def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tu
     ],
     ids=["with the first run", "where they are asked for", "one run", "features alone"],
 )
-def test_every_run_is_asked_every_task_and_features_are_kept_in_one_place(runs, tasks, options, places):
-    asked, _ = went_through(runs, tasks, **options)
+def test_every_run_is_asked_every_task_and_features_are_kept_in_one_place(
+    monkeypatch, runs, tasks, options, places
+):
+    asked, _ = went_through(monkeypatch, runs, tasks, **options)
     assert asked == [(run, task, *places) for run in runs or [None] for task in tasks]
 
 
-def test_one_task_of_several_that_cannot_be_asked_is_passed_over_and_the_only_one_is_an_error():
-    asked, refused = went_through([A], ["poor", "x"])
+def test_one_task_of_several_that_cannot_be_asked_is_passed_over_and_the_only_one_is_an_error(monkeypatch):
+    asked, refused = went_through(monkeypatch, [A], ["poor", "x"])
     assert [task for _, task, _, _ in asked] == ["poor", "x"]
     assert refused == ["too few records"]
     with pytest.raises(InputError, match="too few records"):
-        went_through([A], ["poor"])
+        went_through(monkeypatch, [A], ["poor"])
 
 
-def test_several_runs_do_not_share_one_place_for_reports():
+def test_several_runs_do_not_share_one_place_for_reports(monkeypatch):
     with pytest.raises(UsageError, match="--out"):
-        went_through([A, B], ["x"], out=DATA)
+        went_through(monkeypatch, [A, B], ["x"], out=DATA)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_several_runs_do_not_share_one_place_for_reports():
     ids=["the five published tasks", "one folder", "a folder for each", "one of its own", "a path with ="],
 )
 def test_every_task_has_the_folder_that_is_named_for_it(names, folders, expected):
-    assert roots(names, folders) == expected
+    assert {task.name: root for task, root in roots(names, folders).items()} == expected
 
 
 @pytest.mark.parametrize(

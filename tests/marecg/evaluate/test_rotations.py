@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.marecg.evaluate.made_tasks import probed
 
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.metrics import macro_auc, resampled_macro_auc
@@ -27,7 +27,7 @@ def reports(gscl_run, ptbxl_root, tmp_path_factory):
 
     def probe(*folds):
         request = Request((0.5, 1.0), 2, folds=tuple(map(Folds.of, folds)), resamples=50, baselines=())
-        return evaluate(gscl_run, "ptbxl-super", ptbxl_root, request, out=out / str(len(folds)))
+        return probed(gscl_run, "ptbxl-super", ptbxl_root, request, out=out / str(len(folds)))
 
     return probe(*ROTATIONS), [probe(folds) for folds in ROTATIONS], out / "2"
 

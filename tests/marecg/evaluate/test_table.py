@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE
+from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.table import (
     measured,
     merged,
@@ -81,7 +80,7 @@ def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
 
 
 def test_runs_whose_folders_have_the_same_name_are_told_apart(gscl_run, ptbxl_root, tmp_path):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     scores = of_reports([(Path(run), report) for run in ("a/c3", "b/c3", "c1")])
     assert scores["group"][scores["method"] == "encoder"].tolist() == ["a/c3", "b/c3", "c1"]
     assert scores["method"].tolist()[-2:] == ["random encoder", "hand-crafted"]
@@ -219,7 +218,7 @@ def test_a_run_that_collapsed_on_one_task_is_named_so_on_all():
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
     scores = measured([gscl_run])
     own = ["encoder", "encoder, wide", "encoder, mean H"]
     methods = [*own, "zero-shot", "random encoder", "hand-crafted"]
@@ -243,7 +242,7 @@ def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
 
 
 def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, tmp_path, caplog):
-    evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     both = measured([gscl_run, tmp_path / "features"])
     pd.testing.assert_frame_equal(both, measured([gscl_run]))
     assert [f"{tmp_path / 'features'}: passed over" in each.message for each in caplog.records] == [True]

@@ -25,7 +25,7 @@ from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.table import read_report
-from marecg.evaluate.tasks.task import Task, task_sha256
+from marecg.evaluate.tasks.task import Task, TaskDefinition, task_sha256
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -60,7 +60,7 @@ def ablate(
     data: str | Path,
     out: str | Path,
     *,
-    tasks: Mapping[str, Path],
+    tasks: Mapping[TaskDefinition, Path],
     request: Request | None = None,
     seeds: int = 1,
     equal: Sequence[Equal] = ("records",),
@@ -99,7 +99,7 @@ def ablate(
         remedy = "Leave it out, or take probe.readout=beats"
         raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
     cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
-    rotations = {task: request.open(task, root) for task, root in tasks.items()}
+    opened = [request.open(definition, root) for definition, root in tasks.items()]
 
     def run(arm: Arm, seed: int) -> list[ProbedRun]:
         name = re.sub(r"[^\w.=+@-]", "_", arm.name.replace(FLOPS, "-flops"))
@@ -112,18 +112,12 @@ def ablate(
         train(config, folders[arm.graph], folder, progress=labelled, loggers=loggers)
 
         # One place for features: those that aren't run's own are computed for the first run alone.
-        def probed(task: str) -> Report:
-            return earlier_report(folder, rotations[task], request) or evaluate(
-                folder,
-                task,
-                tasks[task],
-                request,
-                features_in=out / "features",
-                progress=labelled,
-                cache=cache,
+        def probed(task: Sequence[Task]) -> Report:
+            return earlier_report(folder, task, request) or evaluate(
+                folder, task, request, features_in=out / "features", progress=labelled, cache=cache
             )
 
-        return [ProbedRun(arm.name, folder, probed(task)) for task in tasks]
+        return [ProbedRun(arm.name, folder, probed(task)) for task in opened]
 
     with nullcontext() if jobs == 1 else left_to_others():
         runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in arms for seed in range(seeds))

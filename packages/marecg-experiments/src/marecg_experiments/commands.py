@@ -162,10 +162,7 @@ def ablate_graph(
 
     Example: marecg ablate-graph marecg-small --any-base --data corpus --out graph --set regime_seeds=1
     """
-    import pandas as pd
-
-    from ecg_ontology import Kind, perturb, replacing
-    from marecg.corpus.prepared import Corpus
+    from ecg_ontology import replacing
     from marecg.recipes.overrides import with_settings
     from marecg_experiments.graph.endpoints import endpoints, leaves_of
     from marecg_experiments.graph.experiment import experiment
@@ -173,12 +170,7 @@ def ablate_graph(
     from marecg_experiments.graph.verdict import write_answer
 
     design = with_settings(Design, set_ or [])
-    real = Corpus.open(data).ontology()
-    count = max(design.shuffles, design.floor_shuffles if design.floor_seeds else 0)
-    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(count)}
-    controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
-    scores = experiment(base, data, out, design, controls, root, any_base=any_base)
-    leaves = pd.read_csv(out / "leaves.csv")
+    scores, leaves = experiment(base, data, out, design, root, any_base=any_base)
     kept = endpoints(scores, leaves)
     with replacing(out / "scores.parquet") as temporary:
         kept.to_parquet(temporary, index=False)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 
-from ecg_ontology import Kind, Ontology, perturb
+from ecg_ontology import Ontology, perturb
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -71,12 +71,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def experiment(bases: list[Path], corpus: Path, out: Path, design: Design, *arms: str) -> pd.DataFrame:
-    """As the command does it."""
-    real = Corpus.open(corpus).ontology()
-    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(max(design.shuffles, 3))}
-    controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+    """Its scores."""
     design = design.model_copy(update={"branch_arms": arms} if arms else {})
-    return whole.experiment(bases, corpus, out, design, controls)
+    return whole.experiment(bases, corpus, out, design).scores
 
 
 def answer(scores: pd.DataFrame, out: Path) -> str:

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tests.marecg.evaluate.made_tasks import WHOLE
+from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg_experiments import baselines
@@ -71,7 +70,7 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(resnet1d,)))
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(resnet1d,)))
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
 

@@ -6,8 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from marecg.base.errors import InputError
-from marecg.evaluate.methods.features import read_features
-from marecg.evaluate.reporting import file_sha256
+from marecg.evaluate.methods.features import features_sha256, read_features
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.embedding.embedding_files import FORMATS
 
@@ -78,7 +77,7 @@ def test_a_folder_that_does_not_fit_is_refused(records, values, problem, tmp_pat
 def test_another_folder_has_another_hash(tmp_path):
     folders = {"one": 1.0, "same": 1.0, "two": 2.0}
     one, same, two = (
-        file_sha256(parts(tmp_path / name, ["a"], ["s"], {"rhythm": [[value]]}))
+        features_sha256(parts(tmp_path / name, ["a"], ["s"], {"rhythm": [[value]]}))
         for name, value in folders.items()
     )
     assert one == same != two

@@ -55,7 +55,7 @@ def test_one_pass_gives_h_rhythm_the_wide_readout_and_the_mean_of_h():
     model = random_encoder(CONFIG)
     method, batch = encoder(model), signals(5000)
     x_BF = method.compute(batch)
-    rows = {name: x_BF[:, columns] for name, columns in method.columns.items()}
+    rows = {name: x_BF[:, row.columns] for name, row in method.rows.items()}
     widths = {"encoder": 16, "encoder, wide": 268, "encoder, mean H": 16}
     assert {name: x.shape for name, x in rows.items()} == {name: (1, width) for name, width in widths.items()}
     expected = embed(model, batch[0][None], fs=500)
@@ -65,24 +65,26 @@ def test_one_pass_gives_h_rhythm_the_wide_readout_and_the_mean_of_h():
     np.testing.assert_allclose(rows["encoder, mean H"][0], mean_D, atol=1e-5)
     with torch.no_grad():
         model.pool.aggregate[2].bias[0] = 1e-3
-    assert list(encoder(model).columns) == ["encoder", "encoder, wide"], "a trained pool has no row round it"
+    assert list(encoder(model).rows) == ["encoder", "encoder, wide"], "a trained pool has no row round it"
 
 
 def test_the_random_encoder_is_read_like_the_reference():
     model = random_encoder(CONFIG)
-    assert list(random_control(model).columns) == ["random encoder"]
-    assert list(random_control(model, "wide").columns) == ["random encoder", "random encoder, wide"]
+    assert list(random_control(model).rows) == ["random encoder"]
+    assert list(random_control(model, "wide").rows) == ["random encoder", "random encoder, wide"]
 
 
 def test_the_parts_of_the_beat_readout_weigh_alike_in_both_encoders():
     model = random_encoder(CONFIG)
     read, beside = encoder(model, "beats"), random_control(model, "beats")
-    assert list(read.columns) == ["encoder", "encoder, wide", "encoder, mean H", "encoder, beats"]
-    assert list(beside.columns) == ["random encoder", "random encoder, beats"]
+    assert list(read.rows) == ["encoder", "encoder, wide", "encoder, mean H", "encoder, beats"]
+    assert list(beside.rows) == ["random encoder", "random encoder, beats"]
     x_BF, columns = read.compute(signals(5000)), wide_columns(CONFIG, "beats")
-    np.testing.assert_allclose(x_BF[:, read.columns["encoder, wide"]], encoder(model).compute(signals(5000)))
-    weight_F = read.weights["encoder, beats"]
-    np.testing.assert_array_equal(weight_F, beside.weights["random encoder, beats"])
+    np.testing.assert_allclose(
+        x_BF[:, read.rows["encoder, wide"].columns], encoder(model).compute(signals(5000))
+    )
+    weight_F = read.rows["encoder, beats"].weight_F
+    np.testing.assert_array_equal(weight_F, beside.rows["random encoder, beats"].weight_F)
     heavy = [np.square(weight_F[part]).sum() for part in columns.values()]
     np.testing.assert_allclose(heavy, CONFIG.width, rtol=1e-5)
     assert x_BF.shape == (1, len(weight_F))

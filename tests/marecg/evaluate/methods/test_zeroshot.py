@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,8 @@ import torch
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, with_concepts, zero_shot
+from marecg.evaluate.methods.frozen_encoder import encoder, known_concepts, random_encoder, zero_shot
+from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks import task as tasks
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
@@ -53,11 +55,18 @@ def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, task):
 
 
 def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, task):
-    x_MF = np.random.default_rng(0).normal(size=(3, 20)).astype(np.float32)
-    with_MF, weight_F = with_concepts(x_MF, np.full(20, 0.5, np.float32), model, task)
-    np.testing.assert_array_equal(with_MF[:, :20], x_MF)
-    np.testing.assert_array_equal(with_MF[:, 20:], zero_shot(model, x_MF[:, :8], task, ONTO).logits_MK)
-    np.testing.assert_allclose(weight_F, [0.5] * 20 + [np.sqrt(8)] * 4)
+    row = encoder(model, "concepts").rows["encoder, beats + concepts"]
+    x_MF = np.random.default_rng(0).normal(size=(len(task.row_M), len(row.weight_F))).astype(np.float32)
+    numbered = replace(task, row_M=np.arange(len(task.row_M)))
+    features = FeatureTable(x_MF, {}, row)
+    values = features.values(numbered)
+    count = len(row.weight_F)
+    assert values.own
+    assert features.width == count + 1, "beside the readout each class reads one value"
+    np.testing.assert_array_equal(values.x_MF[:, :count], x_MF)
+    expected = zero_shot(model, x_MF[:, :8], task, ONTO, family=False).logits_MK
+    np.testing.assert_array_equal(values.x_MF[:, count:], expected)
+    np.testing.assert_allclose(values.weight_F, [*row.weight_F] + [np.sqrt(8)] * 4)
 
 
 def test_a_class_that_no_record_taught_scores_the_mass_of_its_family(model, task):

@@ -7,13 +7,13 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import Kind, Ontology, perturb, replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
@@ -33,28 +33,41 @@ FLOOR_SIGMA = 0.5
 """Of the many shuffles that Holm's list needs."""
 
 
+class Experiment(NamedTuple):
+    """A row of scores per base, regime, seed, arm, σ, step and figure, and the leaves' numbers of records."""
+
+    scores: pd.DataFrame
+    leaves: pd.DataFrame
+
+
+def controls_of(real: Ontology, design: Design) -> dict[str, Ontology]:
+    """The graphs beside the real one: its shuffles, as many as any test needs, no tree, and no siblings."""
+    count = max(design.shuffles, design.floor_shuffles if design.floor_seeds else 0)
+    controls = {f"{SHUFFLE} {seed}": perturb.shuffled(real, seed) for seed in range(count)}
+    return controls | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+
+
 def experiment(
     bases: Sequence[Path],
     data: Path,
     out: Path,
     design: Design,
-    controls: Mapping[str, Ontology],
     root: Path | None = None,
     progress: Progress = shown,
     *,
     any_base: bool = False,
-) -> pd.DataFrame:
+) -> Experiment:
     """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
 
     Bases are runs or models that were trained alike, but for their seed; with `any_base` on any records, and
-    what an encoder knows of the test records is then another matter. `controls` has the shuffles of all
-    tests: the first `design.shuffles` stand in every regime. Bases, seeds and branches may be added later,
-    other settings are refused. `root` is PTB-XL's folder, for its hierarchy; without it there is neither
-    severity nor nDCG. Returns a row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in
-    `out` says how many records teach and test each leaf.
+    what an encoder knows of the test records is then another matter. The first `design.shuffles` of the
+    shuffled graphs stand in every regime. Bases, seeds and branches may be added later, other settings are
+    refused. `root` is PTB-XL's folder, for its hierarchy; without it there is neither
+    severity nor nDCG. `leaves.csv` in `out` holds the leaves, too.
     """
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, design.test_source), corpus.ontology()
+    controls = controls_of(onto, design)
     models = _alike(bases, corpus, any_base=any_base)
     support = _support(corpus, split)
     y_MN = corpus.y[split.teach]
@@ -121,7 +134,7 @@ def experiment(
             frames.append(_kept(path, lambda: compute(at, seed)).assign(base=at))  # noqa: B023 (at once)
     if design.branch_steps:
         frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, progress))
-    return pd.concat(frames, ignore_index=True)
+    return Experiment(pd.concat(frames, ignore_index=True), support)
 
 
 def _kept(path: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:

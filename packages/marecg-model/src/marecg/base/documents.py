@@ -1,5 +1,6 @@
 """Reads small JSON and TOML files: regular, of bounded size and depth, and refused in one line."""
 
+import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -25,6 +26,12 @@ def read_bytes(
         raise error("is missing", where=path, remedy=remedy) from cause
     except OSError as cause:
         raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
+
+
+def file_sha256(path: Path) -> str:
+    """The hash of a file's bytes. Raises `OSError` where they can't be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES) -> Any:

@@ -15,7 +15,7 @@ from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.base.progress import Progress, passing, shown
 from marecg.ecg.windows import recording
-from marecg.evaluate.methods.method import finite
+from marecg.evaluate.methods.features import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels
 from marecg.evaluate.probe.protocol import STRICT, Learn, Rows
 from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, try_writing

@@ -3,7 +3,6 @@
 Shapes: M test records of all rotations, K classes, F features, D width, R rotations, C leads, L samples.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,14 @@ from ecg_ontology import Ontology, replacing
 from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
+from marecg.evaluate.methods.features import features_sha256, finite
 from marecg.evaluate.methods.frozen_encoder import Reading, known_concepts
-from marecg.evaluate.methods.method import FeatureTable, finite
+from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import group_figures
 from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Leak, Report
-from marecg.evaluate.scores.summary import ENCODER, MEAN_H, READ_AS, ZERO_SHOT, Trial, pooled, summarise
+from marecg.evaluate.scores.summary import ENCODER, MEAN_H, READ_AS, Trial, pooled, summarise
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, Recordings, Task, task_sha256
 from marecg.model.by_family import untaught
 from marecg.model.mar_ecg import MarEcg
@@ -69,7 +69,7 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
             remedy = "Name a run folder, or --features NAME=FILE"
             raise UsageError("there is nothing to judge", remedy=remedy)
         name, file = next(iter(features.items()))
-        return ModelUnderTest(name, file, file_sha256(file))
+        return ModelUnderTest(name, file, features_sha256(file))
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
@@ -79,18 +79,6 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
     return ModelUnderTest(
         READ_AS[readout], folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
     )
-
-
-def file_sha256(path: Path) -> str:
-    """The hash of the bytes of a file, or of a folder's; empty where they can't be read, as is said later."""
-    try:
-        if path.is_dir():
-            parts = "".join(file_sha256(part) for part in sorted(path.iterdir()))
-            return hashlib.sha256(parts.encode()).hexdigest()
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def leak(run: Path, *rotations: Task) -> Leak | None:
@@ -185,7 +173,6 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     rotation_M = np.repeat(np.arange(len(tested)), [len(each.row_M) for each in tested])
     rotations = rotation_M if len(judged) > 1 else None
     trials = {name: pooled([each.trials[name] for each in judged]) for name in judged[0].trials}
-    widths = {**judged[0].widths, ZERO_SHOT: judged[0].widths.get(ENCODER, 0)}
     ranks = [each.rank for each in judged if each.rank is not None]
     ids = tuple(each.recordings.ids[row] for each in tested for row in each.row_M)
     predicted = predictions(ids, task.classes, y_MK, trials, under_test.name, rotations)
@@ -214,7 +201,9 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         rank=min(ranks, default=None),
         request=request.as_json,
         remarks=(*under_test.remarks, *_lacking_concepts(under_test, task)),
-        cells=summarise(trials, widths, y_MK, task.classes, under_test.name, request.resamples, rotations),
+        cells=summarise(
+            trials, judged[0].widths, y_MK, task.classes, under_test.name, request.resamples, rotations
+        ),
         groups=group_figures(
             people, y_MK, predicted.logits[under_test.name, request.fractions[-1]], rotations
         ),

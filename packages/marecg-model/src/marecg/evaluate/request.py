@@ -14,7 +14,7 @@ from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.scores.summary import READ_AS
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import Folds, Task
+from marecg.evaluate.tasks.task import Folds, Task, TaskDefinition
 
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""
@@ -101,11 +101,14 @@ class Request:
         }
         return json.dumps(fields, ensure_ascii=False)
 
-    def open(self, name: str, root: Path) -> tuple[Task, ...]:
-        """The task of that name on its data, once per rotation. Raises as `TaskDefinition.open` does."""
-        task, by_position = task_named(name), self.protocol.by_position
+    def open(self, task: str | TaskDefinition, root: Path) -> tuple[Task, ...]:
+        """A task, or the task of that name, on its data, once per rotation.
+
+        Raises as `task_named` and `TaskDefinition.open` do.
+        """
+        definition = task_named(task) if isinstance(task, str) else task
         rotations = (
-            task.open(root, self.splits, by_position=by_position, folds=folds)
+            definition.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
             for folds in self.folds or (None,)
         )
         return tuple(replace(each, view=self.protocol.view) for each in rotations)

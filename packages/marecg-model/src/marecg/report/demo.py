@@ -42,5 +42,6 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
     run = out / "run"
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
     train(config, out / "train", run)
-    report = evaluate(run, "corpus", out / "probe", Request(fractions=(1.0,), seeds=1))
+    request = Request(fractions=(1.0,), seeds=1)
+    report = evaluate(run, request.open("corpus", out / "probe"), request)
     return Demo(report, run, write_report(run, out / "train"))

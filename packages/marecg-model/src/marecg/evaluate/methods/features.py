@@ -4,10 +4,11 @@ Elsewhere is an `.npz` with `ids` [R] and `features` [R, F], or what `marecg emb
 Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C leads, L samples.
 """
 
+import hashlib
 import logging
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +18,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.base.documents import file_sha256
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.workers import workers
-from marecg.evaluate.methods.method import FeatureTable, Method, Signals, finite
+from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 from marecg.read.identity import published_as
 from marecg.use.embedding.embedding_files import blocks, vectors
@@ -45,9 +47,13 @@ class Computed(NamedTuple):
 
 
 def extract(
-    recordings: Recordings, methods: Sequence[Method], folder: Path, progress: Progress = shown
+    recordings: Recordings,
+    methods: Sequence[Method],
+    folder: Path,
+    progress: Progress = shown,
+    files: Mapping[str, Path] | None = None,
 ) -> dict[str, FeatureTable]:
-    """What is read from the features of every method, by its name.
+    """What is read from the features of every method, and of `files`, by its name.
 
     What `folder` holds under the same method and data is used, anything else is computed and put there. A
     recording is read once, or twice where only some of the methods may be computed by other processes.
@@ -60,11 +66,8 @@ def extract(
         method.verify()
         _save(places[method], recordings, features)
     features_of |= made
-    return {
-        name: features_of[method].only(columns)
-        for method in methods
-        for name, columns in method.columns.items()
-    }
+    rows = {name: method.read(name, features_of[method]) for method in methods for name in method.judged}
+    return rows | {name: read_features(path, recordings) for name, path in (files or {}).items()}
 
 
 def _compute(recordings: Recordings, methods: list[Method], progress: Progress) -> dict[Method, FeatureTable]:
@@ -85,7 +88,7 @@ def _compute(recordings: Recordings, methods: list[Method], progress: Progress) 
             with workers(0, processes, None, threads // processes, where=recordings.name):
                 parallel = Parallel(return_as="generator", batch_size=1)
                 made = parallel(delayed(_computed)(recordings, some, span) for span in spans)
-                batches = [batch for _, each in zip(shown_spans, made, strict=True) for batch in each]
+                batches = [batch for _, span in zip(shown_spans, made, strict=True) for batch in span]
         features_of |= _gathered(recordings, some, batches)
     return features_of
 
@@ -116,6 +119,13 @@ def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Comput
             raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
         made.append(x_BF)
     return Computed(usable, unreadable, made)
+
+
+def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The signal itself, if every sample has a value. Raises `RecordError` (`nan`) otherwise."""
+    if not np.isfinite(x_CL).all():
+        raise RecordError("nan", "has samples without a value")
+    return x_CL
 
 
 def _gathered(
@@ -165,6 +175,17 @@ def _load(path: Path, recordings: Recordings) -> FeatureTable | None:
     return FeatureTable(np.asarray(x_RF, np.float32), reasons)
 
 
+def features_sha256(path: Path) -> str:
+    """The hash of a file's bytes, or of a folder's; empty where they can't be read, as is said later."""
+    try:
+        if path.is_dir():
+            parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
+            return hashlib.sha256(parts.encode()).hexdigest()
+        return file_sha256(path)
+    except OSError:
+        return ""
+
+
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
 
@@ -192,7 +213,7 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
     matched_MF[matched] = x_RF[[row[recordings.ids[number]] for number in matched]]
     absent = {record: f"not in {path.name}" for record in recordings.ids if record not in row}
-    return FeatureTable(matched_MF, absent)
+    return FeatureTable(matched_MF, absent, sha256=features_sha256(path))
 
 
 def _is_embedded(path: Path) -> bool:
@@ -234,4 +255,5 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
         problem = f"knows none of the {len(recordings.ids)} recordings"
         few = ", ".join(recordings.ids[:3])
         raise InputError(problem, where=folder, remedy=f"Embed the records of the task, such as {few}")
-    return FeatureTable(matched_MF, {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)})
+    unreadable = {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)}
+    return FeatureTable(matched_MF, unreadable, sha256=features_sha256(folder))

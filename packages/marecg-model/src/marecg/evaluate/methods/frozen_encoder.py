@@ -9,7 +9,8 @@ readout, C leads, L samples.
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -21,9 +22,9 @@ from scipy.special import log_softmax, logsumexp
 import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
-from marecg.base.errors import CheckpointError
+from marecg.base.errors import CheckpointError, InputError
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import Method, Signals
+from marecg.evaluate.methods.method import Method, Row, Signals
 from marecg.evaluate.probe.linear import (
     UNSEEN_LOGIT,
     Choose,
@@ -31,7 +32,18 @@ from marecg.evaluate.probe.linear import (
     choose_logistic,
     choose_ridge,
 )
-from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, FULL, MEAN_H, RANDOM, WIDE, Trial
+from marecg.evaluate.scores.metrics import Floats
+from marecg.evaluate.scores.summary import (
+    BEATS,
+    CONCEPTS,
+    ENCODER,
+    FULL,
+    MEAN_H,
+    RANDOM,
+    WIDE,
+    ZERO_SHOT,
+    Trial,
+)
 from marecg.evaluate.tasks.task import FS, Task
 from marecg.model.by_family import family_of, untaught
 from marecg.model.mar_ecg import MarEcg
@@ -54,20 +66,40 @@ Reading = Literal[Readout, "concepts"]
 """A row that the others are compared with: a readout, or the beat readout and the classes' concepts."""
 
 
+COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
+    "rhythm": "wide", "wide": "wide", "beats": "beats", "concepts": "beats", "full": "full"
+}  # fmt: skip
+"""The readout that is computed for all rows of a method, by what the others are compared with."""
+
+
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     """A strictly frozen encoder: eval mode, nothing masked, no gradient; read as h_rhythm and as a whole.
 
     Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
-    `concepts` that once more, for a probe to set `with_concepts` behind it. All rows come from the same
-    forward passes. With `full` there is the beat readout beside the full one.
+    `concepts` that once more with the score of each class's concepts behind it. All rows come from the same
+    forward passes. With `full` there is the beat readout beside the full one. Prototypes are read without
+    labels from h_rhythm.
     """
     columns = wide_columns(model.config)
-    readouts = {ENCODER: columns["rhythm"], WIDE: slice(readout_width(model.config))}
+    rows = {ENCODER: Row(columns["rhythm"]), WIDE: Row(slice(readout_width(model.config)))}
     if not model.pool.trained:
-        readouts[MEAN_H] = columns["mean"]
-    beats = {"beats": (BEATS,), "full": (BEATS,), "concepts": (BEATS, CONCEPTS)}.get(readout, ())
-    readouts |= dict.fromkeys(beats, slice(readout_width(model.config, "beats")))
-    return _frozen(ENCODER, model, readouts, beats, FULL if readout == "full" else None)
+        rows[MEAN_H] = Row(columns["mean"])
+    if readout in ("beats", "full", "concepts"):
+        rows[BEATS] = _by_beats(model.config)
+    if readout == "concepts":
+        by_class = {"own": partial(_concept_scores, model), "own_weight": np.sqrt(model.config.width)}
+        rows[CONCEPTS] = replace(_by_beats(model.config), **by_class)
+    if readout == "full":
+        rows[FULL] = _by_views(model.config)
+    if model.ontology and model.prototypes.any():
+        rows[ZERO_SHOT] = Row(columns["rhythm"], without_labels=partial(_unlearnt, model))
+
+    def check(task: Task) -> None:
+        if readout == "concepts" and not _has_concepts(model, task):
+            problem = "no class has a concept in the model's graph, so there are none to read"
+            raise InputError(problem, where=task.name, remedy="Take readout=beats")
+
+    return replace(_frozen(ENCODER, model, rows, readout), check=check)
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
@@ -76,13 +108,12 @@ def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
     It has no concepts, so beside those it is read by beats.
     """
     blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
-    readouts = {RANDOM: wide_columns(model.config)["rhythm"]}
-    as_a_whole = f"{RANDOM}, {'beats' if readout == 'concepts' else readout}"
-    if readout == "full":
-        return _frozen(RANDOM, blank, readouts, (), as_a_whole)
+    config, readout = model.config, "beats" if readout == "concepts" else readout
+    as_a_whole = {"wide": Row(), "beats": _by_beats(config), "full": _by_views(config)}
+    rows = {RANDOM: Row(wide_columns(config)["rhythm"])}
     if readout != "rhythm":
-        readouts[as_a_whole] = slice(None)
-    return _frozen(RANDOM, blank, readouts, [name for name in readouts if name.endswith("beats")])
+        rows[f"{RANDOM}, {readout}"] = as_a_whole[readout]
+    return _frozen(RANDOM, blank, rows, readout)
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
@@ -92,24 +123,22 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
         return MarEcg(config, ontology).eval()
 
 
-def _frozen(
-    name: str, model: MarEcg, readouts: dict[str, slice], beats: Sequence[str], full: str | None = None
-) -> Method:
-    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here.
+def _by_beats(config: ModelConfig) -> Row:
+    """The beat readout, whose parts weigh alike."""
+    return Row(slice(readout_width(config, "beats")), part_weights(config, "beats"))
 
-    `beats` are the readouts that have the beats in them, whose parts weigh alike; `full` has everything, each
-    of its views a classifier.
-    """
+
+def _by_views(config: ModelConfig) -> Row:
+    """The full readout, each of its views a classifier."""
+    classifiers: tuple[Choose, ...] = (choose_logistic, choose_logistic, choose_ridge)
+    three = tuple(zip(views(config, "full"), classifiers, strict=True))
+    return Row(slice(None), part_weights(config, "full"), partial(choose_averaged, views=three))
+
+
+def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading) -> Method:
+    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here."""
     before = weights_sha256(model)
-    read: Literal["wide", "beats", "full"] = "full" if full else "beats" if beats else "wide"
-    weights = dict.fromkeys(beats, part_weights(model.config, "beats"))
-    chooses: dict[str, Choose] = {}
-    if full:
-        classifiers: tuple[Choose, ...] = (choose_logistic, choose_logistic, choose_ridge)
-        three = tuple(zip(views(model.config, "full"), classifiers, strict=True))
-        chooses[full] = partial(choose_averaged, views=three)
-        weights[full] = part_weights(model.config, "full")
-        readouts = {**readouts, full: slice(None)}
+    read = COMPUTED[reading]
 
     def compute(signals: Signals) -> NDArray[np.floating]:
         wide_BV = np.zeros((len(signals), readout_width(model.config, read)), np.float32)
@@ -127,29 +156,22 @@ def _frozen(
     measured_by = handcrafted().sha256
     pooling = {"full": f"{FULL_POOLING} {measured_by}", "beats": BEAT_POOLING, "wide": POOLING}[read]
     sha256 = hashlib.sha256(f"{pooling} {before}".encode()).hexdigest()
-    return Method(
-        name,
-        sha256,
-        compute,
-        verify=verify,
-        readouts=readouts,
-        weights=weights,
-        chooses=chooses,
-        apart=threadless(model),
-    )
+    return Method(name, sha256, compute, verify=verify, rows=rows, apart=threadless(model))
 
 
-def with_concepts(
-    x_MF: NDArray[np.floating], weight_F: NDArray[np.floating], model: MarEcg, task: Task
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """The beat readout, and what it is weighed by, with the score of each class's concepts behind it.
-
-    Each score weighs as much as a part of the readout; see `linear.Part.own`.
-    """
+def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Floats:
+    """What the prototypes say of each class [M, K], by the h_rhythm that the readout begins with."""
     rhythm_MD = x_MF[:, wide_columns(model.config)["rhythm"]]
-    score_MK = zero_shot(model, rhythm_MD, task, model.ontology, family=False).logits_MK
-    own_K = np.full(score_MK.shape[1], np.sqrt(model.config.width), np.float32)
-    return np.c_[x_MF, score_MK], np.r_[weight_F, own_K]
+    return zero_shot(model, rhythm_MD, task, model.ontology, family=False).logits_MK
+
+
+def _unlearnt(model: MarEcg, rhythm_MD: NDArray[np.float32], task: Task) -> Trial | None:
+    """The zero-shot trial, where a class has concepts."""
+    return zero_shot(model, rhythm_MD, task, model.ontology) if _has_concepts(model, task) else None
+
+
+def _has_concepts(model: MarEcg, task: Task) -> bool:
+    return any(known_concepts(task, name, model.ontology) for name in task.classes)
 
 
 def zero_shot(
@@ -163,7 +185,7 @@ def zero_shot(
     """Score every record, by its h_rhythm, for every class; `onto` is the ontology that the model carries.
 
     A class of leaves that no training record bore is scored by the mass of their family, unless `family` is
-    false: then by their own, as `with_concepts` reads them.
+    false: then by their own, as the row of concepts reads them.
 
     A class without a concept, or with one that the model's graph lacks, scores all alike and counts as
     untrained. Raises `UsageError` where the model was trained without GSCL and has no prototypes.

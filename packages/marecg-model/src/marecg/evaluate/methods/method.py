@@ -1,18 +1,75 @@
-"""What turns signals into features, and the features of a data set's recordings.
+"""What turns signals into features, and the rows of a report that are read from them.
 
-Shapes: R recordings, B batch, F features, C leads, L samples.
+Shapes: R recordings, M labelled records, K classes, B batch, F features, L samples.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import RecordError
-from marecg.evaluate.probe.linear import Choose
+from marecg.evaluate.probe.linear import Choose, Part
+from marecg.evaluate.scores.summary import Trial
+from marecg.evaluate.tasks.task import TEST, Task
 
 Signals = list[NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Which of a method's features one row of a report reads, and how.
+
+    Attributes:
+        columns: of the features.
+        weight_F: what they are multiplied by once they are standardised, if by anything.
+        choose: the classifier that belongs to them, if any; a protocol has one for all others.
+        own: a further value per class, which is read by that class alone: features [M, F] and the task →
+            [M, K].
+        own_weight: what those are multiplied by.
+        without_labels: scores the test records' features, so that nothing is learnt; None where the task
+            can't be asked so.
+    """
+
+    columns: slice = field(default_factory=lambda: slice(None))
+    weight_F: NDArray[np.float32] | None = None
+    choose: Choose | None = None
+    own: Callable[[NDArray[np.float32], Task], NDArray[np.floating]] | None = None
+    own_weight: float = 1.0
+    without_labels: Callable[[NDArray[np.float32], Task], Trial | None] | None = None
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Features float32 [R, F], NaN for the unreadable, and why each of those can't be read, by id.
+
+    `row` says how they are judged, and `sha256` changes when they or that would.
+    """
+
+    x_RF: NDArray[np.float32]
+    unreadable: dict[str, str]
+    row: Row = Row()
+    sha256: str = ""
+
+    @property
+    def width(self) -> int:
+        """How many values a class is scored by."""
+        return int(self.x_RF.shape[1]) + (self.row.own is not None)
+
+    def values(self, task: Task) -> Part:
+        """The features of the task's labelled records, with the classes' own behind them."""
+        x_MF, weight_F = self.x_RF[task.row_M], self.row.weight_F
+        if self.row.own is None:
+            return Part(x_MF, task.y_MK, weight_F)
+        own_MK = self.row.own(x_MF, task)
+        weights = np.ones(x_MF.shape[1], np.float32) if weight_F is None else weight_F
+        weight_F = np.r_[weights, np.full(own_MK.shape[1], self.row.own_weight, np.float32)]
+        return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, own=True)
+
+    def unlearnt(self, task: Task) -> Trial | None:
+        """What the row says of the test records without labels, where it is read so."""
+        score = self.row.without_labels
+        return score(self.x_RF[task.part(TEST).row_M], task) if score else None
 
 
 @dataclass(frozen=True)
@@ -25,12 +82,10 @@ class Method:
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
         choose: the classifier that belongs to the features, if any; a protocol has one for all others.
         verify: raises when the method is no longer what `sha256` says.
-        readouts: by name, the columns of the features that are judged; all of them, under the method's own
-            name, if there are none.
-        weights: by name of a readout, what its features are multiplied by once they are standardised.
-        chooses: by name of a readout, the classifier that belongs to it in place of `choose`.
+        rows: what is judged, by name; all features, under the method's own name, if there are none.
         apart: whether other processes may compute it: it is small, has no threads of its own, and
             learns nothing from one batch for the next.
+        check: raises `InputError` where a task can't be asked of it.
     """
 
     name: str
@@ -38,31 +93,17 @@ class Method:
     compute: Callable[[Signals], NDArray[np.floating]]
     choose: Choose | None = None
     verify: Callable[[], None] = lambda: None
-    readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
-    weights: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, hash=False)
-    chooses: Mapping[str, Choose] = field(default_factory=dict, hash=False)
+    rows: Mapping[str, Row] = field(default_factory=dict, hash=False)
     apart: bool = False
+    check: Callable[[Task], None] = lambda task: None
 
     @property
-    def columns(self) -> Mapping[str, slice]:
-        """Which features are judged under which names."""
-        return self.readouts or {self.name: slice(None)}
+    def judged(self) -> Mapping[str, Row]:
+        """The rows of the report."""
+        return self.rows or {self.name: Row(choose=self.choose)}
 
-
-@dataclass(frozen=True)
-class FeatureTable:
-    """Features float32 [R, F], NaN for the unreadable, and why each of those can't be read, by id."""
-
-    x_RF: NDArray[np.float32]
-    unreadable: dict[str, str]
-
-    def only(self, columns: slice) -> "FeatureTable":
-        """Some of the features."""
-        return FeatureTable(self.x_RF[:, columns], self.unreadable)
-
-
-def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The signal itself, if every sample has a value. Raises `RecordError` (`nan`) otherwise."""
-    if not np.isfinite(x_CL).all():
-        raise RecordError("nan", "has samples without a value")
-    return x_CL
+    def read(self, name: str, features: FeatureTable) -> FeatureTable:
+        """What a row reads of the features."""
+        row = self.judged[name]
+        sha256 = f"{self.sha256} {row.columns} {name}"
+        return replace(features, x_RF=features.x_RF[:, row.columns], row=row, sha256=sha256)

@@ -45,6 +45,10 @@ class Part:
     weight_F: NDArray[np.floating] | None = None
     own: bool = False
 
+    def records(self, rows: NDArray[np.integer]) -> "Part":
+        """Some of the records."""
+        return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
+
     def only(self, columns: slice) -> "Part":
         """Some of the features."""
         weight_F = None if self.weight_F is None else self.weight_F[columns]

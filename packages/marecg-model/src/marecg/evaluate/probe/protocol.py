@@ -75,23 +75,15 @@ class Protocol:
     unseen_logit: float | None = None
     by_position: bool = False
 
-    def on_features(
-        self,
-        x_MF: NDArray[np.floating],
-        task: Task,
-        choose: Choose | None,
-        weight_F: NDArray[np.floating] | None = None,
-        own: bool = False,
-    ) -> Learn:
-        """The protocol's classifier on features [M, F], or the method's own where those are judged by it.
-
-        `weight_F` and `own` are those of `linear.Part`.
-        """
+    def on_features(self, values: Part, choose: Choose | None) -> Learn:
+        """The protocol's classifier on the features of a task's records, or their own where that judges."""
         classifier = (choose if self.own_classifiers else None) or self.choose
 
         def learn(train: Rows, val: Rows) -> Fitted:
-            probe = classifier(*(Part(x_MF[rows], task.y_MK[rows], weight_F, own) for rows in (train, val)))
-            return Fitted(probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(x_MF[rows]))
+            probe = classifier(values.records(train), values.records(val))
+            return Fitted(
+                probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(values.x_MF[rows])
+            )
 
         return learn
 

@@ -8,10 +8,11 @@ Shapes: M test records, K classes, S seeds, P positives and N negatives of a cla
 """
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ from marecg.evaluate.scores.metrics import (
 from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import Trial, difference
 
+PairedTest = Literal["bootstrap", "delong"]
+"""How a difference's interval and p are had: by resamples of the records, or after DeLong."""
 FEW = 10
 """Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""
 
@@ -105,7 +108,7 @@ def load(path: Path) -> Predictions:
 
 
 def compare(
-    one: Predictions, other: Predictions, test: Literal["bootstrap", "delong"] = "bootstrap"
+    one: Predictions, other: Predictions, test: PairedTest = "bootstrap"
 ) -> dict[float, AucDifference]:
     """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
 
@@ -130,6 +133,41 @@ def compare(
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     paired = {"bootstrap": bootstrap, "delong": delong}[test]
     return {share: paired(one.y_MK, ours, theirs, one.rotation_M) for share, (ours, theirs) in shared.items()}
+
+
+class Difference(NamedTuple):
+    """On one task, the first run's macro AUC minus another's, and the classes with few records to tell by."""
+
+    task: str
+    other: Path
+    by_fraction: dict[float, AucDifference]
+    scarce: dict[str, int]
+
+
+def differences(
+    runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
+) -> Iterator[Difference]:
+    """The first run minus each other, on those tasks, or on all that all runs were probed on by the protocol.
+
+    Raises `UsageError` of fewer than two runs, and as `load` and `compare` do.
+    """
+    if len(runs) < 2:
+        raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
+    for task, other in product(tasks or _shared_tasks(runs, protocol), runs[1:]):
+        name = f"probe/{task}-{protocol}.npz"
+        one = load(runs[0] / name)
+        yield Difference(task, other, compare(one, load(other / name), test), scarce(one))
+
+
+def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
+    """Tasks that all runs were probed on by a protocol. Raises `InputError` where there is none."""
+    ending = f"-{protocol}"
+    tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
+    if not (shared := set.intersection(*tasks)):
+        have = [f"{run}: {', '.join(sorted(own)) or 'none'}" for run, own in zip(runs, tasks, strict=True)]
+        problem = f"the runs share no task of protocol {protocol} ({'; '.join(have)})"
+        raise InputError(problem, remedy="Probe them on one")
+    return sorted(shared)
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:

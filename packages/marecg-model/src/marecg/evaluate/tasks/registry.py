@@ -28,7 +28,7 @@ def task_named(name: str) -> TaskDefinition:
     return named(name, TASKS, TaskDefinition, "task")
 
 
-def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path]:
+def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefinition, Path]:
     """By task, the folder of its data, the tasks in the order of `names`; `ALL` is every published one.
 
     Each of `folders` is `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the
@@ -36,26 +36,26 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
     task's data isn't named.
 
     Example:
-        >>> list(roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"]))
+        >>> [task.name for task in roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"])]
         ['ptbxl-super', 'ptbxl-sub', 'ptbxl-form', 'ptbxl-rhythm', 'cpsc2018']
     """
     asked = dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,)))
-    tasks = {name: task_named(name) for name in asked}
-    known = {each for task in tasks.values() for each in (task.name, task.data)}
+    tasks = [task_named(name) for name in asked]
+    known = {each for task in tasks for each in (task.name, task.data)}
     given: dict[str, Path] = {}
     for folder in folders:
         data, separator, path = str(folder).partition("=")
         if separator and data in known:
             given[data] = ensure_local(path)
         else:
-            first = next((task for task in tasks.values() if not {task.name, task.data} & given.keys()), None)
+            first = next((task for task in tasks if not {task.name, task.data} & given.keys()), None)
             if first is None:
                 raise UsageError(f"no task reads {folder}", remedy="Leave it out, or write DATA=PATH")
             given[first.data] = ensure_local(folder)
-    root_of: dict[str, Path] = {}
-    for name, task in tasks.items():
+    root_of: dict[TaskDefinition, Path] = {}
+    for task in tasks:
         if task.name not in given and task.data not in given:
             remedy = f"Name its folder as --root {task.data}=PATH"
             raise UsageError(f"the task {task.name} has no data", remedy=remedy)
-        root_of[name] = given[task.name] if task.name in given else given[task.data]
+        root_of[task] = given[task.name] if task.name in given else given[task.data]
     return root_of
