@@ -11,6 +11,7 @@ from ecg_ontology.loading import PACKAGED
 from ecg_synth import QUIRKS
 from marecg.base.config import CorpusConfig
 from marecg.evaluate.request import Request, protocol_named
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Folds
 from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
@@ -118,14 +119,14 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         "marecg_experiments.ablate.ablate",
         {"recipes": ["tiny", "tiny-c1"], "data": Path("c"), "out": Path("x"), "seeds": 3, "jobs": 2}
         | {"request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60)}
-        | {"equal": ["flops", "records"], "records": 50, "tasks": {"ptbxl-super": Path("r")}}
+        | {"equal": ["flops", "records"], "records": 50, "tasks": {task_named("ptbxl-super"): Path("r")}}
         | {"settings": ["train.lr=0.5"], "loggers": ["wandb"]},
     ),
     (
         "ablate --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --seeds 3 "
         "--jobs 2 --log wandb --set train.lr=0.5",
         "marecg_experiments.ablate.ablate",
-        {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
+        {"tasks": {task_named("cpsc2018"): Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
     ),
     (f"ecgonto explain 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
     (f"ecgonto target 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),

@@ -130,7 +130,7 @@ def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_r
         probed(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
-    monkeypatch.setattr("marecg.evaluate.evaluation.known_concepts", lambda *_: ())
+    monkeypatch.setattr("marecg.evaluate.methods.frozen_encoder.known_concepts", lambda *_: ())
     with pytest.raises(InputError, match="ptbxl-super: no class has a concept"):
         probed(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
