@@ -10,6 +10,7 @@ from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Baseline, Request
+from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg_experiments.baselines import minirocket
@@ -25,7 +26,7 @@ def beside_minirocket(effort: Effort) -> list[float]:
 
     def probe(*baselines: Baseline) -> None:
         request = Request(fractions=(1.0,), baselines=baselines)
-        task = request.open("corpus", corpus)
+        task = request.open(CORPUS, corpus)
         evaluate(run, task, request, out=workspace() / f"probe-{next(numbers)}")
 
     return costs(lambda: probe(minirocket), probe, effort)

@@ -47,13 +47,11 @@ def figures() -> list[Figure]:
     commands, options = commands_and_options()
     return [
         Figure("lines reached by marecg.train.run", lines(reached(ENTRANCES[0])), 9_300),
-        # The goal is 11,800: the hand-crafted baseline and the beats' readout share 1,400 lines that measure.
-        Figure("lines reached by marecg.evaluate.evaluation", lines(reached(ENTRANCES[1])), 12_300),
-        # The goal is 3,400: 1,447 of them find and measure beats, for the readout of beats alone.
-        Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 4_600),
+        Figure("lines reached by marecg.evaluate.evaluation", lines(reached(ENTRANCES[1])), 11_800),
+        Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 27_100),  # the goal is 24,500
+        Figure("lines of marecg-model", lines(_of("marecg.")), 27_200),  # the goal is 24,500
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
         Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_500),

@@ -11,6 +11,7 @@ from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import Trial
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Recordings, Task
 
 
@@ -27,7 +28,7 @@ def probed(
 ) -> Report:
     """What `evaluate` says of a task by its name."""
     request = request or Request()
-    return evaluate(run, request.open(name, root), request, **options)
+    return evaluate(run, request.open(task_named(name), root), request, **options)
 
 
 def trials_on(

@@ -21,6 +21,7 @@ from marecg.evaluate import table_print
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
+from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
@@ -74,7 +75,7 @@ def test_an_ablation_goes_on_averages_over_seeds_and_keeps_the_daggers(corpus_fo
     assert [(run.arm, run.folder.name) for run in runs] == folders
 
     times = [(run.folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for run in runs]
-    rotations = REQUEST.open("corpus", probed)
+    rotations = REQUEST.open(CORPUS, probed)
     assert earlier_report(runs[0].folder, rotations, REQUEST) == runs[0].report
     assert earlier_report(runs[0].folder, rotations, replace(REQUEST, resamples=51)) is None
     assert run(counting({})) == runs
@@ -109,7 +110,7 @@ def test_recipes_that_cannot_stand_side_by_side_are_refused_before_anything_is_t
     corpus_folder, tmp_path, recipes, request_, problem
 ):
     with pytest.raises(UsageError, match=problem):
-        ablate(recipes, corpus_folder, tmp_path / "runs", tasks={"corpus": corpus_folder}, request=request_)
+        ablate(recipes, corpus_folder, tmp_path / "runs", tasks={CORPUS: corpus_folder}, request=request_)
     assert not (tmp_path / "runs").exists()
 
 

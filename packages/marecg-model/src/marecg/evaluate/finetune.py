@@ -22,6 +22,7 @@ from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_t
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
 from marecg.model.readout import readout_width
 from marecg.use.classifying.tuning import Tuning, Vectors, tune
@@ -52,7 +53,7 @@ def finetune(
     model = under_test.model
     assert model is not None, "a run has a model"
     home = home_of(under_test, out)
-    rotations = request.open(task, root)
+    rotations = request.open(task_named(task), root)
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
     unreadable = _unreadable(recordings, progress)

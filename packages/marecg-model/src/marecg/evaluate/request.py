@@ -13,7 +13,6 @@ from marecg.evaluate.methods.method import Method
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.scores.summary import READ_AS
-from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Folds, Task, TaskDefinition
 
 Baseline = Callable[[Task], Method]
@@ -101,14 +100,10 @@ class Request:
         }
         return json.dumps(fields, ensure_ascii=False)
 
-    def open(self, task: str | TaskDefinition, root: Path) -> tuple[Task, ...]:
-        """A task, or the task of that name, on its data, once per rotation.
-
-        Raises as `task_named` and `TaskDefinition.open` do.
-        """
-        definition = task_named(task) if isinstance(task, str) else task
+    def open(self, task: TaskDefinition, root: Path) -> tuple[Task, ...]:
+        """The task on its data, once per rotation. Raises as `TaskDefinition.open` does."""
         rotations = (
-            definition.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
+            task.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
             for folds in self.folds or (None,)
         )
         return tuple(replace(each, view=self.protocol.view) for each in rotations)

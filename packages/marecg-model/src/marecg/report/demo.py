@@ -9,6 +9,7 @@ from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.recipes import tiny
 from marecg.recipes.overrides import override
 from marecg.report.run_page import write_report
@@ -43,5 +44,5 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
     train(config, out / "train", run)
     request = Request(fractions=(1.0,), seeds=1)
-    report = evaluate(run, request.open("corpus", out / "probe"), request)
+    report = evaluate(run, request.open(CORPUS, out / "probe"), request)
     return Demo(report, run, write_report(run, out / "train"))

@@ -1,11 +1,11 @@
-"""What the readouts of beats gather from besides the encoder: where the beats are, and a local view.
+"""Plug-in of the readouts `beats` and `full`: where the beats are, and a local view of the signal.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F values measured and of convolutions.
 """
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,42 +16,32 @@ from marecg.ecg.median_beat import FS
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.signal import resample
 from marecg.ecg.windows import Recording, Window, tta_windows
-from marecg.model.readout import BEAT, QRS, Readout
+from marecg.model.readout import BEAT, QRS
+from marecg.use.embedding.shown_windows import NOTHING, ShownWindow
 
 WHOLE_S = 30
 """A recording of so many seconds at most is viewed as a whole, a longer one window by window."""
-NOTHING = np.zeros(0, np.float32)
 
 
-class BeatWindow(NamedTuple):
-    """A window, and how many beats are gathered from each of its patches: float32 [J, T].
-
-    `local_F` is the local view of what ends here, empty where nothing does.
-    """
-
-    window: Window
-    beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
-    local_F: NDArray[np.float32] = NOTHING
-
-
-def shown_windows(
-    recordings: Iterable[Recording], config: ModelConfig, readout: Readout
-) -> Iterator[BeatWindow]:
-    """The windows of `windows.tta_windows`, each with what its readout gathers from.
+def with_beats(
+    recordings: Iterable[Recording], config: ModelConfig, *, local: bool = False
+) -> Iterator[ShownWindow]:
+    """The windows of `windows.tta_windows`, each with its beats, and with `local` what ends there.
 
     R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
     """
     for whole in recordings:
         peaks_n = np.zeros(0, np.int64)
         for window in tta_windows(whole, config):
-            if readout not in ("beats", "full"):
-                yield BeatWindow(window)
-                continue
             if window.start % config.stride == 0:
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
-            local_F = _viewed(whole, window, config) if readout == "full" else NOTHING
-            yield BeatWindow(window, beat_patches(peaks_n - window.start, patches, config), local_F)
+            local_F = _viewed(whole, window, config) if local else NOTHING
+            yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), local_F)
+
+
+with_local_view = partial(with_beats, local=True)
+"""The windows for the full readout."""
 
 
 def _viewed(whole: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:

@@ -22,7 +22,7 @@ from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, arranged, overlapped, stacked
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
-from marecg.use.embedding.beat_windows import shown_windows
+from marecg.use.embedding.shown_windows import shown_windows
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,52 @@
+"""Windows as an encoder is shown them, with what a readout gathers from besides H.
+
+A readout that needs more than the encoder names the plug-in that finds it, which is loaded when it is asked
+for: who embeds h_rhythm loads nothing that looks for beats or measures them.
+Shapes: J patches of a beat, T patches, F local values.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.base.config import ModelConfig
+from marecg.ecg.windows import Recording, Window, tta_windows
+from marecg.model.readout import BEAT, Readout
+
+NOTHING = np.zeros(0, np.float32)
+PLUG_INS: dict[Readout, tuple[str, str]] = {
+    "beats": ("marecg.use.embedding.beat_windows", "with_beats"),
+    "full": ("marecg.use.embedding.beat_windows", "with_local_view"),
+}
+"""The module and the function of a readout that gathers from more than H."""
+
+
+class ShownWindow(NamedTuple):
+    """A window, and how many beats are gathered from each of its patches: float32 [J, T].
+
+    `local_F` is the local view of what ends here, empty where nothing does.
+    """
+
+    window: Window
+    beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
+    local_F: NDArray[np.float32] = NOTHING
+
+
+Shows = Callable[[Iterable[Recording], ModelConfig], Iterator[ShownWindow]]
+"""Cuts recordings into the windows of `tta_windows`, each with what is gathered from."""
+
+
+def shown_windows(
+    recordings: Iterable[Recording], config: ModelConfig, readout: Readout
+) -> Iterator[ShownWindow]:
+    """The windows of `windows.tta_windows`, each with what its readout gathers from."""
+    if readout in PLUG_INS:
+        module, name = PLUG_INS[readout]
+        shows: Shows = getattr(import_module(module), name)
+        yield from shows(recordings, config)
+    else:
+        for whole in recordings:
+            yield from map(ShownWindow, tta_windows(whole, config))
