@@ -11,6 +11,7 @@ from marecg.evaluate.methods.frozen_encoder import encoder, random_control
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.request import Request
+from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 
@@ -23,7 +24,7 @@ REPEATS = 2
 def beside_one_process(effort: Effort) -> list[float]:
     """Records per second with the size of `small`; the processes' start is counted, and nothing was kept."""
     corpus = prepared(max(FEWEST, effort.of(RECORDS))).folder
-    (task,) = Request().open("corpus", corpus)
+    (task,) = Request().open(CORPUS, corpus)
     recordings = task.recordings
     model, numbers = MarEcg(by_name("small").model).eval(), count()
     methods = [encoder(model), random_control(model, "wide"), handcrafted()]

@@ -51,10 +51,10 @@ def figures() -> list[Figure]:
         Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 27_200),  # the goal is 24,500
+        Figure("lines of marecg-model", lines(_of("marecg.")), 27_300),  # the goal is 24,500
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
-        Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_500),
+        Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_700),
         Figure("lines of marecg-cli", lines(_of("marecg_cli.")), 3_700),
         Figure("commands", commands, 44),
         Figure("options", options, 215),
