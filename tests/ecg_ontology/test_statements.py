@@ -7,7 +7,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import InputError
 from ecg_ontology.codes.code_tables import CodeMapping
-from ecg_ontology.codes.lexicon import chain_of
+from ecg_ontology.codes.finding_patterns import chain_of
 from ecg_ontology.codes.statements import (
     known_statements,
     read_statement,

@@ -17,7 +17,6 @@ from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_j
 if TYPE_CHECKING:
     from ecg_ontology.codes.corpus_codes import CorpusCodes
     from ecg_ontology.codes.coverage import Coverage
-    from ecg_ontology.codes.reading import Mention
     from ecg_ontology.curation.routing_file import Decision
 
 Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
@@ -190,110 +189,6 @@ def add_code(
         "date": date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
     _write(ontology, [decision_of(cells, "--author" if not author else "")])
-
-
-def match(
-    codes: Annotated[
-        Path | None, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
-    ] = None,
-    statements: Annotated[
-        Path | None,
-        typer.Option(
-            help="Statements instead of codes: a text with one a line, or a table with the column statement, "
-            "or report_0, report_1, … of MIMIC-IV-ECG."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The sheet of candidates, .xlsx, .tsv or .csv [default: candidates.tsv]."),
-    ] = None,
-    table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
-    candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
-    profile: Profile = "curated",
-    ontology: Source = None,
-    form: As = "text",
-) -> None:
-    """Propose concepts for new codes by their labels, or report what statements say. Nothing is applied.
-
-    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet. Of
-    statements it shows which share of lines and records is read; with --out each line is in a table.
-
-    Example: ecgonto match new_codes.csv --out candidates.xlsx
-    """
-    from ecg_ontology.curation.matching import candidate_rows, read_new_codes
-    from ecg_ontology.curation.review import write_review
-
-    if (codes is None) == (statements is None):
-        remedy = "Give one of them: codes get a sheet of candidates, statements a report"
-        raise ecg_ontology.UsageError("takes a table of codes or --statements", remedy=remedy)
-    onto = ecg_ontology.load(ontology, profile)
-    if statements is not None:
-        _report_statements(onto, statements, out, form)
-    if codes is None:
-        return
-    new = read_new_codes(codes, onto)
-    rows = candidate_rows(onto, new, table, candidates)
-    written = write_review(out or Path("candidates.tsv"), rows)
-    if form == "json":
-        result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
-    else:
-        result(str(written))
-    none = sum(not row["node"] for row in rows)
-    message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
-
-
-def _report_statements(
-    onto: "ecg_ontology.Ontology", statements: Path, out: Path | None, form: Literal["text", "json"]
-) -> None:
-    from ecg_ontology.codes.statements import read_statements, statement_report
-
-    report = statement_report(onto, read_statements(statements))
-    rows = [
-        {
-            "statement": use.text,
-            "lines": str(use.lines),
-            "read_by": use.read_by,
-            "says": "; ".join(_said(mention) for mention in use.says),
-        }
-        for use in report.statements
-    ]
-    if out is not None:
-        from ecg_ontology.curation.sheets import write_sheet
-
-        write_sheet(out, ("statement", "lines", "read_by", "says"), rows)
-        message(f"{out}: a row for each distinct statement")
-    if form == "json":
-        counts = report.model_dump(exclude={"statements"})
-        result_json(counts | {"statements": rows})
-        return
-    known = report.in_table + report.by_rules
-    result(f"{report.lines} lines, {report.distinct} of them distinct, of {report.records} records")
-    readers = f"{report.in_table} in the table, {report.by_rules} by rules"
-    result(f"read: {_share(known, report.lines)} of lines ({readers})")
-    result(f"records with a concept: {_share(report.records_coded, report.records)}")
-    unread = [use for use in report.statements if not use.read_by][:_UNREAD_SHOWN]
-    for use in unread:
-        result(f"{use.lines:>8}  {use.text}")
-
-
-_UNREAD_SHOWN = 20
-"""Statements of which nothing was read that a report lists."""
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "–"
-
-
-def _said(mention: "Mention") -> str:
-    name = mention.concept.abbr if mention.concept else mention.finding
-    words = [
-        "denied" if mention.denied else "",
-        "past" if mention.historical else "",
-        "" if mention.certainty == "certain" else mention.certainty,
-        mention.acuity,
-    ]
-    about = ", ".join(filter(None, words))
-    return f"{name} ({about})" if about else name
 
 
 def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:

@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.base.errors import SourceError, UsageError, optional
+from ecg_ontology.base.errors import optional
 from ecg_ontology.base.files import refuse_unmarked, write_text
 from ecg_ontology.formats.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
-from ecg_ontology.graph.concepts import Profile, Route, Rule, Severity, Status
+from ecg_ontology.graph.concepts import Profile, Route, Rule, Status
 from ecg_ontology.graph.drafts import Draft, OntologyHeader, RoutingRow
 from ecg_ontology.graph.enumeration import draft_nodes, draft_relations
 from ecg_ontology.graph.routing import RoutingTable
@@ -84,7 +84,9 @@ class Ontology(Vocabulary):
         self, draft: Draft, profile: Profile = "paper", *, where: object = "", checked: bool = False
     ) -> None:
         if not checked:
-            _refuse_unsound(draft, where)
+            from ecg_ontology.checks import refuse_unsound  # a bundle is routed without the checks
+
+            refuse_unsound(draft, where)
         super().__init__(draft_nodes(draft), draft_relations(draft))
         self.draft = draft
         self.header: OntologyHeader = draft.header
@@ -92,7 +94,7 @@ class Ontology(Vocabulary):
         self._routing = RoutingTable(draft.mappings, self.nodes, profile, draft.crosswalks)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is the same: content, tables of all profiles, and profile."""
+        """Whether content, tables of all profiles, and profile are the same."""
         if not isinstance(other, Ontology):
             return NotImplemented
         same = self.profile == other.profile and self.sha256 == other.sha256
@@ -157,7 +159,7 @@ class Ontology(Vocabulary):
         return pandas.DataFrame(rows).set_index("index")
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each family with its findings, whose labels a pointer tells."""
+        """A notebook's view: a row per family, the labels of its findings under the pointer."""
         from html import escape
 
         findings: dict[int, list[str]] = {root: [] for root in self.roots}
@@ -165,10 +167,8 @@ class Ontology(Vocabulary):
             node = self.nodes[leaf]
             name = f'<span title="{escape(node.label)}">{escape(node.abbr)}</span>'
             findings[self.families[leaf]].append(name)
-        rows = (
-            f"<tr><th>{escape(self.nodes[root].label)}</th><td>{', '.join(names)}</td></tr>"
-            for root, names in findings.items()
-        )
+        row = "<tr><th>{}</th><td>{}</td></tr>".format
+        rows = [row(escape(self.nodes[root].label), ", ".join(names)) for root, names in findings.items()]
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
 
     def save(self, path: str | Path) -> None:
@@ -257,25 +257,12 @@ class Ontology(Vocabulary):
             UsageError: a record isn't a list of codes, or `strict` and a code is unknown or malformed.
         """
         from ecg_ontology.graph import targets
-        from ecg_ontology.graph.coded_records import CodedRecords
+        from ecg_ontology.graph.coded_records import CodedRecords, mention_strange
 
         coded = records if isinstance(records, CodedRecords) else CodedRecords.of(records)
         if strict is not None:
-            self._mention_strange(coded, strict)
+            mention_strange(self.routes(coded.vocabulary), strict)
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
-
-    def _mention_strange(self, coded: "CodedRecords", strict: bool) -> None:
-        """Say, or refuse, that codes are unknown or malformed."""
-        of_status: dict[Status, list[str]] = {Status.unknown: [], Status.invalid: []}
-        for code in coded.vocabulary:
-            of_status.get(self.route(code).status, []).append(code)
-        if any(of_status.values()):
-            kinds = [f"{len(codes)} {status}" for status, codes in of_status.items() if codes]
-            first = ", ".join(repr(code[:60]) for codes in of_status.values() for code in codes[:3])
-            problem = f"{' and '.join(kinds)} of {len(coded.vocabulary)} codes add nothing: {first}"
-            if strict:
-                raise UsageError(problem, remedy="Correct them, or leave out strict")
-            logger.warning("%s", problem)
 
     def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
         """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.
@@ -310,16 +297,3 @@ class Ontology(Vocabulary):
         active_BN = targets.active_leaves(y, self.nodes)
         c_star_B = targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
         return targets.soft_targets(active_BN, c_star_B, self.distances, sigma)
-
-
-def _refuse_unsound(draft: Draft, where: object) -> None:
-    from ecg_ontology.checks.enumeration import SEALED
-    from ecg_ontology.checks.mappings import DECISIVE
-    from ecg_ontology.checks.structure import STRUCTURE
-
-    findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft), *SEALED.findings(draft))
-    errors = [finding for finding in findings if finding.severity is Severity.error]
-    if errors:
-        first = errors[0]
-        more = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""
-        raise SourceError(f"{first.message} [{first.id}]{more}", where=first.where or where, remedy=first.fix)

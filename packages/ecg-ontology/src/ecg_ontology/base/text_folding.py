@@ -72,9 +72,12 @@ def look_alike(text: str) -> str:
 
 def undisguised(text: str) -> str:
     """Return a text as it looks: without unseen characters, look-alikes in Latin words as Latin letters."""
-    return _WORD.sub(
-        lambda word: word[0].translate(str.maketrans(_latin_look_alikes(word[0]))), _UNSEEN.sub("", text)
-    )
+    return _WORD.sub(lambda word: _as_it_looks(word[0]), _UNSEEN.sub("", text))
+
+
+def _as_it_looks(word: str) -> str:
+    twins = _latin_look_alikes(word)
+    return "".join(twins.get(letter, letter) for letter in word)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -4,15 +4,15 @@ A rule has an id that never changes meaning. The letter is its severity, the fir
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
-from ecg_ontology.base.errors import refuse_unknown
-from ecg_ontology.checks.enumeration import ENUMERATION
+from ecg_ontology.base.errors import SourceError, refuse_unknown
+from ecg_ontology.checks.enumeration import ENUMERATION, SEALED
 from ecg_ontology.checks.mappings import DECISIVE
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
 from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.checks.statements import STATEMENTS
 from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
-from ecg_ontology.graph.concepts import Finding, Profile
+from ecg_ontology.graph.concepts import Finding, Profile, Severity
 from ecg_ontology.graph.drafts import Draft
 from ecg_ontology.graph.routing import PROFILES
 
@@ -37,3 +37,13 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
     return tuple(finding for rule in rules for finding in rule.findings(draft))
+
+
+def refuse_unsound(draft: Draft, where: object) -> None:
+    """Raise `SourceError` by the first error of structure, decisive rows or seals, if a draft has one."""
+    found = (finding for rules in (STRUCTURE, DECISIVE, SEALED) for finding in rules.findings(draft))
+    errors = [finding for finding in found if finding.severity is Severity.error]
+    if errors:
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""
+        raise SourceError(f"{first.message} [{first.id}]{more}", where=first.where or where, remedy=first.fix)

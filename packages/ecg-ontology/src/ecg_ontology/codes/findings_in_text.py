@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
-from ecg_ontology.codes.lexicon import WALLS, Item, Pattern, patterns
+from ecg_ontology.codes.finding_patterns import WALLS, Pattern, patterns
+from ecg_ontology.codes.lexicon import Item
 
 _DELIMITERS = frozenset({"and", "or", "with", "due", "but"})
 _BEFORE = frozenset(

@@ -16,8 +16,10 @@ from ecg_ontology.base.files import read_text as file_text
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.base.text_folding import fold
 from ecg_ontology.codes.code_tables import CodeMapping
-from ecg_ontology.codes.lexicon import TABLES, chain_of, table_rows
-from ecg_ontology.codes.reading import Certainty, Mention, read_text, resolved
+from ecg_ontology.codes.cue_scope import Certainty
+from ecg_ontology.codes.finding_patterns import chain_of
+from ecg_ontology.codes.lexicon import TABLES, table_rows
+from ecg_ontology.codes.reading import Mention, read_text, resolved
 from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.ontology import Ontology

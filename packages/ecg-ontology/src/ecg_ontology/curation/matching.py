@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ecg_ontology.base.errors import InputError
 from ecg_ontology.base.text_folding import disguise, undisguised
-from ecg_ontology.codes.reading import Certainty, Mention, has_rules, read_text
+from ecg_ontology.codes.cue_scope import Certainty
+from ecg_ontology.codes.reading import Mention, has_rules, read_text
 from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
 from ecg_ontology.curation.review import COLUMNS
 from ecg_ontology.curation.sheets import read_sheet

@@ -1,6 +1,5 @@
 """From an RDF file to a draft. What the draft does not state anew is kept statement by statement."""
 
-import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,10 +11,9 @@ from rdflib.compare import to_canonical_graph
 from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_text, refuse_pipe
-from ecg_ontology.base.xml_entities import refuse_nested_entities
 from ecg_ontology.formats.foreign_rdf import foreign_draft
-from ecg_ontology.formats.rdf_writer import RDF_FORMATS, derived, schema, term
+from ecg_ontology.formats.rdf_file import SourceLines, parse
+from ecg_ontology.formats.rdf_writer import derived, schema, term
 from ecg_ontology.formats.turtle import SCHEMA, statements
 from ecg_ontology.graph.concepts import Kind, Name, Tier
 from ecg_ontology.graph.drafts import (
@@ -40,8 +38,6 @@ _OF_CONCEPT = {*_KINDS, CCG["index"], CCG["yields"], CCG["eitherParent"], SKOS.n
 """Of these a draft holds one value, however it is spelt: no other is kept."""
 _CLASSES = {CCG[name] for name in (*Tier, "Concept")}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-_BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
-"""How rdflib refuses a Turtle file."""
 
 
 def read_graph(path: Path) -> Draft:
@@ -51,7 +47,7 @@ def read_graph(path: Path) -> Draft:
 
 def read_errata(path: Path) -> tuple[Erratum, ...]:
     """Read a file of errata. Raises `SourceError` where it can't be read."""
-    graph = _parse(path)
+    graph = parse(path)
     fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
     entries = (
         Erratum(**{name: str(graph.value(entry, words.get(name, CCG[name])) or "") for name in fields})
@@ -60,61 +56,13 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
-def _parse(path: Path) -> rdflib.Graph:
-    """The triples of a file. Raises `SourceError` where it isn't in the form of its ending."""
-    refuse_pipe(path)
-    graph = rdflib.Graph(store="SimpleMemory")  # a sixth of the time of a store with contexts
-    rdf_log = logging.getLogger("rdflib.term")
-    form = RDF_FORMATS[path.suffix]
-    try:
-        if form == "xml":
-            refuse_nested_entities(path)
-        rdf_log.setLevel(logging.ERROR)  # an ill-typed literal is reported by the checks, in our words
-        graph.parse(path, format=form)
-    except SourceError:
-        raise
-    except OSError as error:
-        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        if syntax_error := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
-            reason = "line {}: {}".format(*syntax_error.groups())
-        raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
-    finally:
-        rdf_log.setLevel(logging.NOTSET)
-    return graph
-
-
-class _SourceLines:
-    """Where a Turtle file states something. RDF parsers keep no lines, so its layout is searched for them."""
-
-    def __init__(self, path: Path) -> None:
-        self._name = path.name
-        self._lines: dict[tuple[str, str], int] = {}
-        text = read_text(path) if path.suffix == ".ttl" else ""
-        prefixes = dict(re.findall(r"(?m)^@prefix\s+([\w-]*):\s*<([^>]*)>", text))
-        subject = ""
-        for number, line in enumerate(text.split("\n"), start=1):
-            if head := re.match(r"(?:<([^>]+)>|([\w-]*):([\w-]+))\s", line):
-                iri, prefix, local = head.groups()
-                subject = iri or prefixes.get(prefix, "") + local
-                self._lines.setdefault((subject, ""), number)
-            elif statement := re.match(r"\s+ccg:(\w+)\s", line):
-                self._lines.setdefault((subject, statement[1]), number)
-
-    def of(self, subject: Node, word: str = "") -> str:
-        """``file:line`` of a statement by its word, of its subject's entry, or the file alone."""
-        number = self._lines.get((str(subject), word)) or self._lines.get((str(subject), ""))
-        return f"{self._name}:{number}" if number else self._name
-
-
 class _Reading:
     """One pass over the triples of a file: a draft of what is understood, the rest kept as it is."""
 
     def __init__(self, path: Path) -> None:
-        self.graph = _parse(path)
+        self.graph = parse(path)
         self.path = path
-        self.lines = _SourceLines(path)
+        self.lines = SourceLines(path)
         self.misstatements: list[Misstatement] = []
         self.subjects: dict[Node, Values] = defaultdict(lambda: defaultdict(list))
         for subject, predicate, end in self.graph:

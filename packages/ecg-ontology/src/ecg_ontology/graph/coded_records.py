@@ -3,6 +3,7 @@
 Shapes: B records, K codes of all records together, V distinct codes.
 """
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology.base.errors import UsageError
+from ecg_ontology.graph.concepts import Route, Status
 from ecg_ontology.graph.routing import canonical_code, code_text, malformation
+
+logger = logging.getLogger(__name__)
 
 _BETWEEN_CODES = re.compile(r"[\s,;|]+")
 
@@ -105,3 +109,18 @@ def _refuse_other_than_lists(records: object) -> None:
             raise UsageError(f"record {number} is a dictionary, {str(record)[:60]}", remedy=remedy)
         for code in record:
             code_text(code)
+
+
+def mention_strange(routes: Sequence[Route], strict: bool) -> None:
+    """Warn of unknown or malformed codes in the log. Raises `UsageError` instead where `strict`."""
+    strange = {status: [route for route in routes if route.status is status] for status in _STRANGE}
+    kinds = [f"{len(found)} {status}" for status, found in strange.items() if found]
+    if kinds:
+        first = ", ".join(repr(route.code[:60]) for found in strange.values() for route in found[:3])
+        problem = f"{' and '.join(kinds)} of {len(routes)} codes add nothing: {first}"
+        if strict:
+            raise UsageError(problem, remedy="Correct them, or leave out strict")
+        logger.warning("%s", problem)
+
+
+_STRANGE = (Status.unknown, Status.invalid)

@@ -1,0 +1,48 @@
+"""Patterns of findings: which terms, read together in a sentence, name which concepts."""
+
+from functools import cache
+from typing import NamedTuple
+
+from ecg_ontology.codes.lexicon import table_rows
+
+
+class Pattern(NamedTuple):
+    """A finding by its terms, and the concepts that carry it."""
+
+    terms: tuple[frozenset[str], ...]
+    concepts: tuple[tuple[str, ...], ...]
+
+
+@cache
+def patterns() -> dict[str, tuple[Pattern, ...]]:
+    """Return the findings of the tables by the first of their terms."""
+    table: dict[str, list[Pattern]] = {}
+    for terms, concepts in table_rows("findings.tsv"):
+        sets = tuple(frozenset(term.split("|")) for term in terms.split())
+        chains = tuple(tuple(chain.split(">")) for chain in concepts.split("+"))
+        for first in sets[0]:
+            table.setdefault(first, []).append(Pattern(sets, chains))
+    return {first: tuple(each) for first, each in table.items()}
+
+
+WALLS = {
+    "ANTERIOR": ("AntMI",),
+    "INFERIOR": ("InfMI",),
+    "LATERAL": ("LatMI", "Ischemic"),
+    "POSTERIOR": ("PostMI", "Ischemic"),
+    "SEPTAL": ("SepMI", "AntMI"),
+}
+"""The concepts that carry an infarction of a wall, to be tried in turn."""
+
+
+def chain_of(name: str) -> tuple[str, ...]:
+    """Return the concepts that may carry a finding, in turn, by the first of them."""
+    return _chains().get(name, (name,))
+
+
+@cache
+def _chains() -> dict[str, tuple[str, ...]]:
+    named = [pattern for each in patterns().values() for pattern in each]
+    return {
+        chain[0]: chain for chain in (*WALLS.values(), *(chain for each in named for chain in each.concepts))
+    }
