@@ -7,6 +7,7 @@ from scipy.signal import sosfiltfilt
 from tests.marecg.made_records import make_bigeminy, make_ecg
 
 from benchmarks.rpeaks import annotated
+from marecg.ecg import coincidence
 from marecg.ecg.pan_tompkins import band, in_band, pan_tompkins
 from marecg.ecg.physiology import alternates
 from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw
@@ -117,6 +118,13 @@ def test_records_looked_at_together_have_the_beats_that_each_has_alone():
     assert [len(found) for found in together[:3]] == [12, 12, 12]
     for x_CL, found in zip(records, together, strict=True):
         np.testing.assert_array_equal(found, detect_best(x_CL, 500))
+
+
+@pytest.mark.parametrize("samples", [125, 1175, 1250])
+def test_the_band_of_all_leads_is_that_of_its_filter_run_forwards_and_backwards(samples):
+    slow_CM = np.random.default_rng(samples).normal(0, 1, (3, samples)).cumsum(1).astype(np.float32)
+    expected_CM = sosfiltfilt(band(2, 125, coincidence.BAND_HZ), slow_CM, padlen=31)
+    np.testing.assert_allclose(coincidence._in_band(slow_CM, 125), expected_CM, atol=0.02)
 
 
 def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends():

@@ -5,22 +5,27 @@ that lead's own complexes, and the mean over leads counts. So a T wave that is t
 and an artefact of one electrode stay far below a beat: of LUDB's odd records every complex has at least 0.41
 of the usual, no T wave more than 0.29. Pacemakers' spikes are taken out before.
 
-Shapes: N records, C leads, L samples, M decimated samples, n beats, W samples around a beat.
+Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats, W samples around a beat.
 """
 
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
 from scipy.ndimage import uniform_filter1d
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import sosfreqz
 
 from marecg.ecg.pacing import without_spikes
+from marecg.ecg.pan_tompkins import band
 from marecg.ecg.refine import HALF_QRS, REFRACTORY, T_WAVE
+from marecg.ecg.signal import median
 
 BAND_HZ = (8, 30)
 DECIMATED_HZ = 125
 """About as many samples per second are enough for this band."""
+BEYOND_S = 0.25
+"""By which a signal goes on at either end, turned by half: the filter has forgotten that end by then."""
 WIDTH_S = 0.08
 """Over which the band's energy is averaged: a QRS complex."""
 STRETCH_S = 2
@@ -34,7 +39,7 @@ TALLEST = 1.5
 BEAT, HALF_BEAT = 0.33, 0.5
 """From which share of the usual complex on there is a beat; within `T_WAVE` of another, half of that one."""
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.float32]
 
 
 def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
@@ -44,7 +49,8 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
         x_NCL = np.where(np.isfinite(x_NCL).all(axis=-1, keepdims=True), x_NCL, 0)
     x_NCL = np.stack([without_spikes(x_CL, fs) for x_CL in x_NCL]) if len(x_NCL) else x_NCL
     step = max(1, round(fs / DECIMATED_HZ))
-    slow_NCM = _decimated(x_NCL, step)
+    x_NCMs = x_NCL[..., : x_NCL.shape[-1] // step * step].reshape(*x_NCL.shape[:2], -1, step)
+    slow_NCM = x_NCMs @ np.full(step, 1 / step, np.float32)
     share_NM, weight_NC = _shares(slow_NCM, fs / step)
     return [
         _r_peaks(x_CL, slow_CM, _beats(share_M, fs / step), weight_C, fs)
@@ -52,20 +58,15 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
     ]
 
 
-def _decimated(x_NCL: NDArray[np.float32], step: int) -> Floats:
-    length = x_NCL.shape[-1] // step * step
-    return np.asarray(sum(x_NCL[..., first:length:step] for first in range(step)), np.float64) / step
-
-
 def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
     """Shares of the usual complex over time [N, M]; what a millivolt of each lead counts [N, C]."""
-    band_NCM = sosfiltfilt(_band(fs), slow_NCM)
+    band_NCM = _in_band(slow_NCM, fs)
     energy_NCM = uniform_filter1d(np.square(band_NCM, out=band_NCM), round(WIDTH_S * fs) | 1)
     strength_NCM = np.sqrt(np.maximum(energy_NCM, 0, out=energy_NCM), out=energy_NCM)  # sums dip below 0
     samples = slow_NCM.shape[-1]
     stretches = np.linspace(0, samples, max(1, round(samples / fs / STRETCH_S)), endpoint=False).astype(int)
-    complex_NC = np.median(np.maximum.reduceat(strength_NCM, stretches, axis=-1), axis=-1)
-    rest_NC = np.median(strength_NCM[..., ::4], axis=-1)
+    complex_NC = median(np.maximum.reduceat(strength_NCM, stretches, axis=-1))
+    rest_NC = median(strength_NCM[..., ::4])
     there_NC = complex_NC > np.maximum(LEAST_MV, rest_NC)
     above_NC = np.where(there_NC, complex_NC - rest_NC, 1)
     quiet_NC = np.clip(1 - RESTLESS * rest_NC / np.where(there_NC, complex_NC, 1), LEAST_WEIGHT, 1)
@@ -108,6 +109,18 @@ def _r_peaks(
     return np.unique(places_nW[np.arange(len(tops)), farthest_n])
 
 
+def _in_band(slow_NCM: Floats, fs: float) -> Floats:
+    """Filter forwards and backwards at once, in a quarter of the time."""
+    beyond, samples = round(BEYOND_S * fs), slow_NCM.shape[-1]
+    sides = ((0, 0),) * (slow_NCM.ndim - 1) + ((beyond, beyond),)
+    longer_NCM = np.pad(slow_NCM, sides, mode="reflect", reflect_type="odd")
+    length = fft.next_fast_len(longer_NCM.shape[-1], real=True)
+    spectrum_NCH = fft.rfft(longer_NCM, length) * _gain(fs, length)
+    return np.asarray(fft.irfft(spectrum_NCH, length)[..., beyond : beyond + samples], np.float32)
+
+
 @cache
-def _band(fs: float) -> Floats:
-    return np.asarray(butter(2, BAND_HZ, "bandpass", fs=fs, output="sos"), np.float64)
+def _gain(fs: float, length: int) -> Floats:
+    """What a filter of second order leaves of each frequency, both ways."""
+    _, gain_H = sosfreqz(band(2, fs, BAND_HZ), fft.rfftfreq(length, 1 / fs), fs=fs)
+    return np.asarray(np.abs(gain_H) ** 2, np.float32)

@@ -26,8 +26,9 @@ def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     middle_KL = x_KL[:, 2 * near : -2 * near]
     before_KL, behind_KL = x_KL[:, near : -3 * near], x_KL[:, 3 * near : -near]
     screened = slice(None, None, 2)  # a spike in the leads between alone isn't looked for: half the time
-    high_KL = abs(2 * middle_KL[screened] - before_KL[screened] - behind_KL[screened]) > 2 * SPIKE_MV
-    places = np.flatnonzero(high_KL.any(0))
+    twice_KL = before_KL[screened] + behind_KL[screened]
+    twice_KL -= 2 * middle_KL[screened]
+    places = np.flatnonzero((np.abs(twice_KL, out=twice_KL) > 2 * SPIKE_MV).any(0))
     if not len(places):
         return places
     height_KP = abs(middle_KL[:, places] - (before_KL[:, places] + behind_KL[:, places]) / 2)

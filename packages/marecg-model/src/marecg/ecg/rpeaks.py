@@ -47,7 +47,14 @@ def detect_each(
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
     x_NL = _still_as_zero(x_NL)
-    return _rpeaks(x_NL, energy(x_NL, fs), fs, method)
+    clean_NL = in_band(x_NL, fs) if method == "pantompkins1985" else _neurokit_clean(x_NL, fs, method)
+    forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
+    last = x_NL.shape[1] - 1
+    answers = [
+        np.array([*forth, *(last - each for each in back)], np.int64)
+        for forth, back in zip(forwards, backwards, strict=True)
+    ]
+    return refined(answers, x_NL, energy(x_NL, fs), fs)
 
 
 def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
@@ -93,20 +100,6 @@ def _still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)
-
-
-def _rpeaks(
-    x_NL: NDArray[np.float64], energy_NL: NDArray[np.float64], fs: float, method: str
-) -> list[NDArray[np.int64]]:
-    """The detector's answers both ways, refined."""
-    clean_NL = in_band(x_NL, fs) if method == "pantompkins1985" else _neurokit_clean(x_NL, fs, method)
-    forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
-    last = x_NL.shape[1] - 1
-    answers = [
-        np.array([*forth, *(last - each for each in back)], np.int64)
-        for forth, back in zip(forwards, backwards, strict=True)
-    ]
-    return refined(answers, x_NL, energy_NL, fs)
 
 
 def find_raw(
