@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ecg_synth import r_samples, record
 from marecg.base.config import LEADS
 from marecg.ecg.intervals import measure
 from marecg.ecg.rate import beats_per_minute
-from marecg.ecg.rpeaks import detect_again, detect_best
+from marecg.ecg.rpeaks import detect_best
+from marecg.ecg.second_detector import detect_again
 
 FS = 500
 QRS = np.array([0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.9, 0.5, 1.0, 0.9, 0.7])
@@ -82,6 +84,22 @@ def test_a_bigeminy_has_the_rate_at_which_the_heart_beats():
     assert measure(x_KL, FS, LEADS).rate == pytest.approx(75, rel=0.03)
 
 
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_p_waves_of_a_complete_block_with_wide_complexes_are_beats_for_no_detector(seed):
+    block = record("3AVB", rng=np.random.default_rng(seed))
+    for detect in (detect_best, detect_again):
+        assert len(detect(block.leads_mv, FS)) == len(r_samples(block)), detect.__name__
+    assert measure(block.leads_mv, FS, LEADS).rate < 45
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6])
+def test_a_bigeminy_with_slow_ectopic_beats_is_not_told_at_half_its_rate(seed):
+    bigeminy = record("Bigeminy", rng=np.random.default_rng(seed))
+    x_KL, beats = bigeminy.leads_mv, r_samples(bigeminy)
+    assert len(detect_again(x_KL, FS)) == len(beats)
+    assert measure(x_KL, FS, LEADS).rate in (None, pytest.approx(beats_per_minute(beats, FS), rel=0.1))
+
+
 def test_a_stretch_without_beats_changes_the_rate_of_nothing():
     peaks_n = np.delete(np.arange(0, 5000, 400), [4, 5, 6])
     assert beats_per_minute(peaks_n, FS) == 75
@@ -89,7 +107,9 @@ def test_a_stretch_without_beats_changes_the_rate_of_nothing():
 
 def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypatch):
     """The second one sees every other beat."""
-    monkeypatch.setattr("marecg.ecg.rpeaks.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2])
+    monkeypatch.setattr(
+        "marecg.ecg.second_detector.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2]
+    )
     measured = measure(beating(every(0.8)), FS, LEADS)
     assert (measured.rate, measured.qrs, measured.qt, measured.qtc()) == (None,) * 4
     assert set(measured.reasons.values()) == {"detectors"}
@@ -98,8 +118,8 @@ def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypat
 def test_where_t_waves_were_taken_for_beats_there_are_dashes(monkeypatch):
     """Both detectors err alike, on the peaks of T; the complexes are steeper."""
     t_n = np.rint((every(0.8) + 0.26) * FS).astype(np.int64)
-    for name in ("detect_best", "detect_again"):
-        monkeypatch.setattr(f"marecg.ecg.rpeaks.{name}", lambda x_KL, fs: t_n)
+    for name in ("rpeaks.detect_best", "second_detector.detect_again"):
+        monkeypatch.setattr(f"marecg.ecg.{name}", lambda x_KL, fs: t_n)
     assert measure(beating(every(0.8)), FS, LEADS).reasons["rate"] == "steeper"
 
 

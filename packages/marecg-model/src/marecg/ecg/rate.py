@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg import rpeaks
+from marecg.ecg import second_detector
 from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass, median_beat
 from marecg.ecg.pacing import without_spikes
 
@@ -43,7 +43,7 @@ def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
         return "few_beats"
     if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
         return "few_alike"
-    again = rpeaks.detect_again(aligned.x_KL, FS)
+    again = second_detector.detect_again(aligned.x_KL, FS)
     if len(again) < LEAST_BEATS:
         return "detectors"
     rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)

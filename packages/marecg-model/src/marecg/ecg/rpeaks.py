@@ -1,4 +1,4 @@
-"""R-peak detection: all leads, one lead as in the paper, and a second detector.
+"""R-peak detection: all leads, or one lead as in the paper.
 
 The paper (§Pretraining Corpus, Signal preprocessing) has Pan–Tompkins on raw lead I, which answers late and
 is deaf for its first 0.3 s (`pan_tompkins.py`). So it runs forwards and backwards, and each answer moves to
@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.ecg.coincidence import coincident_beats
-from marecg.ecg.pacing import without_spikes
-from marecg.ecg.pan_tompkins import in_band, pan_tompkins, search
-from marecg.ecg.refine import REFRACTORY, energy, refined
+from marecg.ecg.pan_tompkins import in_band, pan_tompkins
+from marecg.ecg.refine import energy, refined
 
 SHORTEST = 1.0
 """Seconds; below this the detector's filters have nothing to work on."""
-STEEP_HZ = (10, 30)
-"""In this band tall T waves are weak beside QRS complexes."""
-WEAK_IN_ALL = 0.1
-"""Share of a usual beat's energy in all leads together below which there is a P wave, or noise."""
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
@@ -46,7 +41,7 @@ def detect_each(
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
-    x_NL = _still_as_zero(x_NL)
+    x_NL = still_as_zero(x_NL)
     clean_NL = in_band(x_NL, fs) if method == "pantompkins1985" else _neurokit_clean(x_NL, fs, method)
     forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
     last = x_NL.shape[1] - 1
@@ -72,30 +67,7 @@ def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
     return coincident_beats(raw_NCL, fs)
 
 
-def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find the R-peaks a second time, by Pan and Tompkins' thresholds on the energy of all leads together.
-
-    Another band, another threshold and no vote of the leads: where both agree on the rate, it is believed.
-    """
-    if raw_CL.shape[1] < SHORTEST * fs:
-        return np.zeros(0, np.int64)
-    x_CL = without_spikes(_still_as_zero(np.asarray(raw_CL, np.float64)), fs)
-    total_1L = _over_leads(energy(x_CL, fs, STEEP_HZ))
-    squared_1L = _over_leads(np.square(np.diff(in_band(x_CL, fs), axis=1)))
-    forth, back = (search(each_1L, fs, REFRACTORY)[0] for each_1L in (squared_1L, squared_1L[:, ::-1]))
-    answers = np.array([*forth, *(x_CL.shape[1] - 1 - place for place in back)], np.int64)
-    return refined([answers], np.sqrt(total_1L), total_1L, fs, WEAK_IN_ALL)[0]
-
-
-def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The squared mean over leads of the roots [1, L], each in units of its own: no lead's artefact rules."""
-    root_CL = np.sqrt(np.maximum(energy_CL, 0))
-    mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
-    in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)
-    return np.asarray(np.square(in_units_CL.mean(0, keepdims=True)))
-
-
-def _still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
+def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
     """Zero for leads that hold but one value, or some that isn't a number: nothing is found there."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
