@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.cli.calls import run
 from tests.marecg.made_records import make_ecg, make_record
 
+from ecg_ontology import plain_markdown
 from marecg import EcgClassifier, MarEcg
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
@@ -22,8 +24,10 @@ from marecg.evaluate.classify import ppv
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
+from marecg.report.classifier import write_classifier_report
 
 RECORDS = 60
+MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +125,15 @@ def test_a_table_of_excel_with_names_of_files_is_read(corpus, tmp_path):
     assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00003", "georgia/E00004"]
 
 
+def test_labels_for_records_that_were_quoted_in_a_cohort_find_them(corpus, tmp_path, monkeypatch):
+    ids = Corpus.open(corpus).ids
+    path = tmp_path / "labels.csv"
+    path.write_text(f"record,a\n'=1,1\n{ids[1]},0\n")
+    monkeypatch.setattr("marecg.evaluate.tasks.label_tables._rows_by_name", lambda _: {"=1": 0, ids[1]: 1})
+    task, _ = read_labels(path, corpus)
+    assert task.row_M.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -213,6 +226,20 @@ def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(c
         assert f"<h2>{part}</h2>" in page
     assert not re.search(r'(src|href)="(?!#|data:)', page), "nothing is fetched"
     assert "| tall * | 15 | 5 | 100.0 |" in " ".join((clf / "README.md").read_text().split())
+
+
+def test_a_class_called_by_markup_opens_nothing_in_a_classifiers_readme_and_page(clf, corpus, tmp_path):
+    folder = Path(shutil.copytree(clf, tmp_path / "clf"))
+    for name in ("classifier.json", "evaluation.json"):
+        content = (folder / name).read_text().replace('"tall"', json.dumps(MARKUP))
+        (folder / name).write_text(content)
+    frame = pd.read_parquet(folder / "predictions.parquet")
+    frame.columns = np.array([name.replace(" tall", f" {MARKUP}") for name in frame.columns])
+    frame.to_parquet(folder / "predictions.parquet")
+    page = write_classifier_report(folder, Corpus.open(corpus)).read_text()
+    for text in (page, (folder / "README.md").read_text()):
+        assert "<img" not in text
+    assert plain_markdown(MARKUP) in (folder / "README.md").read_text()
 
 
 def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp_path, capsys):

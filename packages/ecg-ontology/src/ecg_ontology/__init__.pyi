@@ -27,6 +27,11 @@ from .codes.dx import (
     header_comments as header_comments,
     header_lines as header_lines,
 )
+from .base.escaping import (
+    guarded as guarded,
+    plain_markdown as plain_markdown,
+    unguarded as unguarded,
+)
 from .base.errors import (
     EcgError as EcgError,
     InputError as InputError,

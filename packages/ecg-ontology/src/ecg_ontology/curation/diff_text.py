@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ecg_ontology.base.escaping import plain_markdown
 from ecg_ontology.curation.diff import ChangedCode, Difference
 from ecg_ontology.graph.drafts import RoutingRow
 from ecg_ontology.ontology import Ontology
@@ -60,8 +61,7 @@ def _row(change: str, onto: Ontology, row: RoutingRow | None) -> str:
 
 def _cell(text: str) -> str:
     """A text that ends no cell, opens no element and links to nobody."""
-    plain = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "@\u200b")
-    return " ".join(plain.split())
+    return plain_markdown(text).replace("@", "@\u200b")
 
 
 def _lines(difference: Difference, threshold: float) -> Iterator[str]:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ecg_ontology.base.errors import InputError, UsageError, optional
+from ecg_ontology.base.escaping import guarded, unguarded
 from ecg_ontology.base.files import replacing
 from ecg_ontology.base.tables import lines
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
-_FORMULA = ("=", "+", "-", "@")
-"""How a formula begins."""
 _LONGEST = 32_767
 """What a cell of a workbook holds, in letters."""
 _WIDEST = 60
@@ -35,7 +34,7 @@ def write_sheet(
             _write_workbook(temporary, columns, rows, choices or {})
             return
         with temporary.open("w", encoding="utf-8", newline="") as file:
-            rows = [{column: _guarded(text) for column, text in row.items()} for row in rows]
+            rows = [{column: guarded(text) for column, text in row.items()} for row in rows]
             dialect = "excel-tab" if path.suffix == ".tsv" else "excel"
             writer = csv.DictWriter(file, columns, restval="", dialect=dialect, lineterminator="\n")
             writer.writeheader()
@@ -60,7 +59,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
         if any(cell.strip() for cell in line):
             if len(line) > len(header):
                 raise InputError("the row has more cells than the header", where=f"{path}:{number}")
-            cells = [_unguarded(cell.strip()) for cell in line] + [""] * (len(header) - len(line))
+            cells = [unguarded(cell.strip()) for cell in line] + [""] * (len(header) - len(line))
             rows.append((f"{path}:{number}", dict(zip(header, cells, strict=True))))
     return rows
 
@@ -68,15 +67,6 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
 def _refuse_other_endings(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
-
-
-def _guarded(text: str) -> str:
-    """A text that no spreadsheet program takes for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _unguarded(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 
 def _openpyxl() -> Any:

@@ -10,6 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ecg_ontology.base.errors import EcgError, UsageError, optional
+from ecg_ontology.base.escaping import guarded
 from ecg_ontology.base.files import read_text, refuse_others, refuse_unmarked, replacing, write_text
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.ontology import Ontology
@@ -179,8 +180,8 @@ def _csv(onto: Ontology, path: Path) -> None:
     for name, (header, rows) in zip(TABLES, tables, strict=True):
         with (path / name).open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+            writer.writerow(map(guarded, header))
+            writer.writerows(map(guarded, row) for row in rows)
 
 
 def _graph(onto: Ontology, path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ecg_ontology import guarded
 from marecg.corpus import index
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
@@ -69,7 +70,7 @@ def as_csv(table: pa.Table) -> str:
     for row in table.to_pylist():
         if row.get("statements"):
             row["statements"] = "; ".join(row["statements"])
-        writer.writerow(" ".join(cell) if isinstance(cell, list) else cell for cell in row.values())
+        writer.writerow(guarded(" ".join(cell) if isinstance(cell, list) else cell) for cell in row.values())
     return text.getvalue()
 
 

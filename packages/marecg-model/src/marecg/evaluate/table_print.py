@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from ecg_ontology import guarded, plain_markdown
 from marecg.evaluate.table import MEASURED, ROW, as_dicts, names_of, ranks, share, tasks_of, title
 from marecg.nn.collapse import COLLAPSED
 
@@ -64,7 +65,7 @@ class Style:
         return texts
 
 
-MARKDOWN = Style({1: "**{}**", 2: "_{}_"}, " ± ", "†", lambda name: name.replace("|", r"\|"))
+MARKDOWN = Style({1: "**{}**", 2: "_{}_"}, " ± ", "†", plain_markdown)
 LATEX = Style(
     {1: r"\textbf{{{}}}", 2: r"\underline{{{}}}"}, r" $\pm$ ", r"$^\dagger$", lambda name: name.translate(TEX)
 )
@@ -83,7 +84,7 @@ class Grid:
 def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
     """A Markdown table, its columns aligned: **best**, _second best_ among figures that can be compared."""
     grid = _grid(scores, MARKDOWN, intervals)
-    heads = [f"{over} {head}".strip() for over, head in zip(grid.over, grid.heads, strict=True)]
+    heads = [plain_markdown(f"{over} {head}") for over, head in zip(grid.over, grid.heads, strict=True)]
     rows = [line for group in grid.groups for line in group]
     return markdown_table(heads, rows, grid.text_columns) + "\n" + "\n".join(_notes(scores, MARKDOWN)) + "\n"
 
@@ -116,7 +117,8 @@ def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
     """One line per figure, with everything that is known of it; intervals are always there."""
-    return str(scores.assign(rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
+    texts = scores.select_dtypes("object").map(guarded)
+    return str(scores.assign(**texts, rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
 
 def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:

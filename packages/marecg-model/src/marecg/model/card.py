@@ -6,7 +6,7 @@ from importlib.metadata import version
 from huggingface_hub import ModelCard, ModelCardData
 from pydantic import Field
 
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, plain_markdown
 from marecg.base.config import LEADS, ModelConfig, Settings
 from marecg.model.card_figures import Score, reached
 
@@ -161,17 +161,19 @@ def _support(provenance: Provenance) -> str:
     ranked = sorted(provenance.support.items(), key=lambda pair: (-pair[1], pair[0]))
     taught = ", ".join(f"{abbr} {count}" for abbr, count in ranked if count) or "none"
     never = ", ".join(abbr for abbr, count in ranked if not count)
-    return f"\n| records per concept | {taught}{f'; without any: {never}' if never else ''} |"
+    without = f"; without any: {never}" if never else ""
+    return f"\n| records per concept | {plain_markdown(taught + without)} |"
 
 
 def _origin(provenance: Provenance | None) -> str:
     if provenance is None:
         return "| trained on | not recorded |"
+    weights = [f"| began from | {plain_markdown(told(each))} |\n" for each in ancestors(provenance)]
     return (
-        f"| recipe | `{provenance.recipe}`, {provenance.steps} optimiser steps |\n"
-        f"{''.join(f'| began from | {told(each)} |{chr(10)}' for each in ancestors(provenance))}"
+        f"| recipe | `{plain_markdown(provenance.recipe)}`, {provenance.steps} optimiser steps |\n"
+        f"{''.join(weights)}"
         f"| trained with | marecg-model {provenance.version} |\n"
-        f"| trained on | {provenance.records} records: {sources(provenance)} |"
+        f"| trained on | {provenance.records} records: {plain_markdown(sources(provenance))} |"
         f"{_support(provenance)}"
     )
 
@@ -181,7 +183,7 @@ def _records(provenance: Provenance | None) -> str:
     if provenance is None or not provenance.origins:
         return ""
     rows = [
-        f"| {name} | {count} | {provenance.origins.get(name, '')} | "
+        f"| {plain_markdown(name)} | {count} | {plain_markdown(provenance.origins.get(name, ''))} | "
         f"{'no' if name in provenance.without_codes else 'yes'} |"
         for name, count in sorted(provenance.sources.items())
     ]

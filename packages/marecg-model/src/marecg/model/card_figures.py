@@ -4,9 +4,12 @@ AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
+from ecg_ontology import plain_markdown
 from marecg.base.config import Count, Settings, Share
 
+Figure = TypeVar("Figure", bound=Settings)
 POOR = 0.7
 """A class whose interval begins below this AUC is named among the failures."""
 
@@ -69,6 +72,7 @@ def reached(scores: Sequence[Score]) -> str:
     """A row per method and share, a column per task."""
     if not scores:
         return ""
+    scores = [_plain(score) for score in scores]
     tasks = list(dict.fromkeys((score.task, score.tested) for score in scores))
     rows = dict.fromkeys((score.method, score.fraction) for score in scores)
     cells = {(score.method, score.fraction, score.task): score for score in scores}
@@ -93,6 +97,13 @@ def reached(scores: Sequence[Score]) -> str:
     for score in scores:
         lines += _in_detail(score)
     return "\n".join([*lines, *_failures(scores), ""])
+
+
+def _plain(figure: Figure) -> Figure:
+    """The same figure, its names plain in Markdown: they are columns of tables and folders of others."""
+    names = {key: plain_markdown(value) for key, value in figure if isinstance(value, str)}
+    parts = {key: tuple(map(_plain, value)) for key, value in figure if isinstance(value, tuple)}
+    return figure.model_copy(update=names | parts)
 
 
 def _in_detail(score: Score) -> Iterator[str]:

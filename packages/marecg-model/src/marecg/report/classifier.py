@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ecg_ontology import replacing
+from ecg_ontology import plain_markdown, replacing
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.corpus.prepared import Corpus
@@ -54,7 +54,7 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         evaluation=evaluation,
         classifier=classifier,
         classes=list(zip(classifier.classes, classifier.calibrations, classifier.thresholds, strict=True)),
-        figures=markdown_table(*heads_and_rows(whole, at_prevalence=_has_prevalence(whole))),
+        figures=_markdown(whole),
         few=few_positives(evaluation.scores),
         test=len(frame),
         folder=folder.name,
@@ -148,6 +148,11 @@ def _at_prevalence(score: GroupScore) -> str:
     if score.prevalence is None:
         return "–"
     return f"{_percent(score.ppv_at_prevalence)} at {100 * score.prevalence:.3g} %"
+
+
+def _markdown(scores: Sequence[GroupScore]) -> str:
+    heads, rows = heads_and_rows(scores, at_prevalence=_has_prevalence(scores))
+    return markdown_table(heads, [(plain_markdown(name), *figures) for name, *figures in rows])
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:

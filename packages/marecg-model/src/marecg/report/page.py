@@ -12,6 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from ecg_ontology import plain_markdown
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""
 STYLE = Path(__file__).with_name("page.css")
@@ -21,6 +23,7 @@ TEMPLATES = Environment(
     undefined=StrictUndefined,
     keep_trailing_newline=True,
 )
+TEMPLATES.filters["plain"] = plain_markdown
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology import replacing
+from ecg_ontology import guarded, replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
@@ -194,7 +194,8 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
 def as_csv(table: pd.DataFrame) -> str:
     """The table as text, its shares with six digits."""
     starts = table["start"].map("{:.12g}".format)
-    text: str = table.assign(start=starts).to_csv(index=False, float_format="%.6g")
+    table = table.assign(start=starts).rename(columns=guarded).map(guarded)
+    text: str = table.to_csv(index=False, float_format="%.6g")
     return text
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ecg_ontology import unguarded
 from marecg.base.documents import read_bytes
 from marecg.base.errors import CorpusError, InputError
 from marecg.corpus import index
@@ -59,7 +60,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     recordings = corpus_recordings(corpus)
     table = _table(path)
     named_by = next((name for name in NAMED_BY if name in table), table.columns[0])
-    names = table[named_by].str.strip()
+    names = table[named_by].str.strip().map(unguarded)
     if named_by not in NAMED_BY and names.isin(list(CELLS)).all():
         problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
         raise InputError(problem, where=path, remedy=f"Add one, called {NAMED_BY[0]}")

@@ -1,0 +1,44 @@
+"""Texts of others stay text in tables and pages: no spreadsheet program calculates and no page opens them."""
+
+_FORMULA = ("=", "+", "-", "@", "\t")
+"""How a formula begins, and what spreadsheet programs strip to one."""
+_MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
+
+
+def guarded(cell: object) -> object:
+    """Return a cell of a table; a text that would be taken for a formula has ``'`` before it.
+
+    Args:
+        cell: a text, or anything else, which stays as it is.
+
+    Example:
+        >>> guarded("=1+1"), guarded("AF"), guarded(-1)
+        ("'=1+1", 'AF', -1)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def unguarded(text: str) -> str:
+    """Return a text as it was before `guarded`.
+
+    Args:
+        text: a cell that may have been quoted.
+
+    Example:
+        >>> unguarded("'=1+1"), unguarded("'AF'")
+        ('=1+1', "'AF'")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
+def plain_markdown(text: str) -> str:
+    """Return a text in one line that ends no cell and opens no element, link, picture or code in Markdown.
+
+    Args:
+        text: a name, or a sentence with names.
+
+    Example:
+        >>> plain_markdown("<img src=x>")
+        '&lt;img src=x>'
+    """
+    return " ".join(text.translate(_MARKDOWN).split())

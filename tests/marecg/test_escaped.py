@@ -1,0 +1,45 @@
+"""What others call their records and classes is text in every table and page that is written of them."""
+
+import csv
+import io
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.marecg.evaluate.test_table import row, tidy
+
+from ecg_ontology import guarded, plain_markdown, unguarded
+from marecg.corpus.cohort import as_csv as cohort_csv
+from marecg.evaluate.table_print import long_csv, markdown
+from marecg.model.card_figures import ClassFigure, Score, reached
+from marecg.use.predict import as_csv as prediction_csv
+
+FORMULAS = ("=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1")
+MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_a_text_that_a_spreadsheet_would_calculate_is_quoted_in_every_csv(formula):
+    said = (
+        cohort_csv(pa.table({"row": [0], "id": [formula], "codes": [[formula]]})),
+        prediction_csv(pd.DataFrame({"record": [formula], "start": [0.0], formula: [-0.5]})),
+        long_csv(tidy([row(formula, 90.0)])),
+    )
+    for text in said:
+        cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
+        assert f"'{formula}" in cells
+        assert formula not in cells
+    assert "-0.5" in said[1], "a number stays one"
+    assert unguarded(str(guarded(formula))) == formula
+
+
+def test_names_of_methods_and_classes_open_nothing_in_tables_and_cards():
+    score = dict.fromkeys(("auc", "low", "high", "ece", "ece_chance"), 0.5)
+    figure = ClassFigure(name=MARKUP, positives=1, **score)
+    names = {"task": MARKUP, "method": MARKUP, "fraction": 1, "tested": 1, "leaks": None}
+    card = reached([Score(**names, auc=0.5, low=0.5, high=0.5, classes=(figure,))])
+    for text in (card, markdown(tidy([row(MARKUP, 90.0)]))):
+        assert plain_markdown(MARKUP) in text
+        assert "<img" not in text
+        assert "![a](" not in text.replace(r"!\[a](", "")
+    assert f"| {plain_markdown(MARKUP)} | 1 |" in card
