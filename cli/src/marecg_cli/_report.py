@@ -8,18 +8,17 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._inference import model_and_record
 from marecg_cli._options import LOCAL
-from marecg_cli._output import message, result
+from marecg_cli._output import result
 
 
 def report(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[RUN] [RECORD] | CORPUS SOURCE…",
+            metavar="[RUN] [RECORD]",
             help="A finished run, for its page. Or a record in any format that is read, any leads and rate, "
             "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small-codes "
-            "without. Or a prepared corpus and the folders that it was made of, for pictures of what was "
-            "quarantined.",
+            "without.",
         ),
     ],
     data: Annotated[
@@ -28,11 +27,9 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The HTML file. [default: report.html of the run]")] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
 ) -> None:
-    """Write a page of a run, a record or what was quarantined; which needs no network and prints to scale.
+    """Write a page of a run or of a record, which needs no network and prints to scale.
 
     Example: marecg report runs/c3 --data corpus
-
-    Example: marecg report corpus /data/georgia /data/ptb --out quarantined.html
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
@@ -43,12 +40,6 @@ def report(
         return
     if out is None:
         raise UsageError("--out is missing", remedy="Name the HTML file")
-    if len(given) > 1 and (Path(given[0]) / "corpus.json").is_file():
-        from marecg.report.records import gallery
-
-        message(f"{gallery(given[0], given[1:], out)} pictures")
-        result(str(out))
-        return
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)

@@ -1,8 +1,7 @@
-"""A corpus as a map-style dataset of torch's, and as one of Hugging Face's."""
+"""A corpus as a map-style dataset of torch's."""
 
 import pickle
 import re
-import sys
 from pathlib import Path
 
 import h5py
@@ -50,30 +49,6 @@ def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus):
         corpus.torch()[len(corpus)]
     with pytest.raises(UsageError, match=r"no labels 'codes'\. Choose leaves, primary or None"):
         corpus.torch("codes")
-
-
-def test_without_the_library_there_is_one_clear_error(corpus, monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UsageError, match=r"datasets is not installed\. pip install datasets"):
-        corpus.hf()
-
-
-def test_its_rows_fetch_their_signals(corpus, monkeypatch):
-    """By the library itself: rows, slices, columns, a loader, and a copy for another process."""
-    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
-    pytest.importorskip("datasets")
-    rows = corpus.hf()
-    assert len(rows) == len(corpus)
-    assert rows[2:5]["id"] == corpus.ids[2:5]
-    assert rows[3]["leaves"] == np.flatnonzero(corpus.y[3]).tolist()
-    assert [row["primary"] for row in rows] == corpus.primary.tolist()
-    np.testing.assert_array_equal(rows[2:5]["signal"], corpus.signals([2, 3, 4]))
-    batch = next(iter(DataLoader(rows, batch_size=2, collate_fn=list)))
-    theirs = pickle.loads(pickle.dumps(rows))  # noqa: S301 — our own
-    for row, number in ((rows.select([7, 1])[0], 7), (batch[1], 1), (theirs[4], 4)):
-        np.testing.assert_array_equal(row["signal"], corpus.signals([number])[0])
-    leads = rows.map(lambda row: {"peak": float(np.abs(row["signal"]).max())}, keep_in_memory=True)
-    assert leads.with_format(None)["peak"][0] == pytest.approx(np.abs(corpus.signals([0])).max())
 
 
 def test_the_lines_of_the_page_write_a_corpus_with_its_signals(corpus, tmp_path, monkeypatch):

@@ -19,7 +19,6 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import ArrayFile
 from marecg.read.discovery import find
 from marecg.read.inputs import find_inputs
-from marecg.report.records import gallery
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
 
@@ -93,7 +92,6 @@ def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path
     assert corpus.ids == [f"clinic/{row}" for row in range(20) if row != 3]
     assert not corpus.y.any()
     np.testing.assert_allclose(corpus.signals([2, 3])[1], x_BCL[4, :, :4700], atol=6e-4)
-    assert gallery(tmp_path / "out", [tmp_path / "clinic.npy"], tmp_path / "page.html") == 1
     with pytest.raises(CorpusError, match="other array layout"):
         prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
 

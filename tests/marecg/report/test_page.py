@@ -7,16 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from tests.cli.calls import end, invoke
 
 from ecg_synth import write_corpus
-from marecg.base.config import LEADS
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
-from marecg.report.attention import attention
 from marecg.report.demo import demo
 from marecg.report.run_page import write_report
 from marecg.report.tracing import WIDTH
@@ -104,7 +101,7 @@ def test_a_record_that_was_trained_on_is_named_as_such(checked, run, tmp_path):
 def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page):
     paths = (page.parent / "pictures").glob("*.svg")
     sheets = {path.stem: ElementTree.parse(path).getroot() for path in paths}
-    kinds = {"record-1-ecg", "record-1-concepts", "record-1-attention", "training-01", "prototypes-02"}
+    kinds = {"record-1-ecg", "record-1-concepts", "training-01", "prototypes-02"}
     assert kinds <= sheets.keys()
     assert all(sheet.tag.endswith("svg") for sheet in sheets.values())
     assert sheets["record-1-ecg"].attrib["width"] == f"{WIDTH:g}mm"
@@ -156,19 +153,6 @@ def test_a_probe_is_shown_with_intervals_classes_and_seeds(probed):
     (probed / "probe" / "task-strict.json").write_text("{}")
     with pytest.raises(InputError, match="a probe report"):
         write_report(probed)
-
-
-def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run):
-    model = MarEcg.from_pretrained(run / "model")
-    x = np.random.default_rng(0).normal(size=(12, 5000)).astype(np.float32)
-    share, first, last = (attention(model, part, 500, LEADS) for part in (x, x[:, :3500], x[:, 1500:]))
-    assert share.shape == (100, 12)
-    assert share.sum() == pytest.approx(1, rel=1e-5)
-    expected = np.concatenate([first[:30], (first[30:] + last[:40]) / 2, last[40:]])
-    np.testing.assert_allclose(share, expected / expected.sum(), rtol=1e-4)
-    share = attention(model, x[:2, :1000], 500, ["V1", "II"])
-    assert share[:20].sum() == pytest.approx(1, rel=1e-5)
-    assert not share[20:].any(), "padding gets none"
 
 
 @pytest.mark.slow

@@ -1,18 +1,15 @@
-"""Attention, concepts and curves: what is drawn is what was given."""
+"""Concepts and curves: what is drawn is what was given."""
 
 import re
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 
 import ecg_ontology
-from marecg.base.config import LEADS
 from marecg.evaluate.scores.predictions import Predictions
-from marecg.report.attention import BAND, PITCH, attention_map
 from marecg.report.charts import BINS, curve, matrix
 from marecg.report.score_charts import _rocs, class_rocs, confusions, method_rocs
-from marecg.report.svg import polyline, standalone
+from marecg.report.svg import polyline
 
 ONTOLOGY = ecg_ontology.load()
 
@@ -22,22 +19,6 @@ def test_rounding_in_a_polyline_does_not_add_up():
     path = polyline(x, np.zeros(10_000))
     values = np.array([int(value) for value in re.findall(r"-?\d+", path)]).reshape(-1, 2)
     assert np.abs(values.cumsum(0)[:, 0] / 100 - x).max() <= 0.005 + 1e-9
-
-
-def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_to():
-    share_TC = np.zeros((50, 12), np.float32)
-    share_TC[10, LEADS.index("V2")] = 1
-    svg = attention_map(np.zeros((12, 5000), np.float32), 500, share_TC, 0.1, 0.2)
-    [cell, *_] = re.findall(r'd="M([\d.]+) ([\d.]+)[^"]*" fill="#2f6fb3" fill-opacity="1"', svg)
-    x, y = 10 + 25 * (0.1 + 10 * 0.2), PITCH * (LEADS.index("V2") + 1) - BAND + 0.2
-    assert [float(value) for value in cell] == pytest.approx([x, y])
-    assert "100 %" in svg
-    assert "600.0 times an even share" in svg
-    ElementTree.fromstring(standalone(svg))
-    even_TC = np.full((50, 12), 1 / 600, np.float32)
-    svg = attention_map(np.zeros((12, 5000), np.float32), 500, even_TC, 0, 0.2)
-    shades = re.findall(r'h5v2.2h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg)
-    assert shades == ["0.312"] * 12  # 5 shades of 16, a path per lead
 
 
 def words_of(svg: str) -> list[str]:

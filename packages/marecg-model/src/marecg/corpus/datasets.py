@@ -1,11 +1,8 @@
-"""A corpus as the datasets of other libraries: torch's, map-style, and Hugging Face's.
-
-Both fetch signals from the memory maps as they are asked for; nothing is copied beforehand.
+"""A corpus as a map-style dataset of torch's, whose signals are read from the memory maps when asked for.
 
 Shapes: C leads, L samples, N concepts, B batch.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +11,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from marecg.base.errors import UsageError
-from marecg.corpus import index
 
 LABELS = ("leaves", "primary")
-_SHOWN = ("id", "source", "patient", "age", "sex", "codes", "leaves", "primary", "n_valid", "rpeaks")
 
 
 class RecordDataset(Dataset[Any]):
@@ -50,27 +45,3 @@ class RecordDataset(Dataset[Any]):
         labels = self.corpus.y if self.labels == "leaves" else self.corpus.primary
         label_B = torch.from_numpy(labels[np.asarray(records)])
         return list(zip(x_BCL, label_B.float() if self.labels == "leaves" else label_B, strict=True))
-
-
-def hugging_face(corpus: Any) -> Any:
-    """A `datasets.Dataset` of what the index says; its column `signal` is read when rows are.
-
-    Raises `UsageError` where the library is not installed.
-    """
-    try:
-        import datasets  # noqa: PLC0415 (few have it)
-    except ImportError as error:
-        raise UsageError("the library datasets is not installed", remedy="pip install datasets") from error
-    rows = index.of(corpus.folder, list(_SHOWN))
-    numbered = rows.append_column("record", [np.arange(len(rows))])
-    return datasets.Dataset(numbered).with_transform(_WithSignals(corpus))
-
-
-@dataclass(frozen=True)
-class _WithSignals:
-    """Adds to rows their signals; another process opens the corpus itself."""
-
-    corpus: Any
-
-    def __call__(self, batch: dict[str, list[Any]]) -> dict[str, Any]:
-        return batch | ({"signal": self.corpus.signals(batch["record"])} if "record" in batch else {})

@@ -167,16 +167,6 @@ class Corpus:
 
         return RecordDataset(self, labels)
 
-    def hf(self) -> Any:
-        """Return a `datasets.Dataset`: what the index says, and `signal`, float32 [12, L] in mV.
-
-        Signals are read from the corpus as rows are; `leaves` are numbers of `ontology().nodes`. Raises
-        `UsageError` where the library datasets is not installed.
-        """
-        from marecg.corpus.datasets import hugging_face  # noqa: PLC0415 (as above)
-
-        return hugging_face(self)
-
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         """Another process opens the folder itself: neither signals nor the index are sent."""
         return Corpus.open, (self.folder,)

@@ -23,13 +23,6 @@ isn't a probability of disease and is not calibrated."""
 
 NO_CONCEPTS = "The run was trained without GSCL: it knows no concepts, so there are no probabilities to show."
 
-ATTENTION = """\
-The same record, all leads over the whole time. The darker the band under a stretch, the more h_rhythm
-reads of it: the weights of the rhythm pool, over time and then over leads (eq. rhythm-pool), averaged
-over its {queries} queries. At the left stands each lead's part; below, all leads together. The pool
-reads the encoder's output, in which every stretch already knows of the others, so attention is not an
-explanation: it says where the summary was read off, not why a concept came out."""
-
 NEIGHBOURS = """\
 Each row begins with a record; beside it stand the {nearest} whose h_rhythm is nearest, with the cosine,
 among {records} records of the corpus. {seconds:g} s of lead {lead}; a large square is 200 ms by 0.5 mV.

@@ -28,7 +28,7 @@ from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
 from marecg.report.probes import trust
-from marecg.report.records import Shown, attention_figure, concept_graph, from_file
+from marecg.report.records import Shown, concept_graph, from_file
 from marecg.report.run_page import origin_table
 from marecg.report.texts import (
     Texts,
@@ -255,7 +255,6 @@ class _RecordPage:
         if q_N is not None:
             graph = concept_graph(model.ontology, q_N, shown, say("graph"))
             parts.append(folded(say("graph"), Figure("graph", [graph], "")))
-        parts.append(folded(say("attention"), attention_figure(model, shown, "attention")))
         parts.append(folded(say("origin"), origin_table(model)))
         return Section(say("technical"), parts)
 

@@ -1,14 +1,10 @@
-"""What a page shows of one record: the ECG on paper, its concepts on the graph, and where the pool reads.
-
-`gallery` is the page of what was quarantined, with pictures, so that a person can judge the rules.
+"""What a page shows of one record: the ECG on paper, and its concepts on the graph.
 
 Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,25 +14,19 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology, graph_figure, inline_svg, replacing
+from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
 from marecg.base.config import LEADS
-from marecg.base.errors import RecordError
-from marecg.corpus.account import Quarantined, read_report
-from marecg.corpus.prepared import Corpus, read_about
+from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
 from marecg.ecg.signal import signal_hash
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
-from marecg.read.discovery import find
 from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
-from marecg.read.record import Candidate, Record
+from marecg.read.record import Record
 from marecg.report import captions
-from marecg.report.attention import attention, attention_map
-from marecg.report.page import Figure, Section, heading, page, paragraph, table
-from marecg.report.tracing import SECONDS, rows, stacked, tracing, tracing_gain
-from marecg.storage.copies import ensure_local
+from marecg.report.page import Figure, Section, heading, paragraph, table
+from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
@@ -144,8 +134,6 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
             paragraph(f"Its codes name {named}." + f" {captions.SEEN}" * shown.seen),
             *_paper(shown, number),
             *_concepts(model, shown, number),
-            heading("Where the rhythm pool reads"),
-            attention_figure(model, shown, f"record-{number}-attention", again=number > 1),
         ],
     )
 
@@ -199,57 +187,3 @@ def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int])
 
 def _named(concept: Concept) -> str:
     return concept.label if concept.label == concept.abbr else f"{concept.label} ({concept.abbr})"
-
-
-def attention_figure(model: MarEcg, shown: Shown, name: str, *, again: bool = False) -> Figure:
-    """Where the rhythm pool reads; `again` where an earlier figure has said how to read it."""
-    config = model.config
-    share_TC = attention(model, shown.x_KL, shown.fs, shown.leads)
-    # A cell is one stride long and stands around the middle of its patch.
-    start, step = (config.patch - config.stride) / 2 / config.fs, config.stride / config.fs
-    label = f"Attention over leads and time of record {shown.name}"
-    caption = captions.ATTENTION.format(queries=config.queries)
-    picture = attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)
-    return Figure(name, [picture], captions.AGAIN if again else caption)
-
-
-EXAMPLES = 3
-"""Pictures per reason."""
-
-
-def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) -> int:
-    """Write the page, signals from the folders it was prepared from; returns how many pictures it has."""
-    corpus = ensure_local(folder)
-    about, report = read_about(corpus), read_report(corpus)
-    window = about["config"]["window"] / about["config"]["fs"]
-    layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
-    roots = [ensure_local(each).resolve() for each in sources]
-    candidates = {(each.root_name, each.path): each for each in find(roots, layout=layout)}
-    examples: dict[str, list[Figure]] = defaultdict(list)
-    for entry in report.records:
-        if len(examples[entry.reason]) < EXAMPLES:
-            candidate = candidates.get((entry.root, entry.path))
-            examples[entry.reason].append(_example(entry, candidate, window))
-    sections = [
-        Section(f"{reason}: {report.quarantined[reason]}", shown)
-        for reason, shown in sorted(examples.items())
-    ]
-    counts = (
-        f"{report.found} records found, {report.kept} kept, {len(report.records)} quarantined. "
-        f"At most {EXAMPLES} of each reason are shown, each at the largest gain at which it fits its rows; "
-        "the gain is written at its foot."
-    )
-    with replacing(out) as temporary:
-        temporary.write_text(page("Quarantined records", counts, sections), encoding="utf-8")
-    return sum(len(example.pictures) for shown in examples.values() for example in shown)
-
-
-def _example(entry: Quarantined, candidate: Candidate | None, seconds: float) -> Figure:
-    """The record's name and message, and its picture where it can be read at all."""
-    name = f"{entry.root}/{entry.path}"
-    pictures = []
-    if candidate is not None:
-        with suppress(RecordError):
-            record = candidate.read(seconds=seconds)
-            pictures = [rows(record.x_CL, record.fs, label=f"12 leads of {name}")]
-    return Figure(entry.path, pictures, f"{name}: {entry.message}")

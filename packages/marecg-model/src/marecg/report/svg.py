@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 ACCENT = "#2f6fb3"
 """Legible on white and on black."""
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
-SHADES = 16
 UNITS = 100
 """Steps per unit of length in a polyline: whole numbers are short."""
 
@@ -55,21 +54,6 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
         text = " ".join(map(str, steps)).replace(" -", "-")  # no more between them than a reader needs
         path += f"M{points[0, 0]} {points[0, 1]}" + (f"l{text}" if steps else "h0")
     return path
-
-
-def cells(level_RC: ArrayLike, x: float, y: float, width: float, height: float) -> str:
-    """A table of cells from (x, y) on, each as opaque as its level in [0, 1]: one path per shade."""
-    shade_RC = np.rint(np.clip(np.nan_to_num(level_RC), 0, 1) * SHADES).astype(int)
-    paths = []
-    for shade in range(1, SHADES + 1):
-        boxes = "".join(
-            f"M{number(x + column * width)} {number(y + row * height)}"
-            f"h{number(width)}v{number(height)}h{number(-width)}z"
-            for row, column in np.argwhere(shade_RC == shade)
-        )
-        if boxes:
-            paths.append(element("path", d=boxes, fill=ACCENT, fill_opacity=shade / SHADES))
-    return "".join(paths)
 
 
 def standalone(svg: str) -> str:

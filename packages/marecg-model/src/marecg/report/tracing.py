@@ -36,8 +36,6 @@ COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
 """mm per row of the layout 3 × 4."""
-PITCH = 15.0
-"""mm per row where all leads stand below one another."""
 STACK, STACK_TOP = 20.0, 4.0
 """mm per row where the leads are scrolled through, and above the first."""
 TOP = 10.0
@@ -114,16 +112,6 @@ def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
     return np.asarray(np.quantile(np.stack(parts), USUAL, axis=0, method="inverted_cdf"))
 
 
-def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
-    """The twelve leads of a record over 10 s, one below the other, at the gain that fits them."""
-    gain, height = fitting(x_CL, PITCH), 12 * PITCH + 5
-    strips = row_strips(PITCH)
-    names = "".join(words(each.lead, 1, each.y + 1.2, 3.4, fill=INK, font_weight="600") for each in strips)
-    traces = lines(x_CL, fs, LEADS, strips, gain, named=False)
-    sheet = paper(WIDTH, height), traces, names, scale(height - 1.5, gain)
-    return picture(WIDTH, height, *sheet, label=label, unit="mm")
-
-
 def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
     """The leads as they are named, one below the other over 10 s, for a window too narrow for a sheet.
 
@@ -155,24 +143,6 @@ def _columns() -> list[Strip]:
         for column, y in [(place // 3, TOP + ROW * (place % 3 + 0.5))]
     ]
     return [*strips, Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW)]
-
-
-def row_strips(pitch: float) -> list[Strip]:
-    """Twelve rows of 10 s, `pitch` mm apart."""
-    return [Strip(lead, 0, SECONDS, MARGIN, pitch * (place + 0.5)) for place, lead in enumerate(LEADS)]
-
-
-def fitting(x_CL: NDArray[np.float32], reach: float, drawn_CL: NDArray[np.bool_] | None = None) -> float:
-    """The largest gain in mm/mV at which each lead, where it is drawn, stays within `reach` mm of its median.
-
-    One sample in a thousand may lie beyond: an artefact of 10 ms does not flatten a record of 10 s, and the
-    tips of its R waves are more than that.
-    """
-    finite_CL = np.where(np.isfinite(x_CL), x_CL, 0)
-    away_CL = np.abs(finite_CL - np.median(finite_CL, axis=1, keepdims=True))
-    away_CL = away_CL if drawn_CL is None else away_CL * drawn_CL
-    highest = float(np.quantile(away_CL, 0.999, axis=1).max()) if away_CL.size else 0.0
-    return _largest(highest, reach)
 
 
 def _largest(height: float, reach: float) -> float:
