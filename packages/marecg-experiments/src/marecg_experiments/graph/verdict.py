@@ -226,8 +226,8 @@ def _forest(parts: Mapping[str, pd.DataFrame]) -> str:
     """Every difference with its interval, a panel per regime; ticks are single shuffles."""
     tables = {regime: units(kept, PRIMARY, chosen_sigmas(kept) or SIGMA) for regime, kept in parts.items()}
     figure = Figure(figsize=(8, 1 + 3.2 * len(tables)), layout="constrained")
-    panels = figure.subplots(len(tables), squeeze=False, sharex=True)[:, 0]
-    for axes, (regime, table) in zip(panels, tables.items(), strict=True):
+    panels = figure.subplots(max(1, len(tables)), squeeze=False, sharex=True)[:, 0]
+    for axes, (regime, table) in zip(panels, tables.items(), strict=bool(tables)):
         singles = table[shuffles(table)].mean() - table[EDGELESS].mean()
         contrasts = _contrasts(table)
         for place, (arm, other) in enumerate(contrasts):
