@@ -12,6 +12,9 @@ from tests.cli.calls import invoke, run
 import ecg_ontology
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import ANSWERS, weights_sha256
+from marecg.use.answers import Answers
+from marecg.use.classifying.calibration import Calibration
 
 
 def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, header):
@@ -54,7 +57,8 @@ def test_a_prediction_names_concepts_with_their_neighbours(place, header):
         assert shares(near) == sorted(shares(near), reverse=True)
     by_name = {concept["abbr"]: concept for concept in concepts}
     ami, anterior = by_name["AMI"], by_name["AntMI"]
-    assert set(anterior) == {"index", "abbr", "label", "probability", "neighbours", "support", "by_family"}
+    about = {"index", "abbr", "label", "probability", "neighbours"}
+    assert set(anterior) == about | {"support", "by_family", "told"}
     beside = {each["abbr"]: each for each in anterior["neighbours"]}
     about = {name: ami[name] for name in ("index", "abbr", "label", "probability")}
     assert beside["AMI"] == about | {"relation": "subtype of"}
@@ -77,37 +81,42 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
 
 @pytest.fixture
 def counted(place) -> Path:
-    """The same run, which says that no record of its training bore AF."""
+    """The same run, which says that no record of its training bore AF or LBBB."""
     model = MarEcg.from_pretrained(place / "run")
-    support = {"AF": 0, "AFL": 3, "NSR": 6}
+    support = {"AF": 0, "LBBB": 0, "AFL": 3, "NSR": 6}
     model.provenance = Provenance(recipe="micro", steps=1, records=9, sources={}, support=support)
     model.save_pretrained(place / "known" / "model")
     return place / "known"
 
 
-def test_a_concept_that_no_record_of_the_training_bore_has_its_familys_share(counted, header):
+def test_a_block_that_no_record_of_the_training_bore_has_its_familys_share_and_a_rhythm_has_not(
+    counted, header
+):
     concepts = json.loads(invoke("predict", counted, header, "--top", "40", "--format", "json")[1])
     onto = ecg_ontology.load()
-    rhythm = onto.families[onto.node("AF").index]
-    of_family = sum(each["probability"] for each in concepts if onto.families[each["index"]] == rhythm)
+    conduction = onto.families[onto.node("LBBB").index]
+    of_family = sum(each["probability"] for each in concepts if onto.families[each["index"]] == conduction)
     shares = {each["abbr"]: each["by_family"] for each in concepts}
-    assert shares.pop("AF") == pytest.approx(of_family, abs=1e-6)
+    assert shares.pop("LBBB") == pytest.approx(of_family, abs=1e-6)
     assert set(shares.values()) == {None}
     _, out, _ = invoke("predict", counted, header, "--top", "40")
-    [marked] = [line for line in out.splitlines() if "no record of it in the training" in line]
-    assert "(AF) " in marked
-    assert marked.endswith(f"by family {of_family:.1%})")
+    lines = [line for line in out.splitlines() if "no record of it" in line]
+    marked = {line.split("(")[1].split(")")[0]: line for line in lines}
+    assert marked["LBBB"].endswith(f"(no record of it in the training; by family {of_family:.1%})")
+    assert marked["AF"].endswith("(no record of it in the training)")
+    assert set(marked) == {"LBBB", "AF"}
 
 
 def test_such_a_concept_is_named_below_the_nearest_ones_and_has_a_column_in_a_table(counted, header, place):
     _, out, _ = invoke("predict", counted, header, "--top", "1", "--format", "json")
-    assert [each["abbr"] for each in json.loads(out)][1:] in ([], ["AF"])
+    assert [each["abbr"] for each in json.loads(out)][1:] in ([], ["LBBB"])
     assert run("predict", counted, header, "--out", place / "shares.csv") == 0
     table = pd.read_csv(place / "shares.csv")
     onto = ecg_ontology.load()
-    rhythm = [node.abbr for node in onto.nodes if onto.families[node.index] == 1]
-    assert table.columns[-1] == "AF by family"
-    assert table["AF by family"][0] == pytest.approx(table[rhythm].sum(axis=1)[0], abs=1e-5)
+    root = onto.families[onto.node("LBBB").index]
+    conduction = [node.abbr for node in onto.nodes if onto.families[node.index] == root]
+    assert table.columns[-1] == "LBBB by family"
+    assert table["LBBB by family"][0] == pytest.approx(table[conduction].sum(axis=1)[0], abs=1e-5)
 
 
 def test_a_prediction_of_steps_is_a_line_for_each_with_its_time(place, header):
@@ -130,3 +139,48 @@ def test_an_export_prints_its_parity(place):
     assert code == 0
     assert shown.startswith(f"{out}: ")
     assert "(≤ 0.0001)" in shown
+
+
+@pytest.fixture
+def calibrated(place) -> Path:
+    """The same run, with answers that are sure of some block, not which, and of atrial fibrillation."""
+    model = MarEcg.from_pretrained(place / "run")
+    model.save_pretrained(place / "sure" / "model")
+    of = {"Conduction": Calibration(shift=40), "LBBB": Calibration(shift=-40), "AF": Calibration(shift=40)}
+    answers = Answers(weights=weights_sha256(model), records=7, of=of)
+    (place / "sure" / "model" / ANSWERS).write_text(answers.model_dump_json(), encoding="utf-8")
+    return place / "sure"
+
+
+def test_what_can_be_told_at_a_risk_is_a_finding_or_its_family_alone(calibrated, header):
+    _, out, _ = invoke("predict", calibrated, header, "--top", "1", "--set", "risk=0.3")
+    told = [line.removeprefix("told at a risk of 30%: ") for line in out.splitlines() if "told at" in line]
+    assert sorted(told) == [
+        "Atrial fibrillation (AF), probability 100%",
+        "Conduction: which finding of it can't be told (Conduction), probability 100%",
+    ]
+    _, out, _ = invoke("predict", calibrated, header, "--top", "1", "--format", "json")
+    assert {each["abbr"] for each in json.loads(out) if each["told"]} == {"AF", "Conduction"}
+
+
+def test_a_table_says_what_can_be_told_of_each_record(calibrated, place, tmp_path):
+    run("predict", calibrated, place / "wfdb", "--out", tmp_path / "told.csv")
+    told = pd.read_csv(tmp_path / "told.csv")["told"]
+    assert {tuple(sorted(each.split("; "))) for each in told} == {("AF", "Conduction")}
+
+
+def test_a_risk_is_refused_where_no_answer_is_calibrated_or_it_is_no_share(place, calibrated, header):
+    code, _, err = invoke("predict", place / "run", header, "--set", "risk=0.3")
+    assert (code, "has no calibrated answers" in err) == (2, True)
+    code, _, err = invoke("predict", calibrated, header, "--set", "risk=2")
+    assert (code, "'2' isn't a value of risk" in err) == (2, True)
+
+
+def test_answers_that_were_fitted_for_other_weights_are_refused(calibrated, header):
+    path = calibrated / "model" / ANSWERS
+    answers = Answers.model_validate_json(path.read_text(encoding="utf-8"))
+    path.write_text(answers.model_copy(update={"weights": "0" * 64}).model_dump_json(), encoding="utf-8")
+    code, _, err = invoke("predict", calibrated, header)
+    assert (code, "was fitted for other weights" in err) == (3, True)
+    path.write_text("{}", encoding="utf-8")
+    assert "isn't a file of calibrated answers" in invoke("predict", calibrated, header)[2]

@@ -9,7 +9,6 @@ import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._options import (
-    ArraySettings,
     As,
     Fs,
     Readout,
@@ -127,13 +126,20 @@ def predict(
         typer.Option(help="Write the table of records, or of their steps, here: .csv or .parquet."),
     ] = None,
     fs: Fs = None,
-    set_: ArraySettings = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option(
+            "risk=0.2: how often what is told may be wrong. array.KEY says what arrays are, as for embed."
+        ),
+    ] = None,
     form: As = "text",
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
-    The shares of all concepts make 100 %; they are not calibrated. A finding that no record of the training
-    bore is given its family's share, marked `by family`. Needs a run trained with GSCL. A folder of
+    The shares of all concepts make 100 %; they are not calibrated. Where answers are (marecg-small-codes), it
+    is told at a risk of 10 % which findings the record has, or which family alone, or nothing. A disorder of
+    conduction or ischaemia that no record of the training bore is given its family's share, marked
+    `by family`. Needs a run trained with GSCL. A folder of
     `marecg classify fit` in its place gives the calibrated probability of each of its classes. Many records
     are a table, as CSV: a row for each, or each step, with its names and patient, and a column for each
     concept or class.
@@ -152,20 +158,25 @@ def predict(
         predict_into,
         predict_table,
         reader_of,
-        untaught_leaves,
+        telling,
     )
+    from marecg_cli._settings import Telling
+    from marecg_cli._settings import read as read_settings
 
     run, read = model_and_record(given)
-    layout, step = array_layout(fs, set_), _seconds(every)
+    of_arrays, others = by_group("array.", set_)
+    layout, step = array_layout(fs, of_arrays), _seconds(every)
+    risk = read_settings(Telling, others).risk
     if step is not None and is_classifier(run):
         raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
     records = Inputs([read], layout, step)
     if out is not None:
-        done = predict_into(run, records, out)
+        done = predict_into(run, records, out, risk)
         _tell_embedded(str(out), asdict(done), form, "predicted")
         return
     reader = reader_of(run)
-    table, done = predict_table(reader, records)
+    answers, risk = telling(run, reader, risk)
+    table, done = predict_table(reader, records, answers, risk)
     if len(records if step is None else Inputs([read], layout)) > 1:
         _print_table(table, done, form)
         return
@@ -179,23 +190,41 @@ def predict(
             {at: nearest(reader, q_N, top) for at, q_N in zip(table["start"], shares, strict=True)}, form
         )
         return
-    concepts = nearest(reader, shares[0], top)
+    _print_nearest(reader, shares[0], top, answers, risk, form)
+
+
+def _print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, form: str) -> None:
+    """Print what a record is nearest to, then what is judged by its family, then what can be told."""
+    from marecg.use.predict import nearest, untaught_leaves
+
+    concepts = nearest(reader, q_N, top)
     shown = {concept.index for concept in concepts}
-    others = [leaf for leaf in untaught_leaves(reader, shares[0]) if leaf.index not in shown]
+    untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in shown]
+    told = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
     if form == "json":
-        result_json([asdict(concept) for concept in [*concepts, *others]])
+        shown |= {leaf.index for leaf in untaught}
+        more = [each for each in nearest(reader, q_N, len(q_N)) if each.index in {*told} - shown]
+        every_one = [*concepts, *untaught, *more]
+        result_json([asdict(each) | {"told": told.get(each.index)} for each in every_one])
         return
     names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]
     for concept, name in zip(concepts, names, strict=True):
         near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
         more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
         around = " · ".join(near[:BESIDE]) + more
-        if concept.by_family is not None:
-            around += f"  (no record of it in the training; by family {concept.by_family:.1%})"
+        if concept.support == 0:
+            mass = "" if concept.by_family is None else f"; by family {concept.by_family:.1%}"
+            around += f"  (no record of it in the training{mass})"
         result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
-    for leaf in others:
+    for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
         result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
+    for at, probability in told.items():
+        node = reader.ontology.nodes[at]
+        which = f"{node.label}: which finding of it can't be told" if node.root else node.label
+        result(f"told at a risk of {risk:.0%}: {which} ({node.abbr}), probability {probability:.0%}")
+    if answers is not None and not told:
+        result(f"told at a risk of {risk:.0%}: nothing")
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )

@@ -95,6 +95,14 @@ class Sizes(Settings):
     part_records: Count = Field(1024, description="records per part of a folder")
 
 
+class Telling(Settings):
+    """What `predict` tells."""
+
+    risk: float | None = Field(
+        None, gt=0, lt=1, description="how often what is told may be wrong; 0.1 where answers are calibrated"
+    )
+
+
 class Arrays(Settings):
     """What arrays are."""
 
@@ -124,7 +132,7 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
     "fit": {"": f"{HERE}:Training"},
     "judge": {"": f"{HERE}:Judging"},
     "embed": {"": f"{HERE}:Sizes", "array.": f"{HERE}:Arrays"},
-    "predict": {"array.": f"{HERE}:Arrays"},
+    "predict": {"": f"{HERE}:Telling", "array.": f"{HERE}:Arrays"},
     "prepare": {"": "marecg.base.config:CorpusConfig", "codes.": f"{HERE}:Codes", "array.": f"{HERE}:Arrays"},
     "coverage": {"codes.": f"{HERE}:Codes"},
     "train": {"": "marecg.recipes.schema:Config"},

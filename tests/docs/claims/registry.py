@@ -17,6 +17,7 @@ PAGES = {
     "docs/index.md": "home",
     "docs/pretrained.md": "pretrained",
     "docs/graph.md": "graph",
+    "docs/answers.md": "answers",
     "docs/classify.md": "classify",
     "docs/ontology/index.md": "ontology",
     "docs/questions.md": "questions",

@@ -24,6 +24,7 @@ from marecg.evaluate.classify import Evaluation, GroupScore
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import ANSWERS, weights_sha256
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
@@ -34,6 +35,8 @@ from marecg.report.records import from_file
 from marecg.report.run_page import write_report
 from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
+from marecg.use.answers import Answers
+from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
 
 
@@ -250,3 +253,22 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     )
     assert "always" in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
+
+
+def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_language(run, records, tmp_path):
+    model, folder = MarEcg.from_pretrained(run), tmp_path / "sure"
+    of = {"Conduction": Calibration(shift=40), "AF": Calibration(shift=40)}
+    answers = Answers(weights=weights_sha256(model), records=7, of=of)
+    texts = {
+        "en": ("at a risk of 10 %, calibrated on 7 coded records: ", "which finding of it can't be told"),
+        "de": ("an 7 kodierten Aufzeichnungen kalibriert: ", "welcher Befund davon"),
+    }
+    for language, (before, family) in texts.items():
+        model.save_pretrained(folder)  # which drops the answers
+        bare = write_record(folder, records["AF"], tmp_path / "bare.html", language=language)
+        (folder / ANSWERS).write_text(answers.model_dump_json(), encoding="utf-8")
+        told = write_record(folder, records["AF"], tmp_path / "told.html", language=language)
+        assert before not in read(bare).text
+        said = read(told).text.split(before)[1].split(".")[0]
+        assert "(AF)" in said
+        assert family in said

@@ -25,7 +25,7 @@ from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER, MEAN_H, READ_AS, Trial, pooled, summarise
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, Recordings, Task, task_sha256
-from marecg.model.by_family import untaught
+from marecg.model.by_family import judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.nn.collapse import effective_rank
@@ -247,7 +247,7 @@ def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
     classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))
     if classes:
         yield f"the encoder's graph lacks concepts of {classes}: zero-shot passes over these classes"
-    without_record = {onto.nodes[leaf].abbr for leaf in untaught(under_test.model)}
+    without_record = {onto.nodes[leaf].abbr for leaf in judged_by_family(under_test.model)}
     asked = [name for name in task.classes if known_concepts(task, name, onto)]
     if of_family := [name for name in asked if without_record.issuperset(known_concepts(task, name, onto))]:
         classes = ", ".join(of_family)

@@ -1,7 +1,7 @@
 """Leaves that no training record bore, and the evidence of their family, which serves in their place.
 
-q ranks records by such a leaf no better than by chance; the mass of q on its family does better
-(docs/graph.md).
+The mass of q on a family ranks records by an untaught leaf better than the leaf's own share among conduction
+disorders and ischaemia, and worse elsewhere (docs/graph.md), so it serves for those alone.
 
 Shapes: B records, N concepts.
 """
@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from marecg.model.mar_ecg import MarEcg
 
+SERVES = ("Conduction", "Ischemic")
+"""The families that were shown to."""
 
-def untaught(model: MarEcg) -> list[int]:
-    """The leaves that no record of the training bore; none where nobody counted."""
-    support = (model.provenance and model.provenance.support) or {}
-    return [node.index for node in model.ontology.nodes if not node.root and support.get(node.abbr) == 0]
+
+def judged_by_family(model: MarEcg) -> list[int]:
+    """The leaves of these families that no record of the training bore; none where nobody counted."""
+    support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
+    return [
+        node.index
+        for node, root in zip(onto.nodes, onto.families, strict=True)
+        if not node.root and support.get(node.abbr) == 0 and onto.nodes[root].abbr in SERVES
+    ]
 
 
 def family_of(model: MarEcg, leaves: list[int]) -> list[int]:
@@ -26,5 +33,5 @@ def family_of(model: MarEcg, leaves: list[int]) -> list[int]:
 
 
 def by_family(model: MarEcg, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
-    """Of each untaught leaf the mass of q on its family, [B]."""
-    return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in untaught(model)}
+    """Of each such leaf the mass of q on its family, [B]."""
+    return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in judged_by_family(model)}

@@ -40,6 +40,7 @@ from marecg.report.texts import (
     recording_facts,
 )
 from marecg.report.tracing import stacked, strip, tracing
+from marecg.use.answers import RISK, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.embedding.embed import embed
@@ -258,6 +259,20 @@ class _RecordPage:
         parts.append(folded(say("origin"), origin_table(model)))
         return Section(say("technical"), parts)
 
+    def _told(self, q_N: NDArray[np.float32]) -> Markup:
+        """What can be told at the usual risk, of a model whose answers are calibrated."""
+        model, say = self.model, self.say
+        answers = answers_of(self.run, model)
+        if answers is None:
+            return Markup()
+        [told] = answers.told(model.ontology, q_N[None])
+        nodes = [model.ontology.nodes[one.index] for one in told]
+        names = [
+            say("told_family", family=say.concept(node)) if node.root else say.concept(node) for node in nodes
+        ]
+        what = "; ".join(names) or say("told_nothing")
+        return paragraph(say("told", risk=f"{RISK:.0%}", records=answers.records, what=what))
+
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
         """Findings and families apart: a family is a heading, and competes with what stands under it."""
         say, coded = self.say, self.shown.coded
@@ -270,5 +285,5 @@ class _RecordPage:
             table((say(kind),), [(say.concept(node) + "\u00a0●" * (node.index in coded),) for node in nodes])
             for kind, nodes in (("finding", listed), ("family", [node for node in order if node.root]))
         ]
-        how = paragraph(say("findings_how", count=len(leaves)))
+        how = self._told(q_N) + paragraph(say("findings_how", count=len(leaves)))
         return how + Markup('<div class="two">{}{}</div>').format(*tables)

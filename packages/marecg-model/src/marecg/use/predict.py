@@ -25,11 +25,12 @@ from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.index import keep_private
 from marecg.ecg.windows import required_rate
-from marecg.model.by_family import by_family, untaught
+from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.identity import published_as
 from marecg.read.inputs import find_one
 from marecg.read.parts import every, in_parts
+from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.embedding.embed import BATCH, embed, encode, loaded
@@ -150,7 +151,23 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
     return model
 
 
-def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.DataFrame, Embedded]:
+def telling(
+    run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None
+) -> tuple[Answers | None, float]:
+    """The answers that were fitted for a model, if they were, and the risk that is asked for, or the usual.
+
+    Raises `UsageError` where a risk is asked of a reader that has none.
+    """
+    answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
+    if answers is None and risk is not None:
+        remedy = "Leave the risk out, or fit them: python -m marecg_experiments.answers --help"
+        raise UsageError("has no calibrated answers", where=run, remedy=remedy)
+    return answers, RISK if risk is None else risk
+
+
+def predict_table(
+    reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
+) -> tuple[pd.DataFrame, Embedded]:
     """The shares of all concepts, or a classifier's calibrated probabilities, of every record.
 
     Returns:
@@ -158,8 +175,9 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
         study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
         `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
         called like another column); `InfMI by family` for a leaf that no record taught, the share of its
-        family; of a classifier `called`, the classes that reach their thresholds. And
-        what became of the records: one that can't be read has no row.
+        family; of a classifier `called`, the classes that reach their thresholds; with `answers` `told`, the
+        findings, and families alone, that can be told at a risk. And what became of the records: one that
+        can't be read has no row.
 
     Raises:
         InputError: not one record can be read.
@@ -171,7 +189,7 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
     done, about = Embedded(), deque[dict[str, Any]]()
     whole = recordings(model, chain.from_iterable(records.part(0, len(records))), done, about)
     blocks: list[NDArray[np.floating]] = []
-    mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in untaught(model)}
+    mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
     while block := list(islice(whole, BLOCK)):
         if classifier:
             blocks.append(classifier.predict_recordings(block))
@@ -185,6 +203,9 @@ def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.D
         shares[mark[leaf]] = share_B
     rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
     table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
+    if answers is not None:
+        told = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
+        table["told"] = ["; ".join(names[one.index] for one in each) for each in told]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
@@ -199,7 +220,7 @@ def as_csv(table: pd.DataFrame) -> str:
     return text
 
 
-def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
+def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None = None) -> Embedded:
     """Write `predict_table` to a `.csv` or `.parquet` file, whole or not at all; what became of the records.
 
     Raises `UsageError` where the file ends otherwise, or is one that is read; and as `predict_table`;
@@ -209,7 +230,8 @@ def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
         raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")
     records.refuse(out)
     with replacing(out) as temporary:
-        table, done = predict_table(reader_of(run), records)
+        reader = reader_of(run)
+        table, done = predict_table(reader, records, *telling(run, reader, risk))
         if out.suffix == ".csv":
             temporary.write_text(as_csv(table), encoding="utf-8")
         else:
@@ -225,7 +247,7 @@ def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Predicti
 
 def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
     """The leaves that no record taught, in the order of their families' shares."""
-    predictions = [_prediction(model, q_N, index) for index in untaught(model)]
+    predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
     return sorted(predictions, key=lambda each: -(each.by_family or 0))
 
 

@@ -45,7 +45,7 @@ from marecg.evaluate.scores.summary import (
     Trial,
 )
 from marecg.evaluate.tasks.task import FS, Task
-from marecg.model.by_family import family_of, untaught
+from marecg.model.by_family import family_of, judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns
@@ -198,7 +198,7 @@ def zero_shot(
     number = {node.abbr: node.index for node in onto.nodes}
     concepts = [known_concepts(task, name, onto) for name in task.classes]
     score_MK = np.full((len(rhythm_MD), len(concepts)), UNSEEN_LOGIT)
-    without_record = set(untaught(model)) if family else set()
+    without_record = set(judged_by_family(model)) if family else set()
     for k, names in enumerate(concepts):
         places = [number[abbr] for abbr in names]
         if places and without_record.issuperset(places):

@@ -1,0 +1,188 @@
+"""What a model can tell of coded records: `marecg.use.answers` fitted on some, and judged on others.
+
+python -m marecg_experiments.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
+
+Writes answers.json, which belongs beside the model's weights, answers.md and answers.svg.
+
+Shapes: M records, N concepts.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology, replacing
+from marecg.base.errors import CorpusError
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.trained_on import signals_sha256
+from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import ANSWERS, weights_sha256
+from marecg.use.answers import Answers, logits
+from marecg.use.classifying.calibration import calibrate
+from marecg.use.embedding.inputs import Inputs
+from marecg.use.predict import predict_table
+
+LEAST = 20
+"""Records that bear a concept, and that don't, for a calibration of it; chosen in docs/graph/plan.md."""
+RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+EASY = "Normal"
+"""A family that most records have; answers outside it are shown apart."""
+
+
+def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which leaves records bear, and at a root whether any of its family, [M, N]."""
+    y_MN = y_MN > 0
+    y_MN[:, list(onto.roots)] = y_MN @ np.equal.outer(onto.families, onto.roots)
+    return y_MN
+
+
+def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Q of the records of a corpus that have a leaf, and their leaves, [M, N] each.
+
+    What `marecg predict` gives is kept in `out`. Raises `CorpusError` where too few have one.
+    """
+    corpus = Corpus.open(folder)
+    coded = np.flatnonzero(corpus.primary >= 0)
+    if len(coded) < LEAST:
+        problem = f"has {len(coded)} records with codes, too few to fit or judge by"
+        raise CorpusError(problem, where=folder, remedy="Prepare more records that carry codes")
+    path = out / f"{weights_sha256(model)[:12]}-{signals_sha256(corpus)[:12]}.parquet"
+    if not path.is_file():
+        table, _ = predict_table(model, Inputs([str(folder)]))
+        table.to_parquet(path, index=False)
+    table = pd.read_parquet(path)
+    if len(table) != len(corpus):
+        problem = f"has {len(corpus)} records, of which {len(table)} could be read"
+        raise CorpusError(problem, where=folder, remedy="Prepare it again")
+    names = [node.abbr for node in model.ontology.nodes]
+    return table[names].to_numpy(float)[coded], corpus.y[coded]
+
+
+def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) -> Answers:
+    """A slope and shift of the logit for every family and leaf that enough records bear, and enough don't."""
+    onto = model.ontology
+    logit_MN, is_MN = logits(onto, q_MN), marked(onto, y_MN)
+    enough = np.flatnonzero(np.minimum(is_MN.sum(0), (~is_MN).sum(0)) >= LEAST)
+    of = {
+        onto.nodes[at].abbr: calibrate(logit_MN[:, at], is_MN[:, at].astype(float), "temperature")
+        for at in enough.tolist()
+    }
+    return Answers(weights=weights_sha256(model), records=len(q_MN), of=of)
+
+
+def judged(
+    answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]
+) -> Iterator[str]:
+    """Tables of what the answers are worth on records that didn't fit them, as Markdown."""
+    is_MN, p_MN = marked(onto, y_MN), answers.probabilities(onto, q_MN)
+    before_MN = 1 / (1 + np.exp(-logits(onto, q_MN)))
+    rows = []
+    for root in onto.roots:
+        if onto.nodes[root].abbr in answers.of:
+            is_M, p_M = is_MN[:, root].astype(float), p_MN[:, root]
+            errors = [expected_calibration_error(is_M, each) for each in (before_MN[:, root], p_M)]
+            rows.append((onto.nodes[root].abbr, is_M.mean(), *errors, error_by_chance(p_M)))
+    rows.append(("mean", *np.mean([row[1:] for row in rows], axis=0)))
+    yield f"| family, {len(q_MN):,} records | have it | ECE before | after | by chance |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for name, *values in rows:
+        yield f"| {name} | {' | '.join(f'{100 * value:.1f} %' for value in values)} |"
+    yield f"\n| risk | answers | wrong | outside {EASY} | families alone | wrong | 95 % | of families borne |"
+    yield "| --- |" + " ---: |" * 7
+    for risk in RISKS:
+        every, apart, told = curve_point(answers, onto, q_MN, is_MN, risk)
+        low, high = wilson(sum(apart), len(apart))
+        wrong_of_all = f"{100 * np.mean(every):.1f} %" if every else "–"
+        wrong = f"{100 * np.mean(apart):.1f} % | {100 * low:.1f}–{100 * high:.1f} %" if apart else "– | –"
+        yield (
+            f"| {risk:g} | {len(every):,} | {wrong_of_all} | {len(apart):,} | "
+            f"{told[0]:,} | {wrong} | {100 * told[1]:.1f} % |"
+        )
+
+
+def curve_point(
+    answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], is_MN: NDArray[np.bool_], risk: float
+) -> tuple[list[bool], list[bool], tuple[int, float]]:
+    """Whether each answer is wrong: of all, and of those outside the easy family.
+
+    Of the latter also how many are families alone; and of the families that records bear the share told.
+    """
+    told = answers.told(onto, q_MN, risk)
+    each = [(not is_M[one.index], one.index) for is_M, some in zip(is_MN, told, strict=True) for one in some]
+    easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in each]
+    apart = [pair for pair, of_easy in zip(each, easy, strict=True) if not of_easy]
+    roots = [root for root in onto.roots if onto.nodes[root].abbr != EASY]
+    borne = int(is_MN[:, roots].sum())
+    right = sum(not wrong for wrong, _ in apart)
+    alone = sum(at in onto.roots for _, at in apart)
+    return [wrong for wrong, _ in each], [wrong for wrong, _ in apart], (alone, right / max(borne, 1))
+
+
+def wilson(positive: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927)."""
+    if not count:
+        return 0.0, 1.0
+    z, share = 1.96, positive / count
+    middle, reach = (
+        share + z**2 / (2 * count),
+        z * (share * (1 - share) / count + z**2 / (4 * count**2)) ** 0.5,
+    )
+    return (middle - reach) / (1 + z**2 / count), (middle + reach) / (1 + z**2 / count)
+
+
+def drawing(
+    answers: Answers, onto: Ontology, parts: dict[str, tuple[NDArray[np.float64], NDArray[np.uint8]]]
+) -> str:
+    """Risk against coverage outside the easy family, a line for each part of the records, as SVG."""
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, (q_MN, y_MN) in parts.items():
+        is_MN = marked(onto, y_MN)
+        points = [curve_point(answers, onto, q_MN, is_MN, risk) for risk in RISKS]
+        wrong = [100 * np.mean(apart) if apart else np.nan for _, apart, _ in points]
+        axes.plot([100 * told for _, _, (_, told) in points], wrong, "o-", markersize=4, label=name)
+    axes.set_xlabel(f"families outside {EASY} that a record bears and that are told, %")
+    axes.set_ylabel("answers that are wrong, %")
+    axes.legend(frameon=False)
+    with rc_context({"svg.hashsalt": "marecg", "svg.fonttype": "none"}):
+        file = StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Fit, judge and write."""
+    parser = argparse.ArgumentParser(description="Fit and judge what a model can tell of coded records.")
+    parser.add_argument("model", help="a run, a model, or the name of one, such as marecg-small-codes")
+    parser.add_argument("--fit", type=Path, required=True, help="a prepared corpus whose codes fit")
+    parser.add_argument("--judge", type=Path, required=True, nargs="+", help="corpora of other records")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for answers.json, .md and .svg")
+    given = parser.parse_args(argv)
+    model = MarEcg.from_pretrained(given.model)
+    given.out.mkdir(parents=True, exist_ok=True)
+    answers = fitted(model, *shares(model, given.fit, given.out))
+    parts = {folder.name: shares(model, folder, given.out) for folder in given.judge}
+    tables = [
+        "\n".join((f"### {name}\n", *judged(answers, model.ontology, *part))) for name, part in parts.items()
+    ]
+    texts = {
+        ANSWERS: answers.model_dump_json(indent=1),
+        "answers.md": "\n\n".join(tables) + "\n",
+        "answers.svg": drawing(answers, model.ontology, parts),
+    }
+    for name, text in texts.items():
+        with replacing(given.out / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    print(texts["answers.md"], end="")  # noqa: T201 (a command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""An answer at the level that can be told: of each family a finding, the family alone, or nothing.
+
+A share of q isn't a probability; fitted on coded records it becomes one, of bearing a leaf, or, by q's mass
+on a family, any finding of it (`marecg_experiments.answers`, docs/answers.md).
+
+Shapes: B records, N concepts.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from ecg_ontology import Ontology
+from marecg.base.config import Settings
+from marecg.base.documents import read_bytes
+from marecg.base.errors import CheckpointError
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import ANSWERS, folder_of, weights_sha256
+from marecg.use.classifying.calibration import Calibration
+
+RISK = 0.1
+"""Share of what is told that may be wrong, unless another is asked for."""
+
+
+class Told(NamedTuple):
+    """What is told of a record, a root where it can't be told which finding; its probability."""
+
+    index: int
+    probability: float
+
+
+class Answers(Settings):
+    """Calibrations of a model's leaves and families by abbreviation; what has none is never told."""
+
+    weights: str
+    records: int
+    of: dict[str, Calibration]
+
+    def probabilities(self, onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The calibrated probability of each concept, [B, N]; NaN where there is none."""
+        logit_BN, p_BN = logits(onto, q_BN), np.full(q_BN.shape, np.nan)
+        for abbr, calibration in self.of.items():
+            at = onto.node(abbr).index
+            p_BN[:, at] = calibration(logit_BN[:, at])
+        return p_BN
+
+    def told(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Told]]:
+        """What can be told of each record at a risk, the most probable first.
+
+        Of each family its likeliest leaf where that is wrong at most so often, else the family where that is.
+        """
+        sure_BN = np.nan_to_num(self.probabilities(onto, q_BN), nan=-1.0)
+        told: list[list[Told]] = [[] for _ in sure_BN]
+        for root in onto.roots:
+            leaves = [at for at, family in enumerate(onto.families) if family == root != at]
+            leaf_B = np.array(leaves)[sure_BN[:, leaves].argmax(1)]
+            for row, (leaf, p_N) in enumerate(zip(leaf_B, sure_BN, strict=True)):
+                at = int(leaf) if p_N[leaf] >= 1 - risk else root
+                if p_N[at] >= 1 - risk:
+                    told[row].append(Told(at, float(p_N[at])))
+        return [sorted(each, key=lambda one: -one.probability) for each in told]
+
+
+def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Logits of q's share of each leaf, and of its mass on the family of each root, [B, N]."""
+    member_NN = np.eye(len(onto))
+    member_NN[list(onto.roots)] = np.equal.outer(onto.roots, onto.families)
+    share_BN = np.clip(q_BN.astype(float) @ member_NN.T, 1e-9, 1 - 1e-9)
+    return np.asarray(np.log(share_BN) - np.log1p(-share_BN))
+
+
+def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
+    """What was fitted for a model, from its folder; None where nothing was. Raises `CheckpointError`."""
+    path = folder_of(run) / ANSWERS
+    if not path.is_file():
+        return None
+    again = "Fit it again, or remove it"
+    try:
+        answers = Answers.model_validate_json(read_bytes(path, again, CheckpointError))
+    except ValidationError as error:
+        raise CheckpointError("isn't a file of calibrated answers", where=path, remedy=again) from error
+    if answers.weights != weights_sha256(model):
+        raise CheckpointError("was fitted for other weights", where=path, remedy=again)
+    return answers

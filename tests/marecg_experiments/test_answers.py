@@ -1,0 +1,97 @@
+"""Answers are fitted on coded records and judged on others: how often they come true and are told."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import ecg_ontology
+from marecg.use.answers import Answers, logits
+from marecg.use.classifying.calibration import Calibration, calibrate
+from marecg_experiments import answers as module
+
+ONTO = ecg_ontology.load()
+AT = {node.abbr: node.index for node in ONTO.nodes}
+
+
+def shares(**of: float) -> np.ndarray:
+    """Q of one record, [1, N]; what isn't named shares the rest."""
+    q_1N = np.full((1, len(ONTO)), (1 - sum(of.values())) / (len(ONTO) - len(of)))
+    for abbr, share in of.items():
+        q_1N[0, AT[abbr]] = share
+    return q_1N
+
+
+def told(answers: Answers, q_1N: np.ndarray, risk: float) -> set[str]:
+    return {ONTO.nodes[one.index].abbr for one in answers.told(ONTO, q_1N, risk)[0]}
+
+
+def test_a_family_has_the_mass_of_q_on_all_of_it_and_a_leaf_its_own_share():
+    share_N = 1 / (1 + np.exp(-logits(ONTO, shares(LBBB=0.3, RBBB=0.4))[0]))
+    of_family = [at for at, root in enumerate(ONTO.families) if root == AT["Conduction"]]
+    assert share_N[AT["Conduction"]] == pytest.approx(shares(LBBB=0.3, RBBB=0.4)[0, of_family].sum())
+    assert share_N[AT["LBBB"]] == pytest.approx(0.3)
+
+
+def test_a_leaf_is_told_where_it_is_sure_its_family_where_that_alone_is_and_else_nothing():
+    plain = Answers(
+        weights="", records=0, of={name: Calibration() for name in ("Conduction", "LBBB", "RBBB")}
+    )
+    assert told(plain, shares(LBBB=0.95), 0.1) == {"LBBB"}
+    assert told(plain, shares(LBBB=0.5, RBBB=0.45), 0.1) == {"Conduction"}
+    assert told(plain, shares(LBBB=0.5, RBBB=0.2), 0.1) == set()
+    assert told(plain, shares(LBBB=0.5, RBBB=0.2), 0.5) == {"LBBB"}
+    assert told(plain, shares(AF=0.99), 0.1) == set()  # nothing is calibrated of it
+
+
+def test_answers_that_were_fitted_come_true_as_often_as_they_say(records):
+    q_MN, y_MN = records
+    fit, judge = slice(0, None, 2), slice(1, None, 2)
+    is_MN = module.marked(ONTO, y_MN)
+    logit_MN = logits(ONTO, q_MN)
+    of = {
+        name: calibrate(logit_MN[fit, AT[name]], is_MN[fit, AT[name]].astype(float), "temperature")
+        for name in ("Conduction", "Ischemic", "LBBB")
+    }
+    answers = Answers(weights="", records=len(q_MN[fit]), of=of)
+    tables = "\n".join(module.judged(answers, ONTO, q_MN[judge], y_MN[judge]))
+    before, after = (float(cell.strip(" %")) for cell in _row(tables, "mean").split("|")[3:5])
+    assert before > 10
+    assert after < 5
+    wrong, apart, _ = module.curve_point(answers, ONTO, q_MN[judge], is_MN[judge], 0.2)
+    assert len(apart) == len(wrong) > 100  # none is of the family Normal
+    assert np.mean(apart) < 0.2
+
+
+def test_a_concept_that_fewer_than_twenty_records_bear_is_left_alone(records, monkeypatch):
+    q_MN, y_MN = records
+    monkeypatch.setattr(module, "weights_sha256", lambda model: "0")
+    y_MN[:, AT["WPW"]] = np.arange(len(y_MN)) < module.LEAST - 1
+    fitted = module.fitted(_Model(), q_MN, y_MN)
+    assert set(fitted.of) == {"Conduction", "Ischemic", "LBBB", "TWI"}
+
+
+def test_an_interval_of_a_share_is_wilsons():
+    low, high = module.wilson(2, 26)
+    assert (low, high) == (pytest.approx(0.0214, abs=1e-4), pytest.approx(0.2414, abs=1e-4))
+
+
+@pytest.fixture
+def records() -> tuple[np.ndarray, np.ndarray]:
+    """Q that is too timid: a block or an inverted T wave is likelier than its share says."""
+    generator = np.random.default_rng(0)
+    y_MN, q_MN = np.zeros((2000, len(ONTO)), np.uint8), np.zeros((2000, len(ONTO)))
+    for name in ("LBBB", "TWI"):
+        share_M = 0.45 * expit(generator.normal(size=len(y_MN), scale=2))
+        q_MN[:, AT[name]] = share_M
+        y_MN[:, AT[name]] = generator.random(len(y_MN)) < expit(1.8 * logit(share_M) + 2.5)
+    q_MN[:, AT["NSR"]] = 1 - q_MN.sum(1)
+    return q_MN, y_MN
+
+
+class _Model:
+    ontology = ONTO
+
+
+def _row(table: str, name: str) -> str:
+    [row] = [line for line in table.splitlines() if line.startswith(f"| {name} ")]
+    return row
