@@ -12,8 +12,8 @@ from tests.cli.calls import invoke, run
 import ecg_ontology
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import ANSWERS, weights_sha256
-from marecg.use.answers import Answers
+from marecg.model.pretrained import weights_sha256
+from marecg.use.answers import ANSWERS, Answers
 from marecg.use.classifying.calibration import Calibration
 
 
@@ -173,7 +173,7 @@ def test_a_risk_is_refused_where_no_answer_is_calibrated_or_it_is_no_share(place
     code, _, err = invoke("predict", place / "run", header, "--set", "risk=0.3")
     assert (code, "has no calibrated answers" in err) == (2, True)
     code, _, err = invoke("predict", calibrated, header, "--set", "risk=2")
-    assert (code, "'2' isn't a value of risk" in err) == (2, True)
+    assert (code, "risk must be less than 1, not '2'" in err) == (2, True)
 
 
 def test_answers_that_were_fitted_for_other_weights_are_refused(calibrated, header):

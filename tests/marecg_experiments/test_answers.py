@@ -22,7 +22,7 @@ def shares(**of: float) -> np.ndarray:
 
 
 def told(answers: Answers, q_1N: np.ndarray, risk: float) -> set[str]:
-    return {ONTO.nodes[one.index].abbr for one in answers.told(ONTO, q_1N, risk)[0]}
+    return {ONTO.nodes[one.concept].abbr for one in answers.told(ONTO, q_1N, risk)[0]}
 
 
 def test_a_family_has_the_mass_of_q_on_all_of_it_and_a_leaf_its_own_share():

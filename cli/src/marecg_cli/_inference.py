@@ -203,8 +203,8 @@ def _print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, f
     told = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
     if form == "json":
         shown |= {leaf.index for leaf in untaught}
-        more = [each for each in nearest(reader, q_N, len(q_N)) if each.index in {*told} - shown]
-        every_one = [*concepts, *untaught, *more]
+        also = [each for each in nearest(reader, q_N, len(q_N)) if each.index in {*told} - shown]
+        every_one = [*concepts, *untaught, *also]
         result_json([asdict(each) | {"told": told.get(each.index)} for each in every_one])
         return
     names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]

@@ -24,7 +24,7 @@ from marecg.evaluate.classify import Evaluation, GroupScore
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import ANSWERS, weights_sha256
+from marecg.model.pretrained import weights_sha256
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
@@ -35,7 +35,7 @@ from marecg.report.records import from_file
 from marecg.report.run_page import write_report
 from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
-from marecg.use.answers import Answers
+from marecg.use.answers import ANSWERS, Answers
 from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
 

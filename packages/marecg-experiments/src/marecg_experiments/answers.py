@@ -24,8 +24,8 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import signals_sha256
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import ANSWERS, weights_sha256
-from marecg.use.answers import Answers, logits
+from marecg.model.pretrained import weights_sha256
+from marecg.use.answers import ANSWERS, Answers, logits
 from marecg.use.classifying.calibration import calibrate
 from marecg.use.embedding.inputs import Inputs
 from marecg.use.predict import predict_table
@@ -39,9 +39,9 @@ EASY = "Normal"
 
 def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which leaves records bear, and at a root whether any of its family, [M, N]."""
-    y_MN = y_MN > 0
-    y_MN[:, list(onto.roots)] = y_MN @ np.equal.outer(onto.families, onto.roots)
-    return y_MN
+    is_MN = y_MN > 0
+    is_MN[:, list(onto.roots)] = is_MN @ np.equal.outer(onto.families, onto.roots)
+    return is_MN
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -116,7 +116,9 @@ def curve_point(
     Of the latter also how many are families alone; and of the families that records bear the share told.
     """
     told = answers.told(onto, q_MN, risk)
-    each = [(not is_M[one.index], one.index) for is_M, some in zip(is_MN, told, strict=True) for one in some]
+    each = [
+        (not is_M[one.concept], one.concept) for is_M, some in zip(is_MN, told, strict=True) for one in some
+    ]
     easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in each]
     apart = [pair for pair, of_easy in zip(each, easy, strict=True) if not of_easy]
     roots = [root for root in onto.roots if onto.nodes[root].abbr != EASY]
@@ -147,7 +149,7 @@ def drawing(
     for name, (q_MN, y_MN) in parts.items():
         is_MN = marked(onto, y_MN)
         points = [curve_point(answers, onto, q_MN, is_MN, risk) for risk in RISKS]
-        wrong = [100 * np.mean(apart) if apart else np.nan for _, apart, _ in points]
+        wrong = [100 * float(np.mean(apart)) if apart else np.nan for _, apart, _ in points]
         axes.plot([100 * told for _, _, (_, told) in points], wrong, "o-", markersize=4, label=name)
     axes.set_xlabel(f"families outside {EASY} that a record bears and that are told, %")
     axes.set_ylabel("answers that are wrong, %")

@@ -41,8 +41,7 @@ def installed(name: str) -> Path | None:
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
 """What only a model has: a prepared corpus carries its ontology too."""
-ANSWERS = "answers.json"
-REPLACEABLE = {*FILES, ANSWERS, "README.md", ".gitattributes"}
+REPLACEABLE = {*FILES, "answers.json", "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces, or of the old weights; more would be lost."""
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
@@ -248,7 +247,7 @@ def names_model(given: str | Path) -> bool:
 
 def _fetched(hub_id: str, **how: Any) -> Path:
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=[*FILES, ANSWERS], **how))
+        return Path(snapshot_download(hub_id, allow_patterns=[*FILES, "answers.json"], **how))
     except Exception as error:  # the hub's, its HTTP library's and its proxy's own
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(

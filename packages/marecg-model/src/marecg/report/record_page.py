@@ -266,12 +266,12 @@ class _RecordPage:
         if answers is None:
             return Markup()
         [told] = answers.told(model.ontology, q_N[None])
-        nodes = [model.ontology.nodes[one.index] for one in told]
+        nodes = [model.ontology.nodes[one.concept] for one in told]
         names = [
             say("told_family", family=say.concept(node)) if node.root else say.concept(node) for node in nodes
         ]
         what = "; ".join(names) or say("told_nothing")
-        return paragraph(say("told", risk=f"{RISK:.0%}", records=answers.records, what=what))
+        return paragraph(say("told", risk=f"{100 * RISK:g} %", records=answers.records, what=what))
 
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
         """Findings and families apart: a family is a heading, and competes with what stands under it."""

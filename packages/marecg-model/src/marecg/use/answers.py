@@ -18,9 +18,11 @@ from marecg.base.config import Settings
 from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import ANSWERS, folder_of, weights_sha256
+from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.use.classifying.calibration import Calibration
 
+ANSWERS = "answers.json"
+"""The file, beside the weights that it is of, which are not saved without dropping it."""
 RISK = 0.1
 """Share of what is told that may be wrong, unless another is asked for."""
 
@@ -28,7 +30,7 @@ RISK = 0.1
 class Told(NamedTuple):
     """What is told of a record, a root where it can't be told which finding; its probability."""
 
-    index: int
+    concept: int
     probability: float
 
 

@@ -205,7 +205,7 @@ def predict_table(
     table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
     if answers is not None:
         told = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
-        table["told"] = ["; ".join(names[one.index] for one in each) for each in told]
+        table["told"] = ["; ".join(names[one.concept] for one in each) for each in told]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
