@@ -51,7 +51,7 @@ def figures() -> list[Figure]:
         Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 27_000),  # the goal is 24,500
+        Figure("lines of marecg-model", lines(_of("marecg.")), 27_450),  # the goal is 24,500
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
         Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_700),
