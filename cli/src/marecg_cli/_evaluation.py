@@ -55,7 +55,8 @@ def probe(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is probed: strict, merl, merl-positional, or FILE.py:NAME.", **one_of(_protocols)
+            help="How it is probed: strict, attention, merl, merl-positional, or FILE.py:NAME.",
+            **one_of(_protocols),
         ),
     ] = "strict",
     features: Annotated[

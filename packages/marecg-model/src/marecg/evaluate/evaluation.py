@@ -9,7 +9,7 @@ from pathlib import Path
 from marecg.base.errors import InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.frozen_encoder import encoder, random_control
+from marecg.evaluate.methods.frozen_encoder import read_alike
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, rank_of, try_writing
@@ -52,10 +52,11 @@ def evaluate(
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
     """
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
-    under_test = load_under_test(run, files, request.readout)
+    under_test = load_under_test(run, files, request)
     home = home_of(under_test, out)
     model, readout = under_test.model, request.readout
-    fixed = (*((encoder(model, readout), random_control(model, readout)) if model else ()), handcrafted())
+    reader = request.protocol.reader
+    fixed = (*(read_alike(model, readout, reader) if model else ()), handcrafted())
     for method in fixed:
         method.check(task[0])
     try_writing(home)

@@ -49,7 +49,7 @@ def finetune(
     about the first, and compares the others with it.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
-    under_test = load_under_test(run, {}, request.readout)
+    under_test = load_under_test(run, {}, request)
     model = under_test.model
     assert model is not None, "a run has a model"
     home = home_of(under_test, out)

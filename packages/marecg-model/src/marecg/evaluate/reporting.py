@@ -17,7 +17,7 @@ from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
 from marecg.evaluate.methods.features import features_sha256, finite
-from marecg.evaluate.methods.frozen_encoder import Reading, known_concepts
+from marecg.evaluate.methods.frozen_encoder import known_concepts
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import group_figures
@@ -58,11 +58,11 @@ class ModelUnderTest:
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
-def load_under_test(run: str | Path | None, features: Mapping[str, Path], readout: Reading) -> ModelUnderTest:
+def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
     """A run's encoder, loaded; without a run the first of the features.
 
-    `readout` is the row that all others are compared with. Raises `UsageError` where there is neither, or
-    concepts are asked of a model that has none.
+    The request's readout, or its protocol's row, is what all others are compared with. Raises `UsageError`
+    where there is neither, or concepts are asked of a model that has none.
     """
     if run is None:
         if not features:
@@ -73,12 +73,12 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
-    if readout == "concepts" and not model.prototypes.any():
+    if request.readout == "concepts" and not model.prototypes.any():
         remedy = "Take readout=beats, or a model that was trained with GSCL"
         raise UsageError(f"{run} has no prototypes, so no concepts to read", remedy=remedy)
-    return ModelUnderTest(
-        READ_AS[readout], folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
-    )
+    row = request.protocol.row or READ_AS[request.readout]
+    run_folder = trained_on.folder_beside(folder)
+    return ModelUnderTest(row, folder, weights_sha256(model), model, ontology, run_folder)
 
 
 def leak(run: Path, *rotations: Task) -> Leak | None:

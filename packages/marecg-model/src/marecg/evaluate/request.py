@@ -71,6 +71,9 @@ class Request:
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
         if self.readout not in READ_AS:
             raise UsageError(f"there is no readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
+        if self.protocol.reader and self.readout != "rhythm":
+            problem = f"protocol {self.protocol.name} reads {self.protocol.row}, so it has no readouts"
+            raise UsageError(problem, remedy="Leave out --set readout, or --protocol")
         if self.readout == "concepts" and not self.protocol.own_classifiers:
             problem = f"protocol {self.protocol.name} has no place for concepts beside features"
             raise UsageError(problem, remedy="Leave out --protocol, or take readout=beats")

@@ -9,7 +9,7 @@ readout, C leads, L samples.
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -64,6 +64,8 @@ RANDOM_SEED = 1_000_003
 
 Reading = Literal[Readout, "concepts"]
 """A row that the others are compared with: a readout, or the beat readout and the classes' concepts."""
+Reader = Callable[[str, MarEcg], Method]
+"""Makes the method that reads an encoder, called so."""
 
 
 COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
@@ -102,18 +104,29 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     return replace(_frozen(ENCODER, model, rows, readout), check=check)
 
 
+def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
+    """The encoder, and beside it `random_control`, as the readout says or a protocol's own reader."""
+    if reader is None:
+        return encoder(model, readout), random_control(model, readout)
+    return reader(ENCODER, model), reader(RANDOM, _blank(model))
+
+
+def _blank(model: MarEcg) -> MarEcg:
+    """An encoder of the model's shape that has learnt nothing, where the model is."""
+    return random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
+
+
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
     """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside.
 
     It has no concepts, so beside those it is read by beats.
     """
-    blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
     config, readout = model.config, "beats" if readout == "concepts" else readout
     as_a_whole = {"wide": Row(), "beats": _by_beats(config), "full": _by_views(config)}
     rows = {RANDOM: Row(wide_columns(config)["rhythm"])}
     if readout != "rhythm":
         rows[f"{RANDOM}, {readout}"] = as_a_whole[readout]
-    return _frozen(RANDOM, blank, rows, readout)
+    return _frozen(RANDOM, _blank(model), rows, readout)
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
@@ -136,8 +149,7 @@ def _by_views(config: ModelConfig) -> Row:
 
 
 def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading) -> Method:
-    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here."""
-    before = weights_sha256(model)
+    before, verify = stays_frozen(name, model)
     read = COMPUTED[reading]
 
     def compute(signals: Signals) -> NDArray[np.floating]:
@@ -148,15 +160,22 @@ def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading)
             wide_BV[rows] = embed(model, np.stack([signals[r] for r in rows]), fs=FS, readout=read).wide
         return wide_BV
 
+    measured_by = handcrafted().sha256
+    pooling = {"full": f"{FULL_POOLING} {measured_by}", "beats": BEAT_POOLING, "wide": POOLING}[read]
+    sha256 = hashlib.sha256(f"{pooling} {before}".encode()).hexdigest()
+    return Method(name, sha256, compute, verify=verify, rows=rows, apart=threadless(model))
+
+
+def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
+    """The hash of its weights, and what raises `CheckpointError` once one of them isn't what it was here."""
+    before = weights_sha256(model)
+
     def verify() -> None:
         if weights_sha256(model) != before:
             remedy = "The numbers would be another encoder's, so none are kept; please report this"
             raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
-    measured_by = handcrafted().sha256
-    pooling = {"full": f"{FULL_POOLING} {measured_by}", "beats": BEAT_POOLING, "wide": POOLING}[read]
-    sha256 = hashlib.sha256(f"{pooling} {before}".encode()).hexdigest()
-    return Method(name, sha256, compute, verify=verify, rows=rows, apart=threadless(model))
+    return before, verify
 
 
 def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Floats:

@@ -10,6 +10,7 @@ Shapes: M records, K classes, F features.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from marecg.evaluate.probe.linear import UNSEEN_LOGIT, Choose, Fitted, Part, che
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unchanged
+from marecg.model.mar_ecg import MarEcg
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
 """Labels of the training part, share and seed → the numbers of the drawn records."""
@@ -61,6 +63,9 @@ class Protocol:
         unseen_logit: what counts of a class that the drawn records don't show, whatever the classifier says
             of it; None if that counts.
         by_position: whether labels are read from split tables by position, as MERL's loader does.
+        reader: makes the method (`methods.method.Method`) that reads an encoder, by its name, in place of a
+            readout; None where the readout that was asked for is read.
+        row: of what that reads, the row that a report is about.
     """
 
     name: str
@@ -74,6 +79,8 @@ class Protocol:
     own_classifiers: bool = False
     unseen_logit: float | None = None
     by_position: bool = False
+    reader: Callable[[str, MarEcg], Any] | None = None
+    row: str = ""
 
     def on_features(self, values: Part, choose: Choose | None) -> Learn:
         """The protocol's classifier on the features of a task's records, or their own where that judges."""
