@@ -1,4 +1,4 @@
-"""What every room may use: settings with their sources, errors, plugins, this machine's memory and devices.
+"""Ground floor of every room: settings with their sources, errors, plugins, memory and devices.
 
 Knows no signal, no model and no file format.
 """

@@ -29,17 +29,17 @@ WINDOW = 4700
 
 
 def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
-    """A value that the paper gives, with the section that gives it."""
+    """Declare a value from the paper, with its section."""
     return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
 
 
 def chosen(default: Any, why: str, **limits: Any) -> Any:
-    """A value that the paper leaves open, with the reason for ours."""
+    """Declare a value that the paper leaves open, with the reason for the choice."""
     return Field(default, json_schema_extra={"source": f"chosen: {why}"}, **limits)
 
 
 class Frozen(BaseModel):
-    """A value: immutable, closed against misspelt fields and numbers that aren't finite."""
+    """Immutable model that refuses misspelt fields and numbers that aren't finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -51,7 +51,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Settings(Frozen):
-    """A group of values, each with its source."""
+    """Group of settings in which every value has a source."""
 
 
 def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -68,7 +68,7 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
 
 
 def source_of(group: Settings, key: str) -> str:
-    """Where a value comes from; of one that was changed, where the one that it replaces does."""
+    """Return the source of a value; for a changed value, the source of the default that it replaces."""
     source = dict(sources(type(group))).get(key, "")
     field = type(group).model_fields.get(key)
     if field is None or field.default_factory is not None or getattr(group, key) == field.default:
@@ -77,7 +77,7 @@ def source_of(group: Settings, key: str) -> str:
 
 
 class CorpusConfig(Settings):
-    """How records become a prepared corpus."""
+    """Settings by which records become a prepared corpus."""
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
@@ -110,7 +110,7 @@ class CorpusConfig(Settings):
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
     def starts(self, seconds: float) -> list[float]:
-        """Where the windows of a recording of so many seconds begin.
+        """Return the seconds at which the windows of a recording begin.
 
         Example:
             >>> CorpusConfig(windows="3").starts(100), CorpusConfig(windows="all").starts(30)
@@ -129,12 +129,12 @@ class CorpusConfig(Settings):
 
     @property
     def seconds_read(self) -> float:
-        """How much of a recording is read: what fills the window, and the margin behind it."""
+        """Seconds of a recording that are read: the window and the margin behind it."""
         return self.window / self.fs + self.margin
 
 
 class ModelConfig(Settings):
-    """The encoder, what is pooled from it, and the concept space it is read in."""
+    """Encoder, its pooling, and the concept space in which its embeddings are read."""
 
     fs: int = paper(500, "§sec:values: f_s in Hz", gt=0)
     patch: int = paper(50, "§sec:values: P_t, 100 ms", gt=0)
@@ -189,17 +189,17 @@ class ModelConfig(Settings):
         return self.model_copy(update={"concepts": count})
 
     def patches(self, samples: int) -> int:
-        """How many patches fit into so many samples."""
+        """Return the number of patches that fit into a number of samples."""
         return patch_count(samples, self.patch, self.stride)
 
     @property
     def context_patches(self) -> int:
-        """T of the encoder's context: 139 for 3500 samples."""
+        """Number T of patches in the encoder's context: 139 for 3500 samples."""
         return self.patches(self.context)
 
 
 def patch_count(samples: int, patch: int, stride: int) -> int:
-    """How many patches of so many samples, so far apart, fit into a signal."""
+    """Return the number of patches of a given length and stride that fit into a signal."""
     return (samples - patch) // stride + 1
 
 
@@ -211,7 +211,7 @@ def _fit(given: dict[str, Any], window: int) -> int:
 
 
 class MaskingConfig(Settings):
-    """What the encoder does not see in the masked pass: the index set M (§Backbone)."""
+    """Masked pass: which (lead, patch) pairs the encoder does not see, the index set M (§Backbone)."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
     block_patches: int = chosen(1, "pairs one by one; longer stretches can't be interpolated", gt=0)
@@ -244,7 +244,7 @@ class SamplingConfig(Settings):
     )
 
     def seeded(self, seed: int) -> Self:
-        """The same for a run of a seed: permuted codes are another permutation in each."""
+        """Return the settings for one seed of a run: permuted codes get another permutation per seed."""
         if self.codes_permuted is None:
             return self
         return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

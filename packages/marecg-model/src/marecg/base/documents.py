@@ -1,4 +1,4 @@
-"""Reads small JSON and TOML files: regular, of bounded size and depth, and refused in one line."""
+"""Readers of small JSON and TOML files of bounded size and depth; errors are one line."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def read_bytes(
     path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES
 ) -> bytes:
-    """Read a whole file. Raises `error` where it isn't a file, or has more than `most` bytes."""
+    """Read a whole file. Raises `error` if it isn't a file, or has more than `most` bytes."""
     refuse_pipe(path, remedy, error, most)
     try:
         return path.read_bytes()
@@ -29,13 +29,13 @@ def read_bytes(
 
 
 def file_sha256(path: Path) -> str:
-    """The hash of a file's bytes. Raises `OSError` where they can't be read."""
+    """Return the SHA-256 of a file's bytes. Raises `OSError` if they can't be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES) -> Any:
-    """Read a JSON file. Raises `error` where it isn't one, is too large or nests too deeply."""
+    """Read a JSON file. Raises `error` if it isn't JSON, is too large or nests too deeply."""
     return parse_json(read_bytes(path, remedy, error, most), path, remedy, error)
 
 

@@ -1,4 +1,4 @@
-"""Times as people write them."""
+"""Durations as people write them, converted to seconds."""
 
 import re
 
@@ -9,7 +9,7 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def seconds_of(text: str) -> float:
-    """A duration in seconds. Raises `UsageError`.
+    """Return a duration in seconds. Raises `UsageError`.
 
     Example:
         >>> seconds_of("10s"), seconds_of("1.5min"), seconds_of("1h")

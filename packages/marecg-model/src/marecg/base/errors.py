@@ -1,4 +1,4 @@
-"""What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`.
+"""Errors of records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`.
 
 One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def in_short(differences: Sequence[str], most: int = 6) -> str:
-    """The first differences in one line, and how many more there are.
+    """Return the first differences in one line, and the number of further ones.
 
     Example:
         >>> in_short(["- edge AMI OMI", "+ node 40 Leaf LQT", "+ edge LQT Rhythm"], most=2)
@@ -60,11 +60,11 @@ class ConfigError(UsageError):
 
 
 class CorpusError(InputError):
-    """A prepared corpus, or a folder of records, can't be used as a whole."""
+    """A prepared corpus, or a folder of records, can't be used."""
 
 
 class SourceGoneError(CorpusError):
-    """A folder of records can't be reached any more: its records weren't judged."""
+    """A folder of records can't be reached any more; its records were not judged."""
 
 
 class CheckpointError(InputError):
@@ -72,15 +72,15 @@ class CheckpointError(InputError):
 
 
 class DivergedError(EcgError):
-    """Training has come to gradients that stay infinite or undefined."""
+    """Gradients of a training stay infinite or undefined."""
 
 
 class PeerError(EcgError):
-    """Another process of the run gives no sign any more."""
+    """Another process of the run no longer answers."""
 
 
 class StoppedError(EcgError):
-    """A signal ended training early; `signal` is its number, `step` the one that the checkpoint holds."""
+    """A signal ended training early; `signal` is its number, `step` the last step in the checkpoint."""
 
     def __init__(self, signal: int, step: int, *, where: object = "") -> None:
         super().__init__(f"stopped at step {step}; the same command goes on", where=where)
@@ -89,7 +89,7 @@ class StoppedError(EcgError):
 
 
 class RecordError(InputError):
-    """One record can't be used; `reason` is the short name under which reports count it."""
+    """Error of one unusable record; reports count it under its short `reason`."""
 
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
@@ -98,7 +98,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Say where the record is whose `RecordError` comes out of the block, if nobody has yet."""
+    """Add the record's place to a `RecordError` that leaves the block without one."""
     try:
         yield
     except RecordError as error:
@@ -108,7 +108,7 @@ def located(where: object) -> Iterator[None]:
 
 
 class Reason(StrEnum):
-    """One name per way in which a record can be unusable; each says what was found, not whose fault it is."""
+    """Reasons for which a record can be unusable; a reason names the finding, not its cause."""
 
     # The header.
     unreadable = "unreadable"  # no text, or no file

@@ -1,4 +1,4 @@
-"""One process at a time in a folder: a lock file of filelock's, which goes when it is let go."""
+"""Folder locks: one process at a time works in a folder; a killed process frees its lock."""
 
 import errno
 import logging
@@ -20,7 +20,7 @@ _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
-    """Lock a folder, made if need be, against a second process; a killed one lets go by itself.
+    """Create a folder if necessary, and lock it against a second process.
 
     Where nothing can be written, or the file system has no locks, as Lustre and NFS may be mounted, nobody is
     kept out. `doing` is what is being done to it, as the error says it; None waits for the other process.
@@ -52,7 +52,7 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
 
 
 def remove_left_over(*folders: Path) -> None:
-    """Remove what killed processes, of other machines too, have left of files on their way (`replacing`).
+    """Remove temporary files that killed processes, on any machine, left behind (`replacing`).
 
     Only who keeps all others out may do so.
     """

@@ -1,4 +1,4 @@
-"""Freed memory that stays with the process.
+"""Memory allocator settings: keep freed memory in the process.
 
 A step of training frees what it allocated, and glibc gives large blocks back to the system, which hands them
 out again page by page, each zeroed, in the next step. At the size of `small` that is an eighth of the step.
@@ -14,7 +14,7 @@ MOST = 2**31 - 1
 
 
 def keep_freed() -> bool:
-    """Have this process keep the memory that it frees, up to 2 GiB of it; whether the C library can.
+    """Keep up to 2 GiB of freed memory in this process; return whether the C library can do it.
 
     It needs no more at once than before, and the numbers are the same. What isn't glibc is left as it is.
     """

@@ -1,4 +1,4 @@
-"""What is known by a name: our own, `FILE.py:NAME`, or what a package offers as an entry point.
+"""Lookup by name: built-in objects, `FILE.py:NAME`, and entry points of other packages.
 
 Entry points are of objectives, readers, tasks, recipes, protocols, baselines and commands; one that is called
 `*` is a mapping of several. A file is run only where a user names it.
@@ -29,7 +29,7 @@ EXPERIMENTS = (
 
 
 def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
-    """The thing of that name: one of `ours`, `FILE.py:NAME`, or of a task or a recipe that of an entry point.
+    """Return an object by name: from `ours`, `FILE.py:NAME`, or, for tasks and recipes, an entry point.
 
     It must be of the `kind`, and `what` it is, in a word, is `task`, say. Raises `UsageError` where there is
     nothing of that name, it is of another kind, or it can't be loaded.
@@ -51,7 +51,7 @@ def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
 
 
 def offered_names(what: str) -> list[str]:
-    """Names of what packages offer of a kind, such as `recipe`. Raises `UsageError`."""
+    """Return the names of a group of entry points, such as `recipe`. Raises `UsageError`."""
     if what not in _OFFERED:
         return []
     entries = entry_points(group=f"marecg.{what}s")
@@ -59,7 +59,7 @@ def offered_names(what: str) -> list[str]:
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield what packages offer in a group of entry points, by name, or what has one name."""
+    """Yield the entry points of a group by name, or only those with a given name."""
     for each in sorted(entry_points(group=group), key=lambda entry: (entry.name == _SEVERAL, entry.name)):
         if each.name == _SEVERAL:
             yield from _loaded(each).items()
@@ -68,12 +68,12 @@ def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
 
 
 def installed(group: str) -> dict[str, Any]:
-    """What packages offer in a group of entry points, by name. Raises `UsageError`."""
+    """Return the entry points of a group by name. Raises `UsageError`."""
     return dict(offered(group))
 
 
 def experiments_missing(name: str) -> str | None:
-    """The remedy for a name of the package marecg-experiments, or None for another name."""
+    """Return the remedy for a name from the package marecg-experiments, else None."""
     bare = name.removeprefix("tiny-").removeprefix("small-").removeprefix("c1-")
     return "Run pip install 'marecg[experiments]'" if bare in EXPERIMENTS.split() else None
 
@@ -87,7 +87,7 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
 
 
 def beside(module: str, package: str, who: str) -> ModuleType:
-    """Import a package that stands beside the core. Raises `UsageError` where it isn't installed."""
+    """Import an optional package of the project. Raises `UsageError` if it isn't installed."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""How far something is: a bar on a terminal, and in a log file one line per tenth.
+"""Progress display: a bar on a terminal, and one line per tenth in a log file.
 
 In a log a line comes as well when ten minutes have passed since the last one, so a run of days is seen to be
 alive. Where the logger `marecg` takes no warnings, as with -q, there is neither.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Tell(Protocol):
-    """Called with the progress of a task."""
+    """Callback that receives the progress of a task."""
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
         """How many are done, of how many if that is known, and what else there is to say."""
@@ -38,7 +38,7 @@ def silent(_what: str) -> Iterator[Tell]:
 
 @contextmanager
 def shown(what: str) -> Iterator[Tell]:
-    """Show how many are done on stderr; where that can't be written, as on a full disk, go on without."""
+    """Show progress on stderr; if that can't be written, as on a full disk, continue silently."""
     if not logging.getLogger("marecg").isEnabledFor(logging.WARNING):
         with silent(what) as nobody:
             yield nobody
@@ -74,7 +74,7 @@ def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterat
 
 
 class Tenths:
-    """Lines for a log file, about `what` is counted; `clock` gives seconds from some moment on."""
+    """Progress lines for a log file, for the number of `what`; `clock` gives seconds."""
 
     def __init__(
         self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""What a value must be, in a user's words."""
+"""Validation errors of pydantic in a user's words."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _KINDS = {
 
 
 def requirement(details: Mapping[str, Any]) -> str:
-    """What a value must be, and what it is, of one of pydantic's errors.
+    """Return the requirement and the actual value of a pydantic error, as text.
 
     Example:
         >>> requirement({"msg": "Input should be a valid number, unable to parse", "input": "fast"})

@@ -1,4 +1,4 @@
-"""Temporary folders that outlive no process: what a killed one leaves, the next start removes."""
+"""Temporary folders; the next start removes those of killed processes."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ NEW_S = 60
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Make a folder that is locked while it is used, after removing those that nobody locks any more."""
+    """Create a temporary folder, locked while in use, after removing abandoned ones."""
     _remove_left_over(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
         handle = os.open(folder, os.O_RDONLY)

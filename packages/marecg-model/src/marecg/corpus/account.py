@@ -1,4 +1,4 @@
-"""The account of a preparation: every record found is kept, or quarantined with its reason.
+"""Account of a preparation: numbers of records found, kept, and quarantined by reason.
 
 The models are `report.json`, key by key.
 """
@@ -16,7 +16,7 @@ from marecg.corpus.index import AGAIN, read_json
 
 
 class Account(Frozen):
-    """How many records were found, kept, and quarantined under each reason."""
+    """Numbers of records found, kept, and quarantined by reason."""
 
     found: int
     kept: int
@@ -24,13 +24,13 @@ class Account(Frozen):
 
     @classmethod
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
-        """Count; reasons are ordered by name."""
+        """Count records; reasons are ordered by name."""
         quarantined = dict(sorted(Counter(reasons).items()))
         return cls(found=kept + sum(quarantined.values()), kept=kept, quarantined=quarantined)
 
 
 class Quarantined(Frozen):
-    """A record that was left out: its collection, its place, and why."""
+    """Record that was left out: collection, place, and reason."""
 
     source: str
     root: str
@@ -40,7 +40,7 @@ class Quarantined(Frozen):
 
 
 class Unreached(Frozen):
-    """A code of a code table that reaches no node, its routing status, and how many records have it."""
+    """Code of a code table that reaches no node, its routing status, and its number of records."""
 
     code: str
     status: str
@@ -48,7 +48,7 @@ class Unreached(Frozen):
 
 
 class CodeAccount(Frozen):
-    """How a table of codes met the records (`codes.with_codes`).
+    """Numbers of records and rows that a table of codes matched (`codes.with_codes`).
 
     How many records it gives a code, of which it says nothing, which of its ids no record goes by, and which
     codes of these records have no node.
@@ -61,7 +61,7 @@ class CodeAccount(Frozen):
 
 
 class PreparationReport(Account):
-    """Everything that became of the sources' records, collection by collection.
+    """Outcome of a preparation, collection by collection.
 
     `duplicates` are groups of names whose signals are the same bit for bit, `records` the quarantined ones,
     `codes` how a code table met the records, where there was one.
@@ -73,7 +73,7 @@ class PreparationReport(Account):
     codes: CodeAccount | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As `report.json` holds it: without `codes` where there was no table."""
+        """Return the content of `report.json`: without `codes` if there was no table of codes."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -84,7 +84,7 @@ def report(
     hashes: Mapping[str, str],
     codes: CodeAccount | None = None,
 ) -> PreparationReport:
-    """Count what became of the records, of which `found` and `kept` are sources; `hashes` are of the kept."""
+    """Count the outcomes of all records; `found` and `kept` are sources, `hashes` those of kept records."""
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:
@@ -106,7 +106,7 @@ def report(
 
 
 def read_report(folder: Path) -> PreparationReport:
-    """What became of a corpus' records, from its `report.json`. Raises `CorpusError`."""
+    """Read a corpus' `report.json`. Raises `CorpusError`."""
     path = folder / "report.json"
     try:
         return PreparationReport.model_validate(read_json(path))

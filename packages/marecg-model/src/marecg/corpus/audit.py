@@ -1,4 +1,4 @@
-"""`marecg audit`: does a pretraining corpus hold records, patients or signals of an evaluation set?
+"""`marecg audit`: search a pretraining corpus for records, patients and signals of evaluation sets.
 
 Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
 under other names, so this has to be checked on the records themselves.
@@ -36,7 +36,7 @@ _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """How many names each side has, those in both, and those that the corpus lacks."""
+    """Numbers of names on both sides, in common, and missing from the corpus."""
 
     corpus: int
     evaluation: int
@@ -45,7 +45,7 @@ class Overlap(Frozen):
 
 
 class Audit(Frozen):
-    """What `audit` found, key by key as `--format json` prints it.
+    """Result of an audit, key by key as `--format json` prints it.
 
     Attributes:
         records: of the corpus.
@@ -74,7 +74,7 @@ class Audit(Frozen):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What is compared of the evaluation records: K names, identities, patients, hashes and fingerprints."""
+    """Evaluation records to compare: K names, identities, patients, hashes and fingerprints."""
 
     names: list[str]
     identities: list[str]
@@ -85,7 +85,7 @@ class Evaluated:
 
 
 def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress = shown) -> Audit:
-    """Look in a prepared corpus for the records of evaluation sources, given as `prepare` takes them.
+    """Search a prepared corpus for the records of evaluation sources, given as `prepare` takes them.
 
     Raises `CorpusError` where the folder isn't a corpus, or a source can't be listed or holds no records.
     """

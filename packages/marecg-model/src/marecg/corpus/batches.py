@@ -1,4 +1,4 @@
-"""Batches as one endless, restartable stream: which records micro-batch k holds follows from (seed, k, rank).
+"""Endless, restartable stream of batches: (seed, k, rank) determines the records of micro-batch k.
 
 Shapes: B batch, M records of the corpus.
 """
@@ -19,7 +19,7 @@ from marecg.ecg.batch import Batch
 
 @dataclass(eq=False)
 class BatchStream:
-    """An iterable over micro-batches that knows where it is.
+    """Iterable over micro-batches with a position that a checkpoint can restore.
 
     Epochs are laid end to end, each in an order of its own, and cut into global batches of `world ·
     batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an epoch, and no
@@ -64,7 +64,7 @@ class BatchStream:
         )
 
     def rows(self, number: int) -> NDArray[np.int64]:
-        """Which records this rank sees in micro-batch k, int64 [B]."""
+        """Return the row numbers of this rank's records in micro-batch k, int64 [B]."""
         first = (number * self.world + self.rank) * self.batch_size
         epoch_B, place_B = np.divmod(np.arange(first, first + self.batch_size), len(self.corpus))
         self._orders = {epoch: self._order(epoch) for epoch in np.unique(epoch_B).tolist()}
@@ -80,9 +80,9 @@ class BatchStream:
         return generator.permutation(systematic(self.draws_M, generator.random()))
 
     def state_dict(self) -> dict[str, int]:
-        """Where the stream is, for a checkpoint."""
+        """Return the stream's position, for a checkpoint."""
         return {"next": self.next}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go back to where a checkpoint was."""
+        """Restore the stream's position from a checkpoint."""
         self.next = state["next"]

@@ -26,7 +26,7 @@ FEW = 3
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Give each record what the table says of it: the candidates in their order, and how the table met them.
+    """Attach codes from a table to candidates; return them in order, and how the table met them.
 
     Raises `CorpusError` where an id of the table is the name of several records, a record has two ids, or
     none of the ids is a record.
@@ -59,7 +59,7 @@ def with_codes(
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """How a mapping met the statements of the records that were kept, as `index.parquet` has them."""
+    """Count how a mapping met the statements of the kept records, by `index.parquet`."""
     stated = rows["statements"].to_pylist()
     counts = Counter(text for texts in stated for text in texts)
     meaning = {text: mapping.of(text) for text in sorted(counts)}

@@ -1,4 +1,4 @@
-"""`marecg cohort`: the records of a corpus that an expression is true of, as a table.
+"""`marecg cohort`: select the records of a corpus that satisfy an expression, as a table.
 
 Shapes: M records, N concepts.
 """
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def cohort(corpus: Corpus, where: str) -> pa.Table:
-    """The records of which an expression such as `AF and age > 60` is true (`corpus.expression`), a row each.
+    """Return a row per record that satisfies an expression, such as `AF and age > 60`.
 
     `row` is its number in the corpus; `name` what `marecg embed` calls it; `identity` what it was published
     as (`ptbxl/00001`, whose number is the `ecg_id`); then `COLUMNS` of the index, and `leaves` by
@@ -51,7 +51,7 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:
-    """Write a cohort as `parquet` or a key of `AS_TEXT`.
+    """Write a cohort as `parquet` or in a form of `AS_TEXT`.
 
     Nobody but the owner and the group may read the file: it says who is a patient where.
     """
@@ -63,7 +63,7 @@ def write(table: pa.Table, path: Path, how: str) -> None:
 
 
 def as_csv(table: pa.Table) -> str:
-    """One line per record; several codes or leaves in one cell have spaces between them, statements `;`."""
+    """Return one CSV line per record; codes and leaves are joined by spaces, statements by `;`."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -75,7 +75,7 @@ def as_csv(table: pa.Table) -> str:
 
 
 def as_json(table: pa.Table) -> str:
-    """A list of objects."""
+    """Return a cohort as a JSON list of objects."""
     return json.dumps(table.to_pylist(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Columns of a corpus as Arrow holds them: ten million names are two buffers, and no ten million objects.
+"""Columns of a corpus in Arrow's layout: ten million names take two buffers, no Python objects.
 
 Shapes: M records, B of them, K beats.
 """
@@ -17,7 +17,7 @@ Text = TypeVar("Text", str, str | None)
 
 
 class Texts(Sequence[Text], Generic[Text]):
-    """A column of strings, None where one is not known; it compares equal to a list of the same.
+    """Column of strings, None where unknown; it compares equal to a list of the same texts.
 
     Example:
         >>> names = Texts(pa.array(["a", "b", "a"]))
@@ -56,7 +56,7 @@ class Texts(Sequence[Text], Generic[Text]):
     __hash__ = None  # type: ignore[assignment]
 
     def counts(self) -> dict[Text, int]:
-        """How often each value comes, in the order of their first appearance."""
+        """Return the number of occurrences of every value, in order of first appearance."""
         return {each["values"]: each["counts"] for each in pc.value_counts(self.values).to_pylist()}
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
@@ -67,7 +67,7 @@ class Texts(Sequence[Text], Generic[Text]):
 
 
 class BeatColumn(Sequence[NDArray[np.int64]]):
-    """The R-peaks of each record, ascending, int64 [K].
+    """R-peaks of every record, ascending, int64 [K].
 
     Example:
         >>> beats = BeatColumn(pa.array([[5, 9], [], [7]], pa.list_(pa.int32())))
@@ -99,7 +99,7 @@ class BeatColumn(Sequence[NDArray[np.int64]]):
         return self._flat[self._ends[row] : self._ends[row + 1]].astype(np.int64)
 
     def padded(self, rows: ArrayLike) -> NDArray[np.int64]:
-        """Those of some records, int64 [B, K] with K of the record that has most; −1 behind the last."""
+        """Return the R-peaks of selected records, int64 [B, K], padded with −1."""
         rows_B = np.asarray(rows, np.int64)
         place_BK = self._ends[rows_B][:, None] + np.arange(self.most)
         sample_BK = self._flat[np.minimum(place_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1

@@ -1,4 +1,4 @@
-"""A corpus as a map-style dataset of torch's, whose signals are read from the memory maps when asked for.
+"""Corpus as a dataset of other libraries: torch (map-style) and Hugging Face.
 
 Shapes: C leads, L samples, N concepts, B batch.
 """
@@ -16,7 +16,7 @@ LABELS = ("leaves", "primary")
 
 
 class RecordDataset(Dataset[Any]):
-    """Record m as (x_CL, its label), or as x_CL alone: float32 [12, L] in mV, zeros behind a short one.
+    """Map-style dataset of (x_CL, label) or x_CL: float32 [12, L] in mV, zero-padded.
 
     `labels` are those of `Corpus.torch`; others are a `UsageError`. Workers of a `DataLoader` open the corpus
     themselves; a batch's signals are fetched at once.

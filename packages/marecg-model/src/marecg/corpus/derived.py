@@ -1,4 +1,4 @@
-"""Corpora made of another one: some of its records, or all of them under another graph.
+"""Corpora derived from another corpus: a subset of its records, or all records under another graph.
 
 Shapes: C leads, L samples, M records, N concepts, n records of a shard.
 """
@@ -27,7 +27,7 @@ _STAYS = ["root", "path", "codes", "signal_hash"]
 
 
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
-    """Write records into a corpus of their own, with the other's labels, routing and settings.
+    """Write selected records as a new corpus, with labels, routing and settings of the original.
 
     `rows` are ascending; `text`, how they were chosen, is kept in `corpus.json` as `where`. A corpus that was
     made by the same call is left as it is. Raises `UsageError` where there are no rows, or something else
@@ -65,7 +65,7 @@ def _holds(out: Path, about: dict[str, Any], rows: pa.Table) -> bool:
 
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
-    """The corpus that preparing the same records under another graph would have made.
+    """Return the corpus that a preparation of the same records under another graph would give.
 
     Its signals are other names of the same files. One that was made by the same call is left as it is. Raises
     `CorpusError` where the folder holds something else, `OutputError` where it can't be written.

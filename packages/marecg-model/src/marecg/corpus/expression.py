@@ -1,4 +1,4 @@
-"""What `marecg cohort --where` takes: concepts and comparisons with `and`, `or`, `not` and parentheses.
+"""Expressions of `marecg cohort --where`: concepts and comparisons with `and`, `or`, `not`.
 
     expression = term {"or" term}        term = factor {"and" factor}
     factor = "not" factor | "(" expression ")" | FIELD OPERATOR VALUE | CONCEPT
@@ -43,7 +43,7 @@ MEASURED_BY = 2
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """A row of `INTERVALS` per record, in the corpus' order; read where it is kept, else measured."""
+    """Return a row of `INTERVALS` per record, read from the corpus' cache or measured."""
     path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
     if path.is_file():
@@ -95,7 +95,7 @@ COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
 
 
 class Token(NamedTuple):
-    """A word with its place in the text, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
+    """Word with its place in the text, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
 
     kind: str
     text: str
@@ -103,7 +103,7 @@ class Token(NamedTuple):
 
 
 def matching(corpus: Corpus, text: str) -> NDArray[np.int64]:
-    """The records of a corpus for which an expression is true, ascending.
+    """Return the row numbers of the records that satisfy an expression, ascending.
 
     Raises `UsageError`, which says at which position it can't be parsed, or a field or a concept isn't known.
 

@@ -1,4 +1,4 @@
-"""What a prepared corpus knows of each kept record: one row of `index.parquet`."""
+"""Index of a prepared corpus: one row of `index.parquet` per kept record."""
 
 import json
 from pathlib import Path
@@ -60,23 +60,23 @@ SCHEMA = pa.schema(
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as an Arrow table of the index's schema."""
+    """Return rows as an Arrow table in the index's schema."""
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write a table so that the same rows give the same bytes."""
+    """Write a table; the same rows give the same bytes."""
     pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
     keep_private(path)
 
 
 def keep_private(path: Path) -> None:
-    """Let nobody but the owner and the group read a file: it tells ages, and who is a patient where."""
+    """Restrict a file with ages and patients to owner and group."""
     path.chmod(path.stat().st_mode & 0o770)
 
 
 def read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read an index file, or some of its columns. Raises `CorpusError` when it is missing or damaged."""
+    """Read an index file, or selected columns. Raises `CorpusError` if it is missing or damaged."""
     refuse_pipe(path, AGAIN, CorpusError)
     try:
         return _as_stated(pq.read_table(path, columns=columns))
@@ -101,22 +101,22 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON of ours. Raises `CorpusError`."""
+    """Read a JSON file of a corpus. Raises `CorpusError`."""
     return documents.read_json(path, AGAIN, CorpusError, MOST_JSON_BYTES)
 
 
 def names(rows: pa.Table) -> list[str]:
-    """The records as reports call them, by root and path."""
+    """Return the records' names in reports, by root and path."""
     columns = (rows[name].to_pylist() for name in ("root", "path"))
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 
 
 def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
-    """The index of a corpus, or some of its columns. Raises as `read` does."""
+    """Return the index of a corpus, or selected columns. Raises as `read` does."""
     return read(folder / FILE, columns)
 
 
 def schema(folder: Path) -> pa.Schema:
-    """The columns of a corpus' index: one that an older version wrote has fewer. Raises as `read` does."""
+    """Return the columns of a corpus' index; older versions wrote fewer. Raises as `read` does."""
     of(folder, ["id"])
     return pq.read_schema(folder / FILE)

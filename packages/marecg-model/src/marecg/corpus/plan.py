@@ -1,4 +1,4 @@
-"""What a preparation will do, fixed before it begins, and where its files lie.
+"""Plan of a preparation: candidates and shards, fixed before the start, and paths of the files.
 
 corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
 ontology.json    the graph and the routing of its labels
@@ -48,7 +48,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The candidates in their order, cut into shards, and what makes this corpus this corpus.
+    """Candidates in order, divided into shards, and all settings that identify the corpus.
 
     `about` is what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
     """
@@ -69,7 +69,7 @@ class Plan:
         layout: Layout | None = None,
         codes: dict[str, Any] | None = None,
     ) -> "Plan":
-        """Plan a corpus; `layout` is what its arrays were said to be, `codes` which table gave codes."""
+        """Plan a corpus; `layout` is the stated layout of arrays, `codes` the name of the code table."""
         about = {
             "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
@@ -90,33 +90,33 @@ class Plan:
         return math.ceil(len(self.candidates) / self.config.shard)
 
     def shard(self, number: int) -> Sequence[Candidate]:
-        """The candidates of one shard."""
+        """Return the candidates of one shard."""
         first = number * self.config.shard
         return self.candidates[first : first + self.config.shard]
 
     @property
     def building(self) -> Path:
-        """Where the parts lie until the corpus is complete."""
+        """Folder of the parts of an unfinished corpus."""
         return self.out / "building"
 
     def signals_file(self, number: int) -> Path:
-        """A shard's signals."""
+        """Return the path of a shard's signals."""
         return self.out / "shards" / f"{number:05d}.npy"
 
     def growing_file(self, number: int) -> Path:
-        """Where a shard grows, another file each time: a killed call's workers can't spoil the next."""
+        """Return a new path for a growing shard, so that workers of a killed call can't write into it."""
         return self.building / f".{number:05d}-{os.urandom(8).hex()}.npy"
 
     def rows_file(self, number: int) -> Path:
-        """A shard's index rows."""
+        """Return the path of a shard's index rows."""
         return self.building / f"{number:05d}.parquet"
 
     def quarantine_file(self, number: int) -> Path:
-        """A shard's quarantined records; written last, so a shard that has it is finished."""
+        """Return the path of a shard's quarantined records, which are written last."""
         return self.building / f"{number:05d}.json"
 
     def begin(self) -> bool:
-        """Make the folder ready to go on in; True when the corpus is already complete.
+        """Prepare the folder for a start or a continuation; True if the corpus is already complete.
 
         Raises `CorpusError` where the folder holds something else, or a corpus of another plan.
         """
@@ -140,11 +140,11 @@ class Plan:
         return False
 
     def tidy(self) -> None:
-        """Remove what this call, or one that was killed, has not finished."""
+        """Remove unfinished files of this call, or of a killed one."""
         remove_left_over(self.out, self.building, self.out / "shards")
 
     def has_finished(self, number: int) -> bool:
-        """Whether a shard's three files are there and whole; a power cut can leave one of them empty."""
+        """Whether a shard's three files exist and are whole; a power cut can leave an empty file."""
         try:
             quarantined = read_json(self.quarantine_file(number))
             rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows
@@ -205,6 +205,6 @@ def _begun_with(out: Path) -> dict[str, Any] | None:
 
 
 def routing_sha256(ontology: Ontology) -> str:
-    """A hash of which leaves every code has; the enumeration's hash does not cover that."""
+    """Return a hash of the leaves of all codes, which the enumeration's hash does not cover."""
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()

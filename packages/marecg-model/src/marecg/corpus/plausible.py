@@ -1,4 +1,4 @@
-"""What a comparison of `corpus.expression` can be true of: what no record has is said, with what there is.
+"""Plausibility of comparisons in `corpus.expression`: absent values and columns are reported.
 
 Shapes: M records.
 """
@@ -28,7 +28,7 @@ INFARCTIONS = ("mi", "infarction", "myocardial infarction")
 
 
 def infarctions(onto: Ontology, name: str) -> list[int]:
-    """The concepts of the set `INFARCTIONS`, if it is called so, and the graph has no concept of that name.
+    """Return the concepts of the set `INFARCTIONS`, unless the graph has a concept of that name.
 
     Example:
         >>> import ecg_ontology
@@ -44,14 +44,14 @@ def infarctions(onto: Ontology, name: str) -> list[int]:
 
 
 def sex(text: str) -> str:
-    """`F` or `M`. Raises `UsageError`."""
+    """Return `F` or `M`. Raises `UsageError`."""
     if text.lower() not in SEXES:
         raise UsageError(f"{text!r} is no sex that an index holds", remedy="Write F or M")
     return SEXES[text.lower()]
 
 
 def date(text: str) -> str:
-    """A date as the index sorts it. Raises `UsageError` where there is none such."""
+    """Return a date in the index's form. Raises `UsageError` if it isn't a date."""
     if not any(_is_date(text, form) for form in DATES):
         raise UsageError(f"{text!r} isn't a date", remedy="Write 2019, 2019-07 or 2019-07-31")
     return text
@@ -65,18 +65,18 @@ def _is_date(text: str, form: str) -> bool:
 
 
 def squeezed(column: pa.Array) -> pa.Array:
-    """Text without more than one blank in a row, which a table of results would not show."""
+    """Return a text with single blanks, as a table of results shows it."""
     return pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"\s+", " ")
 
 
 def say_if_nobody(field: str, column: pa.Array) -> None:
-    """Warn where no record has a value in a column."""
+    """Warn if no record has a value in a column."""
     if column.null_count == len(column):
         logger.warning("no record has a value of %s: what compares it is true of none", field)
 
 
 def say_if_absent(field: str, column: pa.Array, text: str) -> None:
-    """Warn where no record has such a text, and say what there is, the nearest or the commonest first."""
+    """Warn if no record has a text, and name the nearest or commonest texts."""
     lower = pc.utf8_lower(column)
     if column.null_count == len(column) or pc.any(pc.equal(lower, text.lower())).as_py():
         return
@@ -93,7 +93,7 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
 
 
 def unknown_column(name: str, fields: Iterable[str]) -> str:
-    """What to do about a column that there isn't."""
+    """Return the remedy for an unknown column."""
     fields = sorted(fields)
     words = name.lower().replace("_", " ").split()
     near = [field for field in fields if set(words) & set(field.split("_"))]
@@ -108,7 +108,7 @@ _WORDS = re.compile(r"[^\s()<>=!\"]+")
 
 
 def column_meant(text: str, place: int) -> str | None:
-    """The words before the next operator, where they are compared: `heart rate > 100` means a column.
+    """Return the words before the next operator: `heart rate > 100` means a column.
 
     Example:
         >>> column_meant("AF and heart rate > 100", 8), column_meant("AF and age", 1)

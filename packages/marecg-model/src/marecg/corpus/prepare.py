@@ -62,7 +62,7 @@ def prepare(
     codes: CodeTable | CodeMapping | None = None,
     ontology: str | Path | None = None,
 ) -> PreparationReport:
-    """Prepare a corpus; called again after an interruption, go on.
+    """Prepare a corpus, or continue an interrupted preparation.
 
     Args:
         sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,

@@ -1,4 +1,4 @@
-"""The way into the corpus: records are read, judged, resampled and windowed, then the beats of all are found.
+"""Preparation of records: read, judge, resample and cut signals, then find the beats of all.
 
 Shapes: K leads as found, C leads, L samples, n records of a block.
 """
@@ -21,7 +21,7 @@ from marecg.read.record import Candidate, Record
 
 @dataclass(frozen=True)
 class PreparedRecords:
-    """What became of some candidates, in their order: index rows of the kept, without labels and places.
+    """Outcome of a block of candidates, in order: index rows of kept records, without labels.
 
     `signals_nCL` are their windows in µV; `quarantined` source, root, path, reason and message of the others.
     """
@@ -34,7 +34,7 @@ class PreparedRecords:
 def prepare_block(
     candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[str], None] | None = None
 ) -> PreparedRecords:
-    """Prepare a few candidates; each is noted, and ends as a row or among the quarantined."""
+    """Prepare a block of candidates; every candidate becomes a row or a quarantined record."""
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
@@ -55,7 +55,7 @@ def prepare_block(
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Judge a record and bring it into the window: (its index row without beats, int16 in µV).
+    """Judge a record and cut its window: (index row without beats, int16 in µV).
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
     Raises `RecordError` where it breaks rules of `quality.py`; `reason` is the first, the message names all.
@@ -93,12 +93,12 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """How many samples of a recording, at its own rate, the window holds: the rules judge no others."""
+    """Return the number of samples, at the recording's rate, that the window holds and the rules judge."""
     return round(config.window / config.fs * fs)
 
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
-    """Cut with a margin, resample and cut again: (int16 [12, window] in µV, number of valid samples)."""
+    """Cut with a margin, resample and cut again: (int16 [12, window] in µV, valid samples)."""
     x_CL, judged = record.x_CL[:, : round(config.seconds_read * record.fs)], judged_samples(record.fs, config)
     broken_L = ~np.isfinite(x_CL[:, judged:]).all(axis=0)
     if broken_L.any():  # behind the window nobody judges it, and the filter would draw it in
@@ -110,7 +110,7 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """The R-peaks of windows as they are stored, in µV, so that anyone finds the same.
+    """Find R-peaks in windows as stored, in µV, so that anyone finds the same.
 
     `n_valid` samples of each aren't padding; those that have equally many are looked at together.
     """

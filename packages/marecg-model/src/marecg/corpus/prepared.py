@@ -34,7 +34,7 @@ ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary
 
 @dataclass(frozen=True)
 class Corpus:
-    """A folder that `marecg prepare` has written; signals stay on disk until they are asked for.
+    """Folder written by `marecg prepare`; signals stay on disk until they are requested.
 
     Attributes:
         folder: where it is.
@@ -73,7 +73,7 @@ class Corpus:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
-        """Open a prepared corpus; one in a store is copied first, once (`copies.ensure_local`).
+        """Open a prepared corpus; a remote corpus is copied first (`copies.ensure_local`).
 
         Args:
             folder: where `prepare` wrote it, or its address in a store.
@@ -180,7 +180,7 @@ class Corpus:
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
     def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
-        """Return a batch as it lies on disk, in µV, int16 [B, 12, window], copied once.
+        """Return a batch as stored, in µV, int16 [B, 12, window].
 
         Args:
             rows: B record numbers.
@@ -199,7 +199,7 @@ class Corpus:
 
 
 def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
-    """The ontology that labelled a corpus, which it carries; `about` is its `corpus.json`.
+    """Return the ontology that labelled a corpus; `about` is the content of `corpus.json`.
 
     Raises `CorpusError` where it carries another than its labels follow, or none, `SourceError` where it is
     damaged.
@@ -220,7 +220,7 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Read `corpus.json`. Raises `CorpusError` where there is none, or one of another format."""
+    """Read `corpus.json`. Raises `CorpusError` if it is missing or of another format."""
     path = folder / "corpus.json"
     refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
@@ -244,14 +244,14 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def refuse_own(corpus: Path, out: Path) -> None:
-    """See that an output isn't a file of a corpus. Raises `UsageError`."""
+    """Check that an output isn't a file of a corpus. Raises `UsageError`."""
     place, folder = out.resolve(), corpus.resolve()
     if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in OWN}:
         raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
 
 
 def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
-    """Map a shard's signals. Raises `CorpusError` where it isn't a file, or not whole."""
+    """Map a shard's signals. Raises `CorpusError` if the file is missing or cut."""
     refuse_pipe(path, index.AGAIN, CorpusError)
     numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what isn't an array
     try:
@@ -264,7 +264,7 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
 
 
 def refuse_cut(array: NDArray[Any]) -> None:
-    """See that the file behind an array is as long as when it was mapped: reading past its end is fatal.
+    """Check that a mapped file still has its length: a read past its end would kill the process.
 
     Raises `CorpusError`. What is cut off between this look and the reading still ends the process (SIGBUS).
     """

@@ -1,4 +1,4 @@
-"""Which records an epoch draws, rare leaves more often and sources by their share, and whose codes count.
+"""Sampling of an epoch: rare leaves more often, sources by their share, codes by source.
 
 Shapes: M records, N concepts, R families (roots), K codes.
 """
@@ -20,7 +20,7 @@ MOST_OFTEN = 12.0
 
 
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
-    """How often each record comes in an epoch of M draws, on average, float64 [M]; None if all come once.
+    """Return a record's mean number of draws in an epoch of M, float64 [M]; None if all are 1.
 
     A record is drawn as its rarest leaf wants it: in proportion to that leaf's frequency to the power of
     −`balance`; one without a leaf is drawn like the commonest. Raises `ConfigError` where a source with a
@@ -47,7 +47,7 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
 
 
 def systematic(draws_M: NDArray[np.float64], offset: float) -> NDArray[np.int64]:
-    """M record numbers, each floor or ceiling of its average often (systematic sampling, Cochran 1977, §8).
+    """Draw M record numbers by systematic sampling (Cochran 1977, §8).
 
     Example:
         >>> systematic(np.array([0.5, 2.0, 0.5]), 0.25).tolist()
@@ -71,7 +71,7 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Active leaves of records, uint8 [M, N]; zero for sources with unread codes.
+    """Return the active leaves of records, uint8 [M, N]; zero for sources with ignored codes.
 
     With `codes_permuted`, a seed, the records whose codes are read exchange them among each other.
     """
@@ -84,7 +84,7 @@ def families(
     without_codes: Collection[str] = (),
     codes_permuted: int | None = None,
 ) -> NDArray[np.uint8]:
-    """The families of each record, uint8 [M, R], in the order of the roots; read as `labels` are.
+    """Return the families of every record, uint8 [M, R], in the order of the roots.
 
     They are those of its leaves; of a record without a leaf, the roots that its codes reach.
     """

@@ -1,4 +1,4 @@
-"""A shard while it grows: whoever prepares some of its records writes their signals where they belong.
+"""Growing shard: processes write the signals of their records at the records' places.
 
 Sent back instead they would pass through a pipe, 113 kB each, and through the one process that reads it.
 
@@ -45,7 +45,7 @@ def notes(folder: Path) -> Iterator[Callable[[str], None]]:
 
 @dataclass(frozen=True)
 class ShardWriter:
-    """The `.npy` file of a shard of so many records at most; any process may write in it.
+    """Writer of a shard's `.npy` file of bounded length, shared by processes.
 
     Written and not mapped: where the disk is full, writing says so, and a map ends the process.
     """
@@ -60,7 +60,7 @@ class ShardWriter:
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Put a block's signals, from `first` on or out of the block, at `end`, right behind those before."""
+        """Move a block's signals, or write given ones, to `end`, behind the signals before them."""
         if len(block.signals_nCL):
             self.write(block.signals_nCL, end)
         elif first != end:  # some were quarantined: the others move up
@@ -71,7 +71,7 @@ class ShardWriter:
                 file.write(signals)
 
     def end(self, records: int) -> None:
-        """Say how many records there are, and cut off what lies behind."""
+        """Set the final number of records, and cut off the rest of the file."""
         described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), self.window)}
         numpy: Any = np.lib.format  # it has no types
         with self._opened() as file:
@@ -89,7 +89,7 @@ class ShardWriter:
 def prepare_into(
     shard: ShardWriter | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
 ) -> PreparedRecords:
-    """Prepare candidates, the first of whom has the place `first` in a shard.
+    """Prepare candidates and write them into a shard, from the place `first` on.
 
     Their signals are in the shard then, and no longer in the block; without a shard they stay there.
     """

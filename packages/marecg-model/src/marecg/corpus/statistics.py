@@ -1,4 +1,4 @@
-"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram, from a corpus.
+"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram for a corpus.
 
 With `--verify` every window on disk is read, too, and compared with what the index says of it. `marecg
 prepare --select paper` sets a corpus beside the paper's, number by number.
@@ -23,7 +23,7 @@ COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "no
 
 
 class Summary(Frozen):
-    """Mean, median, smallest and largest of some numbers; None where there are none."""
+    """Mean, median, minimum and maximum of numbers; None if there are no numbers."""
 
     mean: float | None = None
     median: float | None = None
@@ -32,7 +32,7 @@ class Summary(Frozen):
 
     @classmethod
     def of(cls, values: Iterable[float], **others: Any) -> Self:
-        """Measure; `others` are the fields of a class below."""
+        """Summarise numbers; `others` are the fields of a subclass."""
         numbers = list(values)
         if not numbers:
             return cls(**others)
@@ -43,20 +43,20 @@ class Summary(Frozen):
 
 
 class SourceAccount(Account):
-    """A collection's account, its share of the records kept, and its native sampling rates in Hz."""
+    """Account of a collection, its share of the kept records, and its sampling rates in Hz."""
 
     share: float
     fs: tuple[str, ...]
 
 
 class CodesPerRecord(Summary):
-    """How many codes the records have; `histogram` is {number of codes: records}."""
+    """Numbers of codes per record; `histogram` is {number of codes: records}."""
 
     histogram: dict[str, int]
 
 
 class CodeCounts(Frozen):
-    """Unique codes, how many have each routing status, and {status: {code: records}} of the unrouted."""
+    """Number of unique codes, counts by routing status, and the unrouted codes by status."""
 
     unique: int
     by_status: dict[str, int]
@@ -64,7 +64,7 @@ class CodeCounts(Frozen):
 
 
 class PeakCounts(Frozen):
-    """Records with R-peaks and without, and the R-peaks per record."""
+    """Numbers of records with and without R-peaks, and of R-peaks per record."""
 
     records_with: int
     records_without: int
@@ -72,14 +72,14 @@ class PeakCounts(Frozen):
 
 
 class Seconds(Summary):
-    """How long the recordings were, how long the window is, and how many records are shorter than that."""
+    """Lengths of recordings, length of the window, and number of shorter records."""
 
     window: float
     padded: int
 
 
 class Statistics(Account):
-    """What `marecg stats` prints of a corpus, key by key.
+    """Description of a corpus, key by key as `marecg stats` prints it.
 
     Attributes:
         sources: the account of each collection.
@@ -104,7 +104,7 @@ class Statistics(Account):
     notes: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """For `--format json`: without measures of nothing."""
+        """Return the description for `--format json`, without empty measures."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -159,7 +159,7 @@ def statistics(folder: str | Path) -> Statistics:
 
 
 def damaged_records(folder: str | Path) -> list[str]:
-    """Records with damaged windows, by root and path.
+    """Return the records with damaged windows, by root and path.
 
     Raises `CorpusError` where the folder isn't a finished corpus, or a whole file of it is damaged.
     """
@@ -195,7 +195,7 @@ UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 
 
 class Compared(Frozen):
-    """A number of the paper's corpus beside the one found, and why they differ; empty where nobody knows."""
+    """Number in the paper, number in this corpus, and the reason for the difference, if known."""
 
     what: str
     paper: int | float
@@ -204,7 +204,7 @@ class Compared(Frozen):
 
 
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
-    """Set a corpus, as `statistics` describes it, beside the paper's, line by line."""
+    """Compare a corpus, as `statistics` describes it, with the paper's, line by line."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(KEPT.values()), statistics.kept, "")
     per_record = statistics.codes_per_record

@@ -1,4 +1,4 @@
-"""What supervises a whole corpus, fetched by row: nothing of it is in memory twice, the phases not at all.
+"""Supervision of a whole corpus, fetched by row; phases are computed, the rest is stored once.
 
 What the R-peaks say takes 6 µs per record. It is computed once and kept with the corpus:
 
@@ -47,7 +47,7 @@ RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alter
 
 
 class CorpusSupervision:
-    """The supervision of a corpus, as the encoder's patches, σ and the thresholds of a run want it.
+    """Supervision of a corpus for a run's patches, σ and thresholds.
 
     `model` has the patches, as many as its context has; for `without_codes` and `codes_permuted` see
     `labels`; `standardised` gives mean RR and RR-CV as z-scores over the corpus.
@@ -78,7 +78,7 @@ class CorpusSupervision:
         return len(self._y_MN)
 
     def rows(self, rows_B: Tensor) -> Supervision:
-        """The supervision of some records. Raises `CorpusError` as `refuse_cut`."""
+        """Return the supervision of selected records. Raises `CorpusError` as `refuse_cut`."""
         rows = rows_B.numpy()
         refuse_cut(self._phase_MT)
         y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
@@ -98,7 +98,7 @@ class CorpusSupervision:
         )
 
     def whole(self) -> Supervision:
-        """The supervision of all records, of a corpus that is small."""
+        """Return the supervision of all records of a small corpus."""
         return self.rows(torch.arange(len(self)))
 
     def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""What a run was trained on, kept in its folder, so that a probe can tell whether its records were seen.
+"""List of a run's training records, kept in its folder: a probe checks its own records against it.
 
 `trained_on.parquet` has a row per record of the corpus: what the world calls it and its patient, where they
 are known, and the hash of its window. Where the run went on from given weights, the rows of what those were
@@ -40,7 +40,7 @@ TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """The records of a run's corpus, and of those that the weights were trained on which it began from.
+    """Records of a run's corpus, and records of the weights from which it started.
 
     What is known of the identities of those from published collections (`identity.published_as`), of patients
     (`identity.patient_of`) and of `hashes` of their windows (`signal.signal_hash`), which have `windows`
@@ -56,7 +56,7 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Whether a window that training would cut from a record in mV, [C, L] at `fs`, is among them.
+        """Whether training saw a window of a record in mV, [C, L] at `fs`.
 
         Moments of extreme amplitude are bridged as where a corpus is prepared, by its usual limits.
         """
@@ -71,7 +71,7 @@ class TrainedOn:
 
 
 def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
-    """Keep what a run is about to be trained on in its folder.
+    """Write the list of a run's training records into its folder.
 
     `start` is the run folder of the weights that it begins from, if not from random ones; their records are
     added. Where it doesn't list them, the new file says that it isn't complete. Raises `InputError` where
@@ -105,7 +105,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
 
 
 def read(run: Path) -> TrainedOn | None:
-    """What a run was trained on; None where its folder doesn't say. Raises `InputError`."""
+    """Read the list of training records; None if the folder has no list. Raises `InputError`."""
     about = _about(run)
     if about is None:
         return None
@@ -115,13 +115,13 @@ def read(run: Path) -> TrainedOn | None:
 
 
 def folder_beside(model: Path) -> Path:
-    """Where what a model was trained on is listed: its run's folder, or for one without a run its own."""
+    """Return the folder that lists a model's training records: its run's folder, else its own."""
     place = model.absolute()
     return place.parent if place.name == "model" else place
 
 
 def lists_all(run: Path) -> bool:
-    """Whether a run's folder lists all that it was trained on. Raises `InputError` as `read` does."""
+    """Whether a run's folder lists all its training records. Raises `InputError` as `read` does."""
     about = _about(run)
     return about is not None and about.complete
 
@@ -160,7 +160,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def signals_sha256(corpus: Corpus) -> str:
-    """What tells a corpus' signals from any other's: of all hashes, a line each."""
+    """Return a hash of all signal hashes, which identifies a corpus' signals."""
     digest = hashlib.sha256()
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
     for first in range(0, len(hashes), AT_ONCE):  # ten million of them aren't a list
@@ -170,7 +170,7 @@ def signals_sha256(corpus: Corpus) -> str:
 
 
 def evaluation_records(corpus: Corpus) -> dict[str, int]:
-    """By title, how many records a corpus holds of the datasets that the published tasks evaluate on.
+    """Count the records of published evaluation datasets in a corpus, by title.
 
     A corpus that was prepared from PTB-XL's training folds alone holds none of it; the Challenges' copies
     don't name their fold, and count.

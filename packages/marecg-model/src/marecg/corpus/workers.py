@@ -44,11 +44,11 @@ _begun = ContextVar("begun", default=False)
 
 
 class WorkerKilledError(CorpusError):
-    """A process was killed by somebody else."""
+    """The system or another user killed a worker process."""
 
 
 def check_jobs(jobs: int) -> None:
-    """See that there is a process. Raises `UsageError` where there is none."""
+    """Check that the number of processes is positive. Raises `UsageError`."""
     if jobs == 0:
         remedy = "Give at least 1, or -1 for all cores"
         raise UsageError("0 processes do nothing", where="--jobs", remedy=remedy)
@@ -132,7 +132,7 @@ def _cluster(address: str) -> Iterator[None]:
 
 
 def begin(parent: int, below: str) -> None:
-    """In a worker: spare the garbage collector what is loaded; end as soon as `parent` is gone.
+    """Set up a worker: exempt loaded objects from garbage collection; end when `parent` ends.
 
     Loky collects once a second, which takes a tenth of a second over the libraries' objects. A parent that
     was killed leaves no word. Temporary files go `below` a folder of the parent's, which removes what a
@@ -157,7 +157,7 @@ def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig)
 
 
 def noted(folder: Path) -> set[str]:
-    """The names that killed processes have left in a folder; the notes are removed."""
+    """Return the names that killed processes left in a folder, and remove the notes."""
     names = set()
     for path in folder.glob(NOTES):
         names.add(path.read_text(encoding="utf-8", errors="replace"))
@@ -166,7 +166,7 @@ def noted(folder: Path) -> set[str]:
 
 
 def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candidate]:
-    """Mark candidates at given places as unusable."""
+    """Mark the candidates at given places as unusable."""
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
     return [replace(each, about=KILLED) if each.place in places else each for each in candidates]
@@ -190,7 +190,7 @@ def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]
 
 
 def kills(read: Callable[..., object], *given: object) -> bool:
-    """Whether a process that does nothing but `read` what is given is killed."""
+    """Whether reading a candidate kills a process that does nothing else."""
     with temporary_folder() as below:
         executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
         try:
