@@ -48,10 +48,10 @@ def figures() -> list[Figure]:
     return [
         Figure("lines reached by marecg.train.run", lines(reached(ENTRANCES[0])), 9_300),
         Figure("lines reached by marecg.evaluate.evaluation", lines(reached(ENTRANCES[1])), 11_800),
-        Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
+        Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_700),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 27_450),  # the goal is 24,500
+        Figure("lines of marecg-model", lines(_of("marecg.")), 28_050),  # the goal is 24,500
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
         Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_700),

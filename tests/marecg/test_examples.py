@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from marecg.model.card import model_card
 from marecg.model.mar_ecg import MarEcg
@@ -46,6 +47,20 @@ def test_the_examples_of_a_page_run_in_order(page, names):
     shape = names["model"].config
     assert names["embeddings"].rhythm.shape == (RECORDS, shape.width)
     assert names["embeddings"].patch.shape == (RECORDS, shape.patches(3500), shape.width)
+
+
+def test_the_examples_on_fine_tuning_run_in_order(names, corpus_folder, capsys):
+    pytest.importorskip("marecg_small")
+    Path("corpus").symlink_to(corpus_folder.absolute())
+    torch.manual_seed(0)
+    told = names | {"labels": torch.from_numpy(names["labels"])}
+    page = (ROOT / "docs/finetune.md").read_text(encoding="utf-8")
+    for code in examples(page):
+        exec(code, told)  # noqa: S102 (our own page)
+    shapes = [list(each.shape) for each in (told["features"].rhythm, told["features"].wide)]
+    assert shapes == [[RECORDS, 96], [RECORDS, 1596]]
+    assert re.match(r"macro AUC \d\.\d\d over \d+ leaves\n", capsys.readouterr().out)
+    assert len(page.split()) <= 760, "a page is read in minutes"
 
 
 def test_the_example_of_the_card_runs(names):

@@ -13,6 +13,9 @@ from torch.utils.data import DataLoader
 
 from marecg import Corpus
 from marecg.base.errors import UsageError
+from marecg.corpus.datasets import fold_of
+from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
+from marecg.model.mar_ecg import MarEcg
 
 
 @pytest.fixture(scope="module")
@@ -25,30 +28,64 @@ WORKER = {"num_workers": 1, "multiprocessing_context": "fork"}
 
 @pytest.mark.parametrize("workers", [{}, WORKER], ids=["one process", "a worker"])
 @pytest.mark.parametrize(("labels", "kind"), [("leaves", torch.float32), ("primary", torch.int64)])
-def test_a_loader_gives_signals_with_their_leaves(corpus, labels, kind, workers):
-    loader = DataLoader(corpus.torch(labels), batch_size=4, **workers)
-    x_BCL, labels_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
-    assert (x_BCL.dtype, labels_B.dtype) == (torch.float32, kind)
-    np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
-    np.testing.assert_array_equal(labels_B.numpy(), corpus.y if labels == "leaves" else corpus.primary)
+def test_a_loader_gives_what_the_module_takes_with_labels_and_folds(corpus, labels, kind, workers):
+    batches = list(DataLoader(corpus.torch(labels), batch_size=4, **workers))
+    x, n_valid, y, known, fold = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    assert (x.dtype, y.dtype, n_valid.dtype) == (torch.float32, kind, torch.int64)
+    np.testing.assert_array_equal(x.numpy(), corpus.signals(np.arange(len(corpus))))
+    np.testing.assert_array_equal(y.numpy(), corpus.y if labels == "leaves" else corpus.primary)
+    np.testing.assert_array_equal(n_valid.numpy(), corpus.n_valid)
+    assert known.all()
+    assert batches[0].fold.tolist() == fold[:4].tolist()
+
+
+def test_the_module_takes_a_batch_as_it_comes(corpus, micro):
+    batch = next(iter(DataLoader(corpus.torch(), batch_size=3)))
+    logits = MarEcg(micro.model).classifier(corpus.y.shape[1])(batch.x, batch.n_valid)
+    assert logits.shape == batch.y.shape
 
 
 def test_a_worker_is_sent_no_signals_and_no_index(corpus):
     sent = pickle.dumps(corpus.torch())
-    assert len(sent) < 1000
+    assert len(sent) < 4000
     theirs = pickle.loads(sent)  # noqa: S301 — our own
     assert theirs.corpus.ids == corpus.ids
-    assert torch.equal(theirs[3][0], corpus.torch()[3][0])
+    assert torch.equal(theirs[3].x, corpus.torch()[3].x)
 
 
 def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus):
-    x_CL, primary = corpus.torch("primary")[-1]
-    assert (x_CL.shape, primary.item(), primary.dtype) == ((12, 4700), corpus.primary[-1], torch.int64)
-    assert torch.equal(corpus.torch(None)[len(corpus) - 1], x_CL)
+    one = corpus.torch("primary")[-1]
+    assert (one.x.shape, one.y.item(), one.y.dtype) == ((12, 4700), corpus.primary[-1], torch.int64)
+    assert torch.equal(corpus.torch(None)[len(corpus) - 1].x, one.x)
     with pytest.raises(IndexError):
         corpus.torch()[len(corpus)]
-    with pytest.raises(UsageError, match=r"no labels 'codes'\. Choose leaves, primary or None"):
+    with pytest.raises(
+        UsageError, match=r"no labels 'codes'\. Choose leaves, primary, None, or give an array"
+    ):
         corpus.torch("codes")
+
+
+def test_labels_of_ones_own_say_where_nobody_knows(corpus):
+    table = np.ones((len(corpus), 2))
+    table[1, 0] = np.nan
+    one = corpus.torch(table)[1]
+    assert (one.y.tolist(), one.known.tolist(), one.y.dtype) == ([0, 1], [False, True], torch.float32)
+    for labels in (table[1:], np.full(len(corpus), "a")):
+        with pytest.raises(UsageError, match="Give a number, or a row of numbers, for each record"):
+            corpus.torch(labels)
+
+
+def test_folds_keep_a_patient_together_and_part_as_the_task_on_the_corpus_does(corpus):
+    data = corpus.torch()
+    parts = split_by_patient(corpus_recordings(corpus))
+    expected = np.select([data.folds < 6, data.folds < 8], ["train", "val"], "test")
+    np.testing.assert_array_equal(parts, expected)
+    rows = data.of_folds(8, 9)
+    assert [rows[place].fold.item() for place in range(len(rows))] == data.folds[data.folds >= 8].tolist()
+    names = ("p1", "p1", "p2", None)
+    folds = [fold_of("here", str(record), patient) for record, patient in enumerate(names)]
+    assert folds[0] == folds[1]
+    assert len({fold_of("here", str(record), None) for record in range(100)}) == 10
 
 
 def test_the_lines_of_the_page_write_a_corpus_with_its_signals(corpus, tmp_path, monkeypatch):

@@ -66,7 +66,7 @@ def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro):
     absent_BC = torch.zeros(2, 12, dtype=torch.bool)
     absent_BC[0, 1:] = True
     with torch.no_grad():
-        without_BW, wide_BW = (each(x_BCL, n_valid_B, absent_BC).wide_BW for each in (plain, model))
+        without_BW, wide_BW = (each(x_BCL, n_valid_B, absent_BC).wide for each in (plain, model))
     end = readout_width(micro.model)
     assert wide_BW.shape == (2, readout_width(with_it))
     assert wide_columns(with_it)["modulation"] == slice(end, readout_width(with_it))
@@ -78,7 +78,7 @@ def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro):
 def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro):
     model = MarEcg(micro.model).eval()
     with torch.no_grad():
-        once, twice = (model(scale * noise(1), torch.tensor([3500])).wide_BW for scale in (1, 2))
+        once, twice = (model(scale * noise(1), torch.tensor([3500])).wide for scale in (1, 2))
     step = (twice - once)[0]
     torch.testing.assert_close(step[-12:], torch.full((12,), math.log(2)), atol=1e-3, rtol=0)
     torch.testing.assert_close(step[:-12], torch.zeros(len(step) - 12), atol=1e-2, rtol=0)
@@ -93,7 +93,7 @@ def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro):
     other_BCL[0, :, 2000:] = 5
     other_BCL[:, 3] *= 7
     with torch.no_grad():
-        one, other = (model(x, n_valid_B, absent_BC).wide_BW for x in (x_BCL, other_BCL))
+        one, other = (model(x, n_valid_B, absent_BC).wide for x in (x_BCL, other_BCL))
     torch.testing.assert_close(one, other)
 
 
@@ -114,7 +114,7 @@ def test_it_is_traced_for_any_number_of_records(micro):
             self.model = model
 
         def forward(self, x: torch.Tensor, n_valid: torch.Tensor, absent: torch.Tensor) -> torch.Tensor:
-            return self.model(x, n_valid, absent).wide_BW
+            return self.model(x, n_valid, absent).wide
 
     def inputs(batch: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         absent = torch.zeros(batch, 12, dtype=torch.bool)
@@ -133,7 +133,7 @@ def test_padding_does_not_change_what_the_model_says_of_the_rest(micro):
     noise = x.clone()
     noise[..., 2000:] = 7.0
     n_valid = torch.tensor([2000])
-    torch.testing.assert_close(model(x, n_valid).rhythm_BD, model(noise, n_valid).rhythm_BD)
+    torch.testing.assert_close(model(x, n_valid).rhythm, model(noise, n_valid).rhythm)
 
 
 def test_each_record_of_a_batch_has_absent_leads_of_its_own(micro):
@@ -141,12 +141,12 @@ def test_each_record_of_a_batch_has_absent_leads_of_its_own(micro):
     x, n_valid = torch.randn(2, 12, 3500), torch.tensor([3500, 3500])
     absent = torch.zeros(2, 12, dtype=torch.bool)
     absent[1, 6:] = True
-    together = model(x, n_valid, absent).rhythm_BD
-    apart = [model(x[i : i + 1], n_valid[:1], absent[i : i + 1]).rhythm_BD for i in range(2)]
+    together = model(x, n_valid, absent).rhythm
+    apart = [model(x[i : i + 1], n_valid[:1], absent[i : i + 1]).rhythm for i in range(2)]
     torch.testing.assert_close(together, torch.cat(apart))
-    torch.testing.assert_close(together[:1], model(x[:1], n_valid[:1]).rhythm_BD)
+    torch.testing.assert_close(together[:1], model(x[:1], n_valid[:1]).rhythm)
     x[1, 6:] = 7.0
-    torch.testing.assert_close(together, model(x, n_valid, absent).rhythm_BD)
+    torch.testing.assert_close(together, model(x, n_valid, absent).rhythm)
 
 
 def test_a_model_without_gscl_refuses_to_speak_of_concepts(micro):

@@ -16,12 +16,13 @@ from marecg import EcgClassifier
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg import augment
 from marecg.ecg.windows import recording, stacked, tta_windows
+from marecg.model.classifier import Classifier
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.classifying import classifier as module
 from marecg.use.classifying import tuning
 from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.classifying.logistic import weighted_loss
-from marecg.use.classifying.tuning import Classifier, Tuned, Tuning, Vectors, tune
+from marecg.use.classifying.tuning import Tuned, Tuning, Vectors, tune
 
 RECORDS = 24
 LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))
@@ -211,7 +212,7 @@ def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(mode
     tuned(vectors, "all", [0, 23], [1, 22], steps=30)
     assert starts == {window.start for window in windows[0]}
     with torch.no_grad():
-        expected = [head.net(*stacked(each, model.config)).double().mean(0) for each in windows]
+        expected = [head.net.of_windows(*stacked(each, model.config)).double().mean(0) for each in windows]
     logits_MK = replace(head, frozen=False).logits(vectors, [0, 23])
     np.testing.assert_allclose(logits_MK, torch.stack(expected).numpy(), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(head.logits(vectors, [0, 23]), logits_MK, rtol=1e-3, atol=1e-4)

@@ -24,8 +24,8 @@ def test_a_record_of_the_contexts_length_is_one_forward_pass(model):
     embeddings = embed(model, x, fs=500, batch_size=2)
     with torch.no_grad():
         direct = model.eval()(torch.from_numpy(x), torch.full((3,), 3500))
-    np.testing.assert_allclose(embeddings.rhythm, direct.rhythm_BD.numpy(), atol=1e-5)
-    np.testing.assert_allclose(embeddings.patch, direct.patch_BTD.numpy(), atol=1e-5)
+    np.testing.assert_allclose(embeddings.rhythm, direct.rhythm.numpy(), atol=1e-5)
+    np.testing.assert_allclose(embeddings.patch, direct.patch.numpy(), atol=1e-5)
 
 
 def test_a_longer_record_is_read_in_windows_that_cover_it(model):
@@ -47,7 +47,7 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
     np.testing.assert_array_equal(embeddings.rhythm, embed(model, x, fs=500).rhythm)
     parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in (0, 1500)]
     np.testing.assert_allclose(embeddings.wide, np.mean(parts, axis=0), atol=1e-5)
-    with pytest.raises(UsageError, match=r"no readout 'all'\. Choose rhythm or wide or beats"):
+    with pytest.raises(UsageError, match=r"no readout 'all'\. Choose from rhythm, wide, beats"):
         embed(model, x, fs=500, readout="all")
 
 
@@ -95,7 +95,7 @@ def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model):
     noise = torch.from_numpy(np.concatenate([x[:, :6], 5 * x[:, 6:]], axis=1))
     hidden = torch.arange(12) >= 6
     with torch.no_grad():
-        direct = model(noise, torch.tensor([3500]), hidden[None]).rhythm_BD.numpy()
+        direct = model(noise, torch.tensor([3500]), hidden[None]).rhythm.numpy()
     np.testing.assert_allclose(absent, direct, atol=1e-5)
 
 
@@ -112,7 +112,7 @@ def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model)
     padded = torch.zeros(1, 12, 3500)
     padded[..., :1000] = torch.from_numpy(x)
     with torch.no_grad():
-        direct = model(padded, torch.tensor([1000])).rhythm_BD.numpy()
+        direct = model(padded, torch.tensor([1000])).rhythm.numpy()
     np.testing.assert_allclose(embed(model, x, fs=500).rhythm, direct, atol=1e-5)
 
 

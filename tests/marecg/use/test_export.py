@@ -15,15 +15,15 @@ import torch
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.ecg.windows import Recording, tta_windows
+from marecg.model import records
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.records import window_starts
 from marecg.recipes import small, tiny
 from marecg.use import export as exporting
-from marecg.use import exported_networks
 from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.embedding.embed import embed
 from marecg.use.export import export
-from marecg.use.exported_networks import window_starts
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_fac
         x, n_valid = torch.randn(batch, 12, 3500), torch.full((batch,), 3500)
         with torch.no_grad():
             rhythm, _ = program(x, n_valid, torch.zeros(batch, 12, dtype=torch.bool))
-            torch.testing.assert_close(rhythm, model(x, n_valid).rhythm_BD, atol=1e-4, rtol=0)
+            torch.testing.assert_close(rhythm, model(x, n_valid).rhythm, atol=1e-4, rtol=0)
 
 
 def test_a_file_that_differs_is_not_written(run, monkeypatch):
@@ -188,7 +188,7 @@ def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled,
         row_U, start_U = window_starts(*given)
         return row_U, torch.zeros_like(start_U)
 
-    monkeypatch.setattr(exported_networks, "window_starts", first)
+    monkeypatch.setattr(records, "window_starts", first)
     with pytest.raises(OutputError, match="differs from the model"):
         export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
     assert not list(tmp_path.glob("*.pt2"))

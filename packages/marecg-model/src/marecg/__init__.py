@@ -6,7 +6,7 @@ Load an encoder, embed any ECG, ask for its concepts; recipes and training are b
 Example:
     >>> import marecg
     >>> dir(marecg)
-    ['Corpus', 'EcgClassifier', 'EcgEmbedder', 'Embeddings', 'MarEcg', ..., 'predict', 'recipes']
+    ['ConceptShares', 'Corpus', 'EcgClassifier', 'EcgEmbedder', 'Embeddings', ..., 'predict', 'recipes']
 """
 
 from importlib import import_module
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from marecg import recipes
     from marecg.corpus.prepared import Corpus
     from marecg.model.mar_ecg import MarEcg
+    from marecg.model.pretrained import list_models
     from marecg.use.classifying.classifier import EcgClassifier
+    from marecg.use.concept_shares import ConceptShares
     from marecg.use.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ConceptShares",
     "Corpus",
     "EcgClassifier",
     "EcgEmbedder",
@@ -31,11 +34,13 @@ __all__ = [
     "MarEcg",
     "WideEmbeddings",
     "embed",
+    "list_models",
     "predict",
     "recipes",
 ]
 
 _HOMES = {
+    "ConceptShares": "marecg.use.concept_shares",
     "Corpus": "marecg.corpus.prepared",
     "EcgClassifier": "marecg.use.classifying.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
@@ -43,6 +48,7 @@ _HOMES = {
     "MarEcg": "marecg.model.mar_ecg",
     "WideEmbeddings": "marecg.use.embedding.embed",
     "embed": "marecg.use.embedding.embed",
+    "list_models": "marecg.model.pretrained",
     "predict": "marecg.use.predict",
 }
 

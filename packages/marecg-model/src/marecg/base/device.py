@@ -1,8 +1,21 @@
-"""Default device: the one that a model runs on if the caller names none."""
+"""Devices: the one that a model runs on, named or by default."""
 
 import torch
+
+from marecg.base.errors import UsageError
 
 
 def best_device() -> torch.device:
     """Return a GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def named_device(name: str | torch.device) -> torch.device:
+    """A device by its name, such as `cuda:1`. Raises `UsageError` where there is none of it here."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        here = "cuda, cpu" if torch.cuda.is_available() else "cpu"
+        raise UsageError(f"there is no device {str(name)!r} here", remedy=f"Choose of {here}") from error
+    return device

@@ -1,47 +1,90 @@
-"""Corpus as a dataset of other libraries: torch (map-style) and Hugging Face.
+"""Corpus as a map-style dataset of torch, its signals read from memory maps on demand.
 
-Shapes: C leads, L samples, N concepts, B batch.
+Shapes: C leads, L samples, N concepts, B batch, M records.
 """
 
-from typing import Any
+import hashlib
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, Subset
 
 from marecg.base.errors import UsageError
+from marecg.read.identity import patient_of
 
 LABELS = ("leaves", "primary")
+FOLDS = 10
+
+
+class Sample(NamedTuple):
+    """A record as `MarEcg.forward` takes it, with its label; a `DataLoader` makes a batch of the same names.
+
+    `x` is float32 [12, L] in mV, zero behind its `n_valid` samples; `y` its label; `known` is False where
+    nobody knows it, and y is 0 there; `fold` is 0 to 9, one for all records of a patient.
+    """
+
+    x: Tensor
+    n_valid: Tensor
+    y: Tensor
+    known: Tensor
+    fold: Tensor
 
 
 class RecordDataset(Dataset[Any]):
-    """Map-style dataset of (x_CL, label) or x_CL: float32 [12, L] in mV, zero-padded.
+    """Map-style dataset of `Sample`s, one per record.
 
     `labels` are those of `Corpus.torch`; others are a `UsageError`. Workers of a `DataLoader` open the corpus
     themselves; a batch's signals are fetched at once.
+
+    Attributes:
+        folds: int64 [M], of every record of the corpus.
     """
 
-    def __init__(self, corpus: Any, labels: str | None = "leaves") -> None:
-        if labels is not None and labels not in LABELS:
-            remedy = f"Choose {', '.join(LABELS)} or None"
-            raise UsageError(f"there are no labels {labels!r}", remedy=remedy)
-        self.corpus = corpus
-        self.labels = labels
+    def __init__(self, corpus: Any, labels: ArrayLike | str | None = "leaves") -> None:
+        if labels is None:
+            labels = np.zeros((len(corpus), 0), np.float32)
+        elif isinstance(labels, str):
+            if labels not in LABELS:
+                remedy = f"Choose {', '.join(LABELS)}, None, or give an array"
+                raise UsageError(f"there are no labels {labels!r}", remedy=remedy)
+            labels = corpus.y.astype(np.float32) if labels == "leaves" else corpus.primary
+        self.corpus, self.labels = corpus, np.asarray(labels)
+        if len(self.labels) != len(corpus) or self.labels.dtype.kind not in "biuf":
+            problem = f"labels are {self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
+            raise UsageError(problem, remedy="Give a number, or a row of numbers, for each record")
+        names = zip(corpus.sources, corpus.ids, corpus.patients, strict=True)
+        self.folds = np.array(
+            [fold_of(source, record, patient) for source, record, patient in names], np.int64
+        )
+
+    def of_folds(self, *folds: int) -> Subset[Any]:
+        """The records of some folds, for training or for testing, such as `of_folds(8, 9)`."""
+        return Subset(self, np.flatnonzero(np.isin(self.folds, folds)).tolist())
 
     def __len__(self) -> int:
         return len(self.corpus)
 
-    def __getitem__(self, record: int) -> Tensor | tuple[Tensor, Tensor]:
+    def __getitem__(self, record: int) -> Sample:
         """One record, counted from 0, or from the end where negative. Raises `IndexError` beyond them."""
-        item: Tensor | tuple[Tensor, Tensor] = self.__getitems__([range(len(self))[record]])[0]
-        return item
+        return self.__getitems__([range(len(self))[record]])[0]
 
-    def __getitems__(self, records: list[int]) -> list[Any]:
+    def __getitems__(self, records: list[int]) -> list[Sample]:
         """The same of a batch: what a `DataLoader` asks for."""
-        x_BCL = torch.from_numpy(self.corpus.signals(records))
-        if self.labels is None:
-            return list(x_BCL)
-        labels = self.corpus.y if self.labels == "leaves" else self.corpus.primary
-        label_B = torch.from_numpy(labels[np.asarray(records)])
-        return list(zip(x_BCL, label_B.float() if self.labels == "leaves" else label_B, strict=True))
+        rows = np.asarray(records)
+        y = self.labels[rows]
+        known = np.isfinite(y)
+        y = np.where(known, y, 0).astype(np.float32 if y.dtype.kind == "f" else np.int64)
+        parts = (self.corpus.signals(rows), self.corpus.n_valid[rows], y, known, self.folds[rows])
+        return [Sample(*sample) for sample in zip(*map(torch.as_tensor, parts), strict=True)]
+
+
+def fold_of(source: str, record: str, patient: str | None) -> int:
+    """A tenth of all records by a hash of the patient, or of the record where nobody knows one.
+
+    The task `corpus` trains on 0 to 5, validates on 6 and 7, and tests on 8 and 9.
+    """
+    name = patient_of(source, patient) or f"{source}/{record}"
+    return int(FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

@@ -149,11 +149,14 @@ class Corpus:
         """Return the ontology that the corpus carries, in the profile of its labels."""
         return self._ontology
 
-    def torch(self, labels: str | None = "leaves") -> "RecordDataset":
-        """Return a map-style dataset of the records for a `DataLoader`: (float32 [12, L] in mV, label).
+    def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
+        """Return a map-style dataset for a `DataLoader`, whose batches are what `MarEcg.forward` takes.
+
+        A batch has x float32 [B, 12, L] in mV at `config.fs`, n_valid, y, known and fold (`datasets.Sample`).
 
         Args:
-            labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
+            labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; an array of a
+                number or a row for each record, NaN where nobody knows; or None.
 
         Raises:
             UsageError: there are no such labels.
@@ -161,7 +164,8 @@ class Corpus:
         Example:
             >>> from torch.utils.data import DataLoader
             >>> data = Corpus.open("/data/corpus").torch()  # doctest: +SKIP
-            >>> x_BCL, y_BN = next(iter(DataLoader(data, batch_size=8)))  # doctest: +SKIP
+            >>> batch = next(iter(DataLoader(data.of_folds(0, 1), batch_size=8)))  # doctest: +SKIP
+            >>> model(batch.x, batch.n_valid).rhythm, batch.y  # doctest: +SKIP
         """
         from marecg.corpus.datasets import RecordDataset  # noqa: PLC0415 (a corpus needs no torch)
 

@@ -67,9 +67,13 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
 
 
 def required_rate(fs: float | None) -> float:
-    """Return a sampling rate that was given: none is guessed. Raises `UsageError`."""
+    """Return a sampling rate that was given and can be: none is guessed. Raises `UsageError`."""
     if fs is None:
         raise UsageError("fs isn't given: the sampling rate in Hz", remedy="Give it, such as fs=500")
+    if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
+        rate = f"{fs:g} Hz" if isinstance(fs, Real) else repr(fs)
+        remedy = f"Give samples per second, {SLOWEST} to {FASTEST}"
+        raise UsageError(f"{rate} isn't a sampling rate of an ECG", remedy=remedy)
     return fs
 
 
@@ -83,10 +87,6 @@ def arranged(
     """
     places = lead_places(leads)
     fs = required_rate(fs)
-    if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
-        rate = f"{fs:g} Hz" if isinstance(fs, Real) else repr(fs)
-        remedy = f"Give samples per second, {SLOWEST} to {FASTEST}"
-        raise UsageError(f"{rate} isn't a sampling rate of an ECG", remedy=remedy)
     if given_KL.ndim != 2 or len(given_KL) != len(places):
         problem = f"a record has shape {given_KL.shape}, and {len(places)} leads are named"
         raise UsageError(problem, remedy="Give [leads, samples]")

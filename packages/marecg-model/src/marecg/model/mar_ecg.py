@@ -1,42 +1,30 @@
-"""MarEcg: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
+"""MarEcg: the encoder as a module of PyTorch that takes whole records, and gives what fine-tuning needs.
 
-Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
-spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
+Shapes: B batch, C leads, K leads given, or classes, L samples, T patches, D width, W wide readout, X leads of
+all records, U windows of all records.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from ecg_ontology import Ontology
-from marecg.base.config import LEADS, ModelConfig
+from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.model.pretrained import Pretrained
-from marecg.model.readout import beat_sums, part_sums, wide_readout
-from marecg.nn.attention import init_linear
-from marecg.nn.concepts import concept_logits
-from marecg.nn.encoder import Encoder
-from marecg.nn.modulation import modulation_spectrum
-from marecg.nn.pooling import RhythmPool, lead_mean
-from marecg.nn.revin import RevIN, Scale
-from marecg.nn.tokens import Tokens, full_patches, patchify
+from marecg.ecg.signal import lead_places, resample
+from marecg.ecg.windows import required_rate
+from marecg.model.classifier import WEIGHT_DECAY, Classifier, groups, trainable_readout
+from marecg.model.readout import Readout, readout_width
+from marecg.model.records import cut, mean_of, overlapped
+from marecg.model.window_encoder import Features, WindowEncoder
+from marecg.nn.encoder import being_traced
 
 
-class Features(NamedTuple):
-    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
-
-    Where beats were named, the sums over them that their readouts are means of stand behind it: [B, V] or
-    longer.
-    """
-
-    rhythm_BD: Tensor
-    patch_BTD: Tensor
-    wide_BW: Tensor
-
-
-class MarEcg(Pretrained):
-    """The encoder with its pools and its place in the concept space (§Methods).
+class MarEcg(WindowEncoder):
+    """The encoder: call it with records, or put a head on it (`classifier`).
 
     Args:
         config: the shape of everything; `marecg.recipes.c3().model` is the paper's.
@@ -47,99 +35,139 @@ class MarEcg(Pretrained):
         >>> model = MarEcg(recipes.tiny().model)
         >>> model.config.width, tuple(model.prototypes.shape)
         (64, (40, 32))
+        >>> model(torch.randn(2, 3, 5000), leads=["II", "V1", "V5"]).rhythm.shape
+        torch.Size([2, 64])
     """
-
-    def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
-        super().__init__(config, ontology)
-        self.revin = RevIN(config.context, config.revin_eps)
-        self.tokens = Tokens(
-            len(LEADS), config.positions, config.patch, config.width, amplitude=config.amplitude
-        )
-        self.encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
-        self.pool = RhythmPool(config.width, config.queries, config.eta)
-        self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
-        init_linear(self.to_concepts)
-        self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
 
     def forward(
         self,
-        x_BCL: Tensor,
-        n_valid_B: Tensor,
-        absent_BC: Tensor | None = None,
-        beats_BJT: Tensor | None = None,
+        x: Tensor,
+        n_valid: Tensor | None = None,
+        absent: Tensor | None = None,
         *,
-        every_part: bool = False,
+        leads: Sequence[str] = LEADS,
     ) -> Features:
-        """Encode records in mV, nothing masked but padding and absent leads.
+        """Encode whole records, with gradients: what `marecg.embed` gives of them, as tensors.
+
+        A record longer than the context is read in windows, each from `config.phases` beginnings, and their
+        features are averaged; a shorter one is padded, and the padding hidden.
 
         Args:
-            x_BCL: mV; L from one patch up to `config.positions` patches.
-            n_valid_B: samples of each record before its padding.
-            absent_BC: bool, the leads to hide; None hides none.
-            beats_BJT: how many beats have their j-th patch where patch t is (`use.embedding.beat_windows`).
-            every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
+            x: [B, C, L] in mV at `config.fs`, which `resample` brings it to; L from one patch up.
+            n_valid: int64 [B], samples of each record before its padding; all L where None.
+            absent: bool [B, C], leads to hide of single records; none where None.
+            leads: the names of the C leads, in any order and of any case; the others are hidden.
 
         Returns:
-            h_rhythm, H̄ and the wide readout.
-        """
-        h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
-        rhythm_BD = self.pool(h_BTCD, real_BT)
-        log_std_BC = scale.std_BC1[..., 0].log()
-        modulation_BM = self._modulation(x_BCL, n_valid_B, absent_BC) if self.config.modulation else None
-        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
-        if beats_BJT is not None:
-            wide_BW = torch.cat([wide_BW, beat_sums(h_BTCD, beats_BJT)], 1)
-            if every_part:
-                mv_BTCP = patchify(x_BCL - scale.mean_BC1, self.config.patch, self.config.stride)
-                wide_BW = torch.cat([wide_BW, part_sums(h_BTCD, mv_BTCP, beats_BJT)], 1)
-        return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
-
-    def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-        """Return how much h_rhythm's pool reads of each token, mean over its queries, [B, T, C]; 1 in all.
-
-        Args:
-            x_BCL: as for `forward`.
-            n_valid_B: as for `forward`.
-            absent_BC: as for `forward`.
-        """
-        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, absent_BC)
-        return self.pool.weights(h_BTCD, real_BT).mean(-1)
-
-    def _encode(
-        self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None
-    ) -> tuple[Tensor, Tensor, Scale]:
-        """H [B, T, C, D], which patches hold no padding [B, T], and what RevIN took away."""
-        config = self.config
-        x_BCL, scale = self.revin(x_BCL, n_valid_B)
-        x_BTCP = patchify(x_BCL, config.patch, config.stride)
-        real_BT = full_patches(n_valid_B, x_BTCP.shape[1], config.patch, config.stride)
-        hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
-        if absent_BC is not None:
-            hidden_BTC = hidden_BTC | absent_BC[:, None]
-        return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
-
-    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> Tensor:
-        """The modulation spectrum of the leads that are given, [B, M]."""
-        given_BCL = x_BCL if absent_BC is None else x_BCL.masked_fill(absent_BC[..., None], 0.0)
-        return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
-
-    def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
-        """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
-
-        Args:
-            rhythm_BD: h_rhythm of B records.
+            h_rhythm [B, D], H̄ [B, T, D], zero behind a record's last patch, and the wide readout [B, W].
 
         Raises:
-            UsageError: the model was trained without GSCL, so its prototypes say nothing.
+            UsageError: x is no such tensor, a lead is unknown, or a record is shorter than a patch.
         """
-        if not self.prototypes.any():
+        x_BCL, absent_BC = self._placed(x, absent, lead_places(leads))
+        records, length = x_BCL.shape[0], x_BCL.shape[-1]
+        n_valid_B = torch.full((records,), length, device=x.device)
+        if n_valid is not None:
+            n_valid_B = self._checked(n_valid, length)
+        windows = cut(x_BCL, n_valid_B, absent_BC, self.config)
+        features = self.of_windows(windows.x_UCL, windows.n_valid_U, windows.absent_UC)
+        return Features(
+            mean_of(features.rhythm, windows.row_U, records),
+            overlapped(features.patch, windows, n_valid_B, length, self.config),
+            mean_of(features.wide, windows.row_U, records),
+        )
+
+    def resample(self, signals: ArrayLike, fs: float | None = None) -> Tensor:
+        """Return signals in mV at another rate as `forward` takes them, float32 [B, C, L] on the CPU.
+
+        Args:
+            signals: [B, C, L] in mV.
+            fs: their sampling rate in Hz; it has to be given.
+
+        Raises:
+            UsageError: no rate is given, or it can't be.
+        """
+        x_BCL = np.asarray(signals, np.float32)
+        flat_XL = resample(x_BCL.reshape(-1, x_BCL.shape[-1]), required_rate(fs), self.config.fs)
+        return torch.from_numpy(flat_XL.reshape(*x_BCL.shape[:-1], -1))
+
+    def num_features(self, readout: Readout = "rhythm") -> int:
+        """Return how many values a readout of a record has.
+
+        Args:
+            readout: `rhythm`, `wide`, or what `embed` alone reads, `beats` or `full`.
+        """
+        return readout_width(self.config, readout)
+
+    def classifier(self, n_classes: int, readout: Readout = "wide") -> Classifier:
+        """Return this encoder, not a copy, with a new linear head: a module of logits [B, n_classes].
+
+        Args:
+            n_classes: K.
+            readout: what the head reads, `wide` or `rhythm`.
+
+        Raises:
+            UsageError: no module reads that.
+        """
+        self.to_concepts.requires_grad_(False)  # no head reads it
+        head = Classifier(self, n_classes, trainable_readout(readout))
+        return head.to(self.prototypes.device)
+
+    def freeze(self, blocks: int | None = None) -> Self:
+        """Return the model, its tokens and lowest blocks, or all of it, without gradients.
+
+        Args:
+            blocks: how many blocks; None is everything.
+        """
+        frozen: list[nn.Module] = [self] if blocks is None else [self.tokens, *self.encoder.blocks[:blocks]]
+        for module in frozen:
+            module.requires_grad_(False)
+        return self
+
+    def param_groups(
+        self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY
+    ) -> list[dict[str, Any]]:
+        """Return groups for an optimiser, each layer slower than the one above it, frozen ones left out.
+
+        Args:
+            lr: learning rate of the pool.
+            decay: a block's rate over that of the block above it; the tokens are the lowest.
+            weight_decay: of matrices; vectors have none.
+        """
+        blocks = [[block] for block in reversed(self.encoder.blocks)]
+        above: list[list[nn.Module]] = [[self.pool, self.encoder.norm], *blocks, [self.tokens]]
+        return [
+            group
+            for level, modules in enumerate(above)
+            for group in groups(modules, lr * decay**level, weight_decay)
+        ]
+
+    def _checked(self, n_valid: Tensor, length: int) -> Tensor:
+        """The samples of each record; a program that is being traced isn't told what they are."""
+        if being_traced():
+            return n_valid
+        if bool((n_valid > length).any() or (n_valid < self.config.patch).any()):
+            least, most = int(n_valid.min()), int(n_valid.max())
+            problem = f"n_valid is {least} to {most} in records of {length} samples"
+            raise UsageError(problem, remedy=f"Give {self.config.patch}, one patch, to {length}")
+        return n_valid
+
+    def _placed(self, x: Tensor, absent: Tensor | None, places: list[int]) -> tuple[Tensor, Tensor]:
+        """Signals in the encoder's order of leads and type, [B, C, L], and which leads are absent."""
+        if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(places):
+            given = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
+            remedy = "Give a tensor [records, leads, samples] in mV, and leads=; arrays go to marecg.embed"
+            raise UsageError(f"x has {given}, and {len(places)} leads are named", remedy=remedy)
+        if x.shape[-1] < self.config.patch:
+            least = f"{self.config.patch} samples at {self.config.fs} Hz"
             raise UsageError(
-                "the model was trained without GSCL and knows no concepts",
-                remedy="Use a model of recipe c1-gscl, c2, c3 or tiny",
+                f"x has {x.shape[-1]} samples, less than one patch", remedy=f"Give at least {least}"
             )
-        if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
-            raise UsageError(
-                "no record that the model was trained on had a concept, so it knows none",
-                remedy="Use a model that was trained on records with codes",
-            )
-        return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
+        x = x.to(self.prototypes.dtype)
+        if places == list(range(len(LEADS))):
+            return x, x.new_zeros(x.shape[:2], dtype=torch.bool) if absent is None else absent
+        place_K = torch.tensor(places, device=x.device)
+        x_BCL = x.new_zeros(x.shape[0], len(LEADS), x.shape[-1]).index_copy(1, place_K, x)
+        absent_BC = x.new_ones(x_BCL.shape[:2], dtype=torch.bool)
+        hidden = absent if absent is not None else x.new_zeros(x.shape[:2], dtype=torch.bool)
+        return x_BCL, absent_BC.index_copy(1, place_K, hidden)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing, suggest
 from marecg.base.config import ModelConfig
+from marecg.base.device import named_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance, model_card
 from marecg.model.card_figures import Score
@@ -39,10 +40,22 @@ def installed(name: str) -> Path | None:
     return None
 
 
+def list_models() -> list[str]:
+    """Return the names of the models that are installed, as `MarEcg.from_pretrained` takes them."""
+    return [name for name in FOLDERS if installed(name)]
+
+
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
 """What only a model has: a prepared corpus carries its ontology too."""
 REPLACEABLE = {*FILES, "answers.json", "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces, or of the old weights; more would be lost."""
+
+SHAPE = "A model's shape is in its config.json"
+INSTEAD = dict.fromkeys(
+    ("num_classes", "num_labels", "n_classes", "n_outputs"), "model.classifier(n_classes) puts a head on it"
+) | dict.fromkeys(("device_map", "map_location"), "Say device='cuda'")
+INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "model.half() or model.bfloat16() casts it")
+"""What stands here for arguments of other libraries."""
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
@@ -133,6 +146,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         cache_dir: str | Path | None = None,
         local_files_only: bool = False,
         revision: str | None = None,
+        device: str | torch.device = "cpu",
         **model_kwargs: Any,
     ) -> Self:
         """Load a model in eval mode.
@@ -146,20 +160,22 @@ class Pretrained(nn.Module, ModelHubMixin):
             cache_dir: where downloads are kept.
             local_files_only: use what was fetched before, without network.
             revision: a branch, tag or commit on the hub.
+            device: where its weights are to be, such as `cuda`.
             model_kwargs: none; the hub's interface has them.
 
         Returns:
             The model.
 
         Raises:
+            UsageError: there is no such device here.
             CheckpointError: a file is missing or damaged, a tensor missing, extra, of another shape or type
                 or not finite, the leads stand in another order, the enumeration is another, or the hub
                 can't give it.
         """
         if model_kwargs:
-            raise UsageError(
-                f"unknown {', '.join(model_kwargs)}", remedy="A model's shape is in its config.json"
-            )
+            remedy = next((INSTEAD[name] for name in model_kwargs if name in INSTEAD), SHAPE)
+            raise UsageError(f"unknown {', '.join(model_kwargs)}", remedy=remedy)
+        where = named_device(device)
         folder = folder_of(
             pretrained_model_name_or_path,
             force_download=force_download,
@@ -175,7 +191,12 @@ class Pretrained(nn.Module, ModelHubMixin):
             model = cls(description.model, carried)
         model.provenance, model.scores = description.provenance, description.scores
         model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
-        return model.eval()
+        return model.eval().to(where)
+
+    @property
+    def id2label(self) -> dict[int, str]:
+        """The labels of the concepts that `predict` gives shares of, by their number."""
+        return {node.index: node.label for node in self.ontology.nodes}
 
 
 def folder_of(given: str | Path, **how: Any) -> Path:
@@ -209,7 +230,7 @@ def _local(given: str | Path) -> Path | None:
         raise CheckpointError(
             "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
         )
-    known = ", ".join(filter(installed, FOLDERS)) or f"such as {DEFAULT}"
+    known = ", ".join(list_models()) or f"such as {DEFAULT}"
     otherwise = (
         f"Name a run, its folder 'model', one installed ({known}), or owner/name on the Hugging Face hub"
     )

@@ -13,6 +13,11 @@ AT_HAND = 1 << 20
 """Largest token tensor (bytes) for which one block's activations stay in the CPU cache."""
 
 
+def being_traced() -> bool:
+    """Whether a program is being made of the network, so that no value may decide what it does."""
+    return torch.compiler.is_compiling() or bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
 class Block(nn.Module):
     """Attend across the leads of a timestep, then along the time of a lead, then feed forward; pre-norm."""
 
@@ -47,7 +52,7 @@ class Encoder(nn.Module):
 
     def forward(self, z_BTCD: Tensor) -> Tensor:
         """Contextualise the tokens: H, with the shape of Z."""
-        if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
+        if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or being_traced()):
             # Records don't meet here, and no gradient needs the others' activations.
             records = max(1, AT_HAND // max(1, z_BTCD[:1].nbytes))
             return torch.cat([self._contextualised(some_BTCD) for some_BTCD in torch.split(z_BTCD, records)])

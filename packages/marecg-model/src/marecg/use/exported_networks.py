@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from marecg.base.config import LEADS, ModelConfig
+from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.records import cut
 from marecg.use.classifying.classifier import EcgClassifier
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -40,8 +41,8 @@ class ExportedEncoder(nn.Module):
 
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
         """Return rhythm [B, D] and patch [B, T, D]."""
-        features = self.model(x, n_valid, absent)
-        return features.rhythm_BD, features.patch_BTD
+        features = self.model.of_windows(x, n_valid, absent)
+        return features.rhythm, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
         """What the file has to say of some records."""
@@ -109,15 +110,9 @@ class ExportedClassifier(ExportedEncoder):
 
         Probabilities are float64, because a threshold may be the very height of a step of a calibration.
         """
-        row_U, start_U = window_starts(n_valid, x.shape[-1], self.model.config)
-        context = self.model.config.context
-        place_UL = start_U[:, None] + torch.arange(context)
-        real_UL = place_UL < n_valid[row_U][:, None]
-        last = x.shape[-1] - 1
-        x_ULC = x.transpose(1, 2)[row_U[:, None], place_UL.clamp(max=last)] * real_UL[..., None]
-        rest_U = (n_valid[row_U] - start_U).clamp(max=context)
-        z_UK = self.net(x_ULC.transpose(1, 2), rest_U, absent[row_U])
-        of_record_BU = (row_U == torch.arange(x.shape[0])[:, None]).to(z_UK.dtype)
+        windows = cut(x, n_valid, absent, self.model.config)
+        z_UK = self.net.of_windows(*windows[:3])
+        of_record_BU = (windows.row_U == torch.arange(x.shape[0])[:, None]).to(z_UK.dtype)
         z_BK = of_record_BU @ z_UK / of_record_BU.sum(1, keepdim=True)
         wide_BK = z_BK.double()
         p_BK = torch.where(
@@ -188,32 +183,6 @@ class ExportedClassifier(ExportedEncoder):
             n_valid = rng.integers(config.patch, length + 1, batch)
             n_valid[::2] = length
             yield _random(rng, n_valid, length)
-
-
-def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Where the windows of `marecg.ecg.windows.tta_windows` begin: records and samples, int64 [U] each.
-
-    Written for a traced program: a window that `tta_windows` leaves out as the same as another stands here
-    twice, with all of its beginnings, so that means over windows are the same.
-
-    Args:
-        n_valid_B: samples of each record.
-        length: at least the largest of them.
-        config: of the encoder.
-    """
-    context, stride, phases = config.context, config.stride, config.phases
-    count_B = ((n_valid_B + context - 1) // context).clamp(min=1)
-    most = (length + context - 1) // context + 1  # one more, so that a program isn't bound to one window
-    row_W, number_W = torch.nonzero(torch.arange(most) < count_B[:, None], as_tuple=True)
-    gaps_W = (count_B[row_W] - 1).clamp(min=1)
-    first_W = number_W * (n_valid_B[row_W].clamp(min=context) - context) // gaps_W // stride * stride
-    by_P = torch.arange(phases) * stride // phases
-    first_WP, n_WP = first_W[:, None].expand(-1, phases), n_valid_B[row_W][:, None]
-    later_WP, earlier_WP = first_WP + by_P, first_WP - by_P
-    turned_WP = (later_WP + context > n_WP) & (n_WP >= earlier_WP + context) & (earlier_WP >= 0)
-    forward_WP = torch.where(n_WP - later_WP >= config.patch, later_WP, first_WP)
-    start_WP = torch.where(turned_WP, earlier_WP, forward_WP)
-    return row_W[:, None].expand(-1, phases).flatten(), start_WP.flatten()
 
 
 def _given(records: int) -> Tensor:

@@ -33,6 +33,7 @@ from marecg.read.parts import every, in_parts
 from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
+from marecg.use.concept_shares import ConceptShares
 from marecg.use.embedding.embed import BATCH, embed, encode, loaded
 from marecg.use.embedding.inputs import Inputs
 from marecg.use.embedding.recordings import Embedded, embedded, recordings
@@ -78,8 +79,11 @@ def predict(
     fs: float | None = None,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
-) -> NDArray[np.float32]:
-    """Return q over the N concepts of each record (eq. gscl-pred), float32 [B, N], without any probe.
+    device: str | torch.device | None = None,
+) -> ConceptShares:
+    """Return q over the N concepts of each record (eq. gscl-pred), without any probe.
+
+    What comes back is the array float32 [B, N] with the concepts' names (`ConceptShares`).
 
     Args:
         model: a model, or the name of one: a run, a model folder, an installed model, owner/name on the hub.
@@ -87,6 +91,7 @@ def predict(
         fs: their sampling rate in Hz; it has to be given.
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
+        device: as for `embed`.
 
     Raises:
         UsageError: as for `embed`, or the model was trained without GSCL or without a label.
@@ -94,12 +99,11 @@ def predict(
 
     Example:
         >>> q_BN = predict("marecg-small", x_BKL, fs=500, leads=["I", "II", "V1"])  # doctest: +SKIP
-        >>> q_BN.sum(1)  # doctest: +SKIP
-        array([1., 1.], dtype=float32)
+        >>> q_BN["AF"], q_BN.to_frame(), np.asarray(q_BN).sum(1)  # doctest: +SKIP
     """
-    model = loaded(model)
+    model = loaded(model, device)
     rhythm_BD = embed(model, signals, fs=required_rate(fs), leads=leads, batch_size=batch_size).rhythm
-    return concepts(model, rhythm_BD)
+    return ConceptShares(concepts(model, rhythm_BD), {node.abbr: node.label for node in model.ontology.nodes})
 
 
 def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,11 +13,11 @@ from ecg_ontology import refuse_pipe
 from marecg.base.config import Settings, Share
 from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError
+from marecg.model.classifier import Classifier
 from marecg.model.folder import refuse_non_finite
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.use.classifying.calibration import Calibration
-from marecg.use.classifying.tuning import Classifier
 
 MARK = "classifier.json"
 """The file that tells a classifier's folder from a model's."""

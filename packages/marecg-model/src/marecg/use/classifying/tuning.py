@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.augment import rhythm_safe
 from marecg.ecg.windows import Recording, stacked, tta_windows
+from marecg.model.classifier import Classifier
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
 from marecg.nn.ema import Ema
@@ -89,35 +90,6 @@ class Tuning:
         if self.layers in ("head", "all"):
             return depth if self.layers == "all" else 0
         return min(depth, int(self.layers.partition(":")[2]))
-
-
-class Classifier(nn.Module):
-    """A readout, standardised, and a linear map to K logits."""
-
-    mean_W: Tensor
-    scale_W: Tensor
-
-    def __init__(self, model: MarEcg, classes: int, readout: Readout = "wide") -> None:
-        super().__init__()
-        self.model, self.readout = model, readout
-        width = readout_width(model.config, readout)
-        self.head = nn.Linear(width, classes)
-        self.register_buffer("mean_W", torch.zeros(width))
-        self.register_buffer("scale_W", torch.ones(width))
-
-    def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """Logits [B, K] of windows in mV, by their wide readouts."""
-        return self.read(self.model(x_BCL, n_valid_B, absent_BC).wide_BW)
-
-    def read(self, x_BW: Tensor) -> Tensor:
-        """Logits [B, K] of readouts."""
-        return self.head((x_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
-
-    @torch.no_grad()
-    def logits(self, x_MW: Floats) -> Floats:
-        """Logits float64 [M, K] of records by their readouts, each a mean over what `tta_windows` shows."""
-        logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
-        return np.asarray(logits_MK.double().cpu().numpy())
 
 
 class Vectors:
@@ -209,7 +181,7 @@ def tune(
             optimizer.zero_grad()
             x_BCL, n_valid_B, absent_BC = stacked(drawn, model.config, device)
             x_BCL = rhythm_safe(x_BCL, n_valid_B, model.config.fs, noise)
-            logits_BK = net(x_BCL, n_valid_B, absent_BC)
+            logits_BK = net.of_windows(x_BCL, n_valid_B, absent_BC)
             target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
             loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
             (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
@@ -277,18 +249,8 @@ def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
 def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
     """Parameter groups from the head down; what is below the asked layers takes no gradient."""
     model, depth = net.model, len(net.model.encoder.blocks)
-    net.requires_grad_(False)
-    rates: list[tuple[float, list[nn.Module]]] = [(HEAD, [net.head]), (1, [model.pool, model.encoder.norm])]
-    rates += [
-        (how.decay**level, [model.encoder.blocks[depth - level]]) for level in range(1, how.blocks(depth) + 1)
-    ]
-    if how.layers == "all":
-        rates.append((how.decay ** (depth + 1), [model.tokens]))
-    groups: list[dict[str, Any]] = []
-    for rate, modules in rates:
-        parameters = [one for module in modules for one in module.requires_grad_(True).parameters()]
-        lr = how.lr * rate
-        for matrices, decay in ((True, 0.05), (False, 0.0)):  # AdamW's
-            params = [one for one in parameters if (one.ndim > 1) == matrices]
-            groups.append({"params": params, "lr": lr, "weight_decay": decay})
-    return groups
+    net.requires_grad_(True)
+    model.to_concepts.requires_grad_(False)
+    if how.layers != "all":
+        model.freeze(depth - how.blocks(depth))
+    return net.param_groups(how.lr, how.decay, head=HEAD)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology import suggest
 from marecg.base.config import LEADS
-from marecg.base.device import best_device
+from marecg.base.device import best_device, named_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, arranged, overlapped, stacked
@@ -86,6 +86,7 @@ def embed(
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
     readout: Literal["rhythm"] = "rhythm",
+    device: str | torch.device | None = None,
 ) -> Embeddings: ...
 
 
@@ -98,6 +99,7 @@ def embed(
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
     readout: Literal["wide", "beats", "full"],
+    device: str | torch.device | None = None,
 ) -> WideEmbeddings: ...
 
 
@@ -109,6 +111,7 @@ def embed(
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
     readout: Readout = "rhythm",
+    device: str | torch.device | None = None,
 ) -> Embeddings | WideEmbeddings:
     """Encode records with a frozen model: eval mode, nothing masked.
 
@@ -128,14 +131,16 @@ def embed(
         batch_size: windows per forward pass.
         readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
             readout behind it, and `full` what is measured and a local view behind that.
+        device: where the model is to run, such as `cuda`; a model that is given moves there. None leaves it
+            where it is, and loads one by name onto a GPU if there is one.
 
     Returns:
         float32 vectors of each record; with another readout than `rhythm` that one too.
 
     Raises:
-        UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
-            or named twice, the rate isn't given or can't be, a value is masked, not finite or too large to
-            compute with, or a record is shorter than a patch.
+        UsageError: there is no such readout or device, the array has another shape or no records, a lead is
+            unknown or named twice, the rate isn't given or can't be, a value is masked, not finite or too
+            large to compute with, or a record is shorter than a patch.
         CheckpointError: the model can't be loaded, or gives values that aren't finite.
 
     Example:
@@ -146,7 +151,7 @@ def embed(
         (1, 64)
     """
     check_readout(readout)
-    model = loaded(model)
+    model = loaded(model, device)
     x_BKL = records(signals, lead_places(leads))
     some = x_BKL[:BATCH]  # of each so few samples that together they are as many as one record has
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
@@ -190,9 +195,9 @@ def encode(
             x_BCL, *others = stacked([each.window for each in batch], config, device)
             if beats:
                 others.append(torch.from_numpy(np.stack([each.beats_JT for each in batch])).to(device))
-            features = model(x_BCL.to(kind), *others, every_part=full)
-        wide_BV = features.wide_BW.float().cpu().numpy()
-        patch_BTD = features.patch_BTD.float().cpu().numpy()
+            features = model.of_windows(x_BCL.to(kind), *others, every_part=full)
+        wide_BV = features.wide.float().cpu().numpy()
+        patch_BTD = features.patch.float().cpu().numpy()
         if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
             problem = "the model gives values that are not finite for signals that are"
             raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
@@ -215,9 +220,11 @@ def encode(
                 total, looked_at, beat_count, views, starts, parts = np.zeros(0), 0, 0.0, [], [], []
 
 
-def loaded(model: MarEcg | str | Path) -> MarEcg:
-    """Load a model, or return a loaded one, on the best device."""
-    return MarEcg.from_pretrained(model).to(best_device()) if isinstance(model, str | Path) else model
+def loaded(model: MarEcg | str | Path, device: str | torch.device | None = None) -> MarEcg:
+    """Load a model onto the best device, or return a loaded one; onto `device` where it is named."""
+    if isinstance(model, str | Path):
+        return MarEcg.from_pretrained(model, device=best_device() if device is None else device)
+    return model if device is None else model.to(named_device(device))
 
 
 def check_readout(readout: str) -> None:

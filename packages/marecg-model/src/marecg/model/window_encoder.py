@@ -1,0 +1,134 @@
+"""The encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
+
+Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
+spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ecg_ontology import Ontology
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import UsageError
+from marecg.model.pretrained import Pretrained
+from marecg.model.readout import beat_sums, part_sums, wide_readout
+from marecg.nn.attention import init_linear
+from marecg.nn.concepts import concept_logits
+from marecg.nn.encoder import Encoder
+from marecg.nn.modulation import modulation_spectrum
+from marecg.nn.pooling import RhythmPool, lead_mean
+from marecg.nn.revin import RevIN, Scale
+from marecg.nn.tokens import Tokens, full_patches, patchify
+
+
+class Features(NamedTuple):
+    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
+
+    Where beats were named, the sums over them that their readouts are means of stand behind it: [B, V] or
+    longer.
+    """
+
+    rhythm: Tensor
+    patch: Tensor
+    wide: Tensor
+
+
+class WindowEncoder(Pretrained):
+    """The encoder with its pools and its place in the concept space (§Methods), for single windows."""
+
+    def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
+        super().__init__(config, ontology)
+        self.revin = RevIN(config.context, config.revin_eps)
+        self.tokens = Tokens(
+            len(LEADS), config.positions, config.patch, config.width, amplitude=config.amplitude
+        )
+        self.encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
+        self.pool = RhythmPool(config.width, config.queries, config.eta)
+        self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
+        init_linear(self.to_concepts)
+        self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
+
+    def of_windows(
+        self,
+        x_BCL: Tensor,
+        n_valid_B: Tensor,
+        absent_BC: Tensor | None = None,
+        beats_BJT: Tensor | None = None,
+        *,
+        every_part: bool = False,
+    ) -> Features:
+        """Encode single windows in mV, nothing masked but padding and absent leads.
+
+        Args:
+            x_BCL: mV; L from one patch up to `config.positions` patches.
+            n_valid_B: samples of each window before its padding.
+            absent_BC: bool, the leads to hide; None hides none.
+            beats_BJT: how many beats have their j-th patch where patch t is (`use.embedding.beat_windows`).
+            every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
+
+        Returns:
+            h_rhythm, H̄ and the wide readout.
+        """
+        h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
+        rhythm_BD = self.pool(h_BTCD, real_BT)
+        log_std_BC = scale.std_BC1[..., 0].log()
+        modulation_BM = self._modulation(x_BCL, n_valid_B, absent_BC) if self.config.modulation else None
+        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
+        if beats_BJT is not None:
+            wide_BW = torch.cat([wide_BW, beat_sums(h_BTCD, beats_BJT)], 1)
+            if every_part:
+                mv_BTCP = patchify(x_BCL - scale.mean_BC1, self.config.patch, self.config.stride)
+                wide_BW = torch.cat([wide_BW, part_sums(h_BTCD, mv_BTCP, beats_BJT)], 1)
+        return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
+
+    def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
+        """Return how much h_rhythm's pool reads of each token, mean over its queries, [B, T, C]; 1 in all.
+
+        Args:
+            x_BCL: as for `of_windows`.
+            n_valid_B: as for `of_windows`.
+            absent_BC: as for `of_windows`.
+        """
+        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, absent_BC)
+        return self.pool.weights(h_BTCD, real_BT).mean(-1)
+
+    def _encode(
+        self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None
+    ) -> tuple[Tensor, Tensor, Scale]:
+        """H [B, T, C, D], which patches hold no padding [B, T], and what RevIN took away."""
+        config = self.config
+        x_BCL, scale = self.revin(x_BCL, n_valid_B)
+        x_BTCP = patchify(x_BCL, config.patch, config.stride)
+        real_BT = full_patches(n_valid_B, x_BTCP.shape[1], config.patch, config.stride)
+        hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
+        if absent_BC is not None:
+            hidden_BTC = hidden_BTC | absent_BC[:, None]
+        return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
+
+    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> Tensor:
+        """The modulation spectrum of the leads that are given, [B, M]."""
+        given_BCL = x_BCL if absent_BC is None else x_BCL.masked_fill(absent_BC[..., None], 0.0)
+        return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
+
+    def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
+        """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
+
+        Args:
+            rhythm_BD: h_rhythm of B records.
+
+        Raises:
+            UsageError: the model was trained without GSCL, so its prototypes say nothing.
+        """
+        if not self.prototypes.any():
+            raise UsageError(
+                "the model was trained without GSCL and knows no concepts",
+                remedy="Use a model of recipe c1-gscl, c2, c3 or tiny",
+            )
+        if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
+            raise UsageError(
+                "no record that the model was trained on had a concept, so it knows none",
+                remedy="Use a model that was trained on records with codes",
+            )
+        return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
