@@ -51,6 +51,7 @@ def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):
 
 _AECG = ("HEART_RATE", "TIME_PD_PR", "TIME_PD_QRS", "TIME_PD_QT", "TIME_PD_QTcB", "ANGLE_QRS_FRONT")
 _MUSE = ("VentricularRate", "PRInterval", "QRSDuration", "QTInterval", "QTCorrected", "RAxis")
+_AXES = "<PAxis>41</PAxis><TAxis>350</TAxis><AtrialRate>132</AtrialRate>"
 _PHILIPS = ("heartrate", "print", "qrsdur", "qtint", "qtcb", "qrsfrontaxis")
 
 
@@ -93,7 +94,7 @@ def muse(
         "<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits><Gender>FEMALE</Gender></PatientDemographics>"
         "<TestDemographics><AcquisitionDate>01-25-2013</AcquisitionDate>"
         "<AcquisitionTime>10:59:19</AcquisitionTime></TestDemographics>"
-        f"<RestingECGMeasurements>{_measured(_MUSE)}</RestingECGMeasurements><Diagnosis>{_muse_lines()}</Diagnosis>"
+        f"<RestingECGMeasurements>{_measured(_MUSE)}{_AXES}</RestingECGMeasurements><Diagnosis>{_muse_lines()}</Diagnosis>"
         f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{ecg.HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
         f"<SampleExponent>0</SampleExponent>{''.join(rows)}</Waveform></RestingECG>",
         encoding="latin-1",

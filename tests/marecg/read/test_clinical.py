@@ -42,11 +42,12 @@ def archive(tmp_path, x_CL) -> Path:
 
 
 def machine_report(name: str) -> MachineReport:
-    """What a file holds of the machine: EDF nothing, SCP-ECG no QTc and the rate by a whole number of ms."""
+    """What a file holds of the machine: EDF nothing, SCP-ECG no QTc and whole ms for the rate, MUSE more."""
     if name == "e.edf":
         return MachineReport()
     values = files.MEASURED | ({"qtc": None, "rate": 60_000 / 909} if name == "s.scp" else {})
-    return MachineReport(**values, statements=files.STATED)
+    more = {"p_axis": 41, "t_axis": -10, "atrial_rate": 132} if name == "m.xml" else {}
+    return MachineReport(**values, **more, statements=files.STATED)
 
 
 def test_one_recording_gives_the_same_millivolts_in_every_format(archive, x_CL):

@@ -33,7 +33,7 @@ from marecg.report.probes import Verdict, trust
 from marecg.report.record_page import _RecordPage, write_record
 from marecg.report.records import from_file
 from marecg.report.run_page import write_report
-from marecg.report.texts import Texts
+from marecg.report.texts import Texts, measurement_remarks
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.use.answers import ANSWERS, Answers
 from marecg.use.classifying.calibration import Calibration
@@ -99,6 +99,13 @@ def test_every_text_is_written_in_every_language_with_the_same_blanks():
         Texts("fr")
     assert Texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
     assert (Texts("de").number(-12.34, 1), Texts("en").number(None)) == ("−12,3", "–")
+
+
+def test_remarks_of_a_fast_heart_and_of_a_child_who_has_no_limit_of_adults():
+    say, fast = Texts("en"), Measurements(rate=123, pr=225, qt=300)
+    assert measurement_remarks(fast, say, 40) == f"{say('pr_long')} {say('qtc_fast')}"
+    assert measurement_remarks(fast, say, 15) == f"{say('qtc_fast')} {say('child')}"
+    assert measurement_remarks(Measurements(rate=70, pr=160, qt=400), say) == ""
 
 
 def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records, german):

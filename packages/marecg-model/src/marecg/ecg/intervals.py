@@ -36,8 +36,6 @@ PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 300), "qt": (200, 7
 P_RETURNS = 0.75
 """How alike (correlation) the stretches before the QRS complexes are at least, in the median, where they are
 P waves. Of PTB-XL's records, 98 % in sinus rhythm lie above, and 97 % in atrial fibrillation below."""
-BAZETT = (60, 100)
-"""Beats per minute within which QTc is Bazett's; beyond, his formula leans, and Fridericia's is told."""
 T_AFTER = round(0.04 * FS)
 """Samples behind QRS from which the T wave's axis is read."""
 QT_OF_RR = 0.8
@@ -68,8 +66,8 @@ class Measurements(NamedTuple):
     reasons: Mapping[str, Reason] = {}
     """Why an interval is None, by its name."""
 
-    def qtc(self, formula: str | None = None) -> float | None:
-        """QT at 60/min by `bazett`, `fridericia` or `framingham`; by rate where none is named (`BAZETT`)."""
+    def qtc(self, formula: str = "fridericia") -> float | None:
+        """QT at 60/min by `fridericia`, `framingham` or `bazett`, which is too long for fast hearts."""
         if self.qt is None or not self.rate:
             return None
         rr = 60 / self.rate
@@ -78,12 +76,7 @@ class Measurements(NamedTuple):
             "fridericia": self.qt / math.cbrt(rr),
             "framingham": self.qt + 154 * (1 - rr),
         }
-        return by_formula[formula or self.qtc_formula]
-
-    @property
-    def qtc_formula(self) -> str:
-        """The formula that goes with the rate."""
-        return "bazett" if self.rate and BAZETT[0] <= self.rate <= BAZETT[1] else "fridericia"
+        return by_formula[formula]
 
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:

@@ -25,6 +25,8 @@ HEIGHTS = 6
 """Of P, Q, R, S, the ST level and T."""
 ST_LEVEL_S = 0.06
 """Where the ST level is read: seconds after the end of QRS."""
+BAZETT = (60, 100)
+"""Beats per minute within which QTc is Bazett's here, so that classifiers stay what they were fitted on."""
 LEAST_S = 0.3
 """A shorter recording has no beats that could be compared."""
 Floats = NDArray[np.float64]
@@ -78,12 +80,12 @@ def _rhythm(peaks: Floats) -> Floats:
 def _intervals(measured: intervals.Measurements) -> Floats:
     """Each interval in s, 0 where it can't be told, and whether it can; QTc; the axis as a direction."""
     lengths = [getattr(measured, name) for name in INTERVALS]
+    usual = BAZETT[0] <= (measured.rate or 0) <= BAZETT[1]
+    qtc = measured.qtc("bazett" if usual else "fridericia")
     has_length = [float(length is not None) for length in lengths]
     axis = None if measured.axis is None else math.radians(measured.axis)
     direction = (0.0, 0.0) if axis is None else (math.cos(axis), math.sin(axis))
-    return np.array(
-        [*((length or 0.0) / 1000 for length in (*lengths, measured.qtc())), *has_length, *direction]
-    )
+    return np.array([*((length or 0.0) / 1000 for length in (*lengths, qtc)), *has_length, *direction])
 
 
 def _heights(beats: median_beat.AlignedBeats) -> Floats:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""Beats per minute, milliseconds, and degrees of the frontal QRS axis."""
+"""What a corpus' index keeps: beats per minute, milliseconds, and degrees of the frontal QRS axis."""
 LONGEST_MS = 2000
 _NAMES_SOMEBODY = re.compile(
     r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"
@@ -28,6 +28,9 @@ class MachineReport(NamedTuple):
     qt: float | None = None
     qtc: float | None = None
     axis: float | None = None
+    p_axis: float | None = None
+    t_axis: float | None = None
+    atrial_rate: float | None = None
     statements: tuple[str, ...] = ()
 
     @classmethod
@@ -40,6 +43,7 @@ class MachineReport(NamedTuple):
         Example:
             >>> MachineReport.of({"qrs": "120", "pr": "0", "axis": "300"}, ["SINUS RHYTHM", " , old "])
             MachineReport(rate=None, p=None, pr=None, qrs=120.0, qt=None, qtc=None, axis=-60.0,
+                          p_axis=None, t_axis=None, atrial_rate=None,
                           statements=('SINUS RHYTHM', 'old'))
         """
         values = {name: _plausible(name, number(value)) for name, value in measured.items()}
@@ -59,6 +63,6 @@ def number(value: object) -> float:
 
 
 def _plausible(name: str, value: float) -> float | None:
-    if name == "axis":
+    if name.endswith("axis"):
         return (value + 180) % 360 - 180 if abs(value) <= 360 else None
     return value if 0 < value < LONGEST_MS else None

@@ -173,7 +173,7 @@ class _RecordPage:
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
             paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
             paragraph(f"{codes} {say('seen')}" if self._seen() else codes),
-            *([paragraph(remarks)] if (remarks := measurement_remarks(measured, say)) else []),
+            *([paragraph(remarks)] if (remarks := measurement_remarks(measured, say, shown.age)) else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]

@@ -17,6 +17,10 @@ from marecg.report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS = 220, 120
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
+FAST = 100
+"""Beats per minute above which QTc by Bazett's formula is remarked on."""
+ADULT = 16
+"""Years: until then normal limits go by age (Rijnbeek et al. 2001, Eur Heart J 22:702)."""
 
 
 class Texts:
@@ -99,19 +103,26 @@ def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
     return {say(name): _with_unit(name, value, say) for name, value in values.items()}
 
 
-def measurement_remarks(measured: Measurements, say: Texts) -> str:
-    """What whoever reads the intervals should know: pacing, a long PR, and QTc of a wide complex."""
+def measurement_remarks(measured: Measurements, say: Texts, age: float | None = None) -> str:
+    """What whoever reads the intervals should know: pacing, a long PR, QTc of a fast heart or a wide complex.
+
+    Before `ADULT` years no limit of adults is applied to PR.
+    """
+    child = age is not None and age < ADULT
     remarks = {
         "paced": measured.paced,
-        "pr_long": (measured.pr or 0) >= LONG_PR_MS,
+        "pr_long": (measured.pr or 0) >= LONG_PR_MS and not child,
         "qtc_wide": (measured.qrs or 0) >= WIDE_QRS_MS and measured.qt is not None,
+        "qtc_fast": measured.qt is not None and (measured.rate or 0) > FAST,
+        "child": child,
     }
     return " ".join(say(name) for name, holds in remarks.items() if holds)
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
     """What the electrocardiograph measured and stated; nothing where the file doesn't say."""
-    values = {name: getattr(machine, name) for name in ("rate", "pr", "qrs", "qt", "qtc", "axis")}
+    names = ("rate", "atrial_rate", "pr", "qrs", "qt", "qtc", "axis", "p_axis", "t_axis")
+    values = {name: getattr(machine, name) for name in names}
     cells = {say(name): _with_unit(name, value, say) for name, value in values.items() if value is not None}
     return cells | ({say("statements"): "; ".join(machine.statements)} if machine.statements else {})
 
@@ -126,5 +137,5 @@ def missing_reasons(measured: Measurements, say: Texts) -> str:
 
 
 def _with_unit(name: str, value: float | None, say: Texts) -> str:
-    unit = say("bpm") if name == "rate" else "°" if name.endswith("axis") else "ms"
+    unit = say("bpm") if name.endswith("rate") else "°" if name.endswith("axis") else "ms"
     return say.number(value) + (f" {unit}" if value is not None else "")

@@ -27,6 +27,9 @@ _MEASURED = {
     "qt": "QTInterval",
     "qtc": "QTCorrected",
     "axis": "RAxis",
+    "p_axis": "PAxis",
+    "t_axis": "TAxis",
+    "atrial_rate": "AtrialRate",
 }
 _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
 
