@@ -175,7 +175,8 @@ def ablate_graph(
     with replacing(out / "scores.parquet") as temporary:
         kept.to_parquet(temporary, index=False)
     result(write_answer(kept, {name: leaves_of(name, leaves) for name in kept["regime"].unique()}, out))
-    message(f"written: {out / 'table.md'}, {out / 'forest.svg'}, {out / 'scores.parquet'}")
+    written = [out / name for name in ("table.md", "forest.svg", "scores.parquet")]
+    message(f"written: {', '.join(str(path) for path in written if path.is_file())}")
 
 
 def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:

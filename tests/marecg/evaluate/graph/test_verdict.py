@@ -1,10 +1,12 @@
 """The answer's arithmetic, on numbers that can be checked by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t as student
 
 from marecg_experiments.graph import differences, endpoints
+from marecg_experiments.graph.verdict import write_answer
 
 
 def units(**arms: list[float]) -> pd.DataFrame:
@@ -77,3 +79,17 @@ def test_each_regime_is_read_at_the_step_where_held_out_records_are_learnt_best(
     ]
     chosen = endpoints.at_mark(pd.DataFrame(rows))
     assert chosen[["regime", "step"]].to_numpy().tolist() == [["all", 2], ["few", 1]]
+
+
+def test_a_difference_at_few_records_has_its_intervals_over_draws_and_over_leaves(tmp_path):
+    rows = [
+        ("k = 1", draw, arm, endpoint, value + plus)
+        for draw in (0, 1)
+        for endpoint, value in (("primary", 60.0 + draw), ("leaf AF", 50.0), ("leaf LBBB", 70.0 + 2 * draw))
+        for arm, plus in (("real", 1.0 + 2 * (endpoint == "leaf AF")), ("edgeless", 0.0))
+    ]
+    kept = pd.DataFrame(rows, columns=["regime", "seed", "arm", "endpoint", "value"])
+    text = write_answer(kept.assign(base=0, sigma=np.nan), {}, tmp_path)
+    assert "| mean of k = 1 | points | ± over draws | by 2 leaves | ± over leaves |" in text
+    assert "| real − edgeless | +1.00 | 0.00 | +2.00 | 12.71 |" in text  # leaves: +3 and +1
+    assert [path.name for path in tmp_path.iterdir()] == ["table.md"]  # there is no regime to draw

@@ -30,6 +30,8 @@ TURN_PAIRS = (
 KEPT_PAIRS = (
     (REAL, EDGELESS),
     (REAL, "shuffles"),
+    (REAL, SPREAD),
+    ("flat", EDGELESS),
     (FAMILIES, EDGELESS),
     (SPREAD, EDGELESS),
     (INFERENCE_ONLY, EDGELESS),
@@ -88,13 +90,14 @@ def _kept(parts: dict[int, pd.DataFrame]) -> Iterator[str]:
     yield f"| k | {' | '.join(arms)} |\n| --- |{' ---: |' * len(arms)}"
     for count, table in tables.items():
         yield f"| {count} | {' | '.join(f'{table[arm].mean():.1f}' for arm in arms)} |"
-    few = [tables[count] for count in PRIMARY_K if count in tables]
+    few = [count for count in PRIMARY_K if count in tables]
     if few:
-        mean = sum(few[1:], few[0]) / len(few)
-        counts = ", ".join(str(count) for count in PRIMARY_K if count in tables)
-        yield f"\n| mean of k = {counts} | points | ± over draws |"
-        yield "| --- | ---: | ---: |"
+        mean = sum((tables[count] for count in few[1:]), tables[few[0]]) / len(few)
+        leaves = by_leaf(pd.concat([parts[count] for count in few]), LEAF, KEPT_SIGMA)
+        counts = ", ".join(map(str, few))
+        yield f"\n| mean of k = {counts} | points | ± over draws | by {len(leaves)} leaves | ± over leaves |"
+        yield "| --- | ---: | ---: | ---: | ---: |"
         for arm, other in _pairs(mean, KEPT_PAIRS):
-            of = difference(mean, arm, other)
-            yield f"| {arm} − {other} | {of.mean:+.2f} | {of.reach:.2f} |"
+            of, (own, reach) = difference(mean, arm, other), over((leaves[arm] - leaves[other]).dropna())
+            yield f"| {arm} − {other} | {of.mean:+.2f} | {of.reach:.2f} | {own:+.2f} | {reach:.2f} |"
     yield ""

@@ -71,7 +71,7 @@ def leaf_differences(
 
 
 def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: Path) -> str:
-    """Write `table.md` and `forest.svg` into a folder; returns the table.
+    """Write `table.md`, and `forest.svg` where a regime has seeds, into a folder; returns the table.
 
     `leaves` names those of each regime's primary endpoint.
     """
@@ -86,7 +86,8 @@ def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: P
     lines = [line for name, part in parts.items() for line in _section(name, part, floor, leaves[name])]
     lines += further_sections(kept)
     text = "\n".join(lines).replace("nan", "–")  # of one base or seed
-    for name, content in (("table.md", text), ("forest.svg", _forest(parts))):
+    contents = {"table.md": text} | ({"forest.svg": _forest(parts)} if parts else {})
+    for name, content in contents.items():
         with replacing(out / name) as temporary:
             temporary.write_text(content, encoding="utf-8")
     return text
@@ -226,8 +227,8 @@ def _forest(parts: Mapping[str, pd.DataFrame]) -> str:
     """Every difference with its interval, a panel per regime; ticks are single shuffles."""
     tables = {regime: units(kept, PRIMARY, chosen_sigmas(kept) or SIGMA) for regime, kept in parts.items()}
     figure = Figure(figsize=(8, 1 + 3.2 * len(tables)), layout="constrained")
-    panels = figure.subplots(max(1, len(tables)), squeeze=False, sharex=True)[:, 0]
-    for axes, (regime, table) in zip(panels, tables.items(), strict=bool(tables)):
+    panels = figure.subplots(len(tables), squeeze=False, sharex=True)[:, 0]
+    for axes, (regime, table) in zip(panels, tables.items(), strict=True):
         singles = table[shuffles(table)].mean() - table[EDGELESS].mean()
         contrasts = _contrasts(table)
         for place, (arm, other) in enumerate(contrasts):
