@@ -43,7 +43,9 @@ FLOWS = {
     "A task": (
         "marecg.evaluate.tasks.registry:task_named",
         "marecg.evaluate.tasks.task:Task",
+        "marecg.evaluate.request:Request",
         "marecg.evaluate.evaluation:evaluate",
+        "marecg.evaluate.methods.method:FeatureTable",
         "marecg.evaluate.probe.protocol:Protocol",
         "marecg.evaluate.scores.results:Report",
         "marecg.evaluate.table:measured",
@@ -75,9 +77,10 @@ Four decisions explain most of what looks odd:
 * **Test is scored once.** A protocol fits on train, chooses on val and may call for test logits a single
   time.
 
-Below, four trips, step by step. The trip of a task goes up and down: the command resolves the task's name,
-its registry opens the data, and the methods come back to it for labels and splits. The sentences are the
-code's; `python -m tests.docs.data_flows` writes this page.
+Below, four trips, step by step. A task's name is resolved once, by the command, and its data are opened
+once; `evaluate` gets the opened task, each method turns its recordings into features, and each row of the
+report says what it reads of them. The sentences are the code's; `python -m tests.docs.data_flows` writes
+this page.
 """
 
 

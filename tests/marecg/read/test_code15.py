@@ -89,9 +89,9 @@ def test_a_table_that_makes_no_sense_is_one_clear_error(root):
 
 
 def test_a_damaged_row_costs_its_exam_the_labels_and_no_other(root):
-    good, before = (root / "exams.csv").read_text(), [each.about for each in find([root])]
+    good, before = (root / "exams.csv").read_text(), [each.key for each in find([root])]
     (root / "exams.csv").write_text(f"{good}x,1,True{',' * 12}\n")
-    assert [each.about for each in find([root])] == before
+    assert [each.key for each in find([root])] == before
 
 
 def test_a_damaged_part_is_one_quarantined_record(root):

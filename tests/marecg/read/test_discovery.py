@@ -120,8 +120,8 @@ def test_what_the_hash_of_records_covers(tmp_path):
     same = hash_sources([record])
     assert hash_sources([again]) == same
     others = [
-        replace(record, about=("50.0", "{'NORM': 100.0}")),
-        replace(record, about=("50.0", "{'AFIB': 100.0}")),
+        replace(record, key=("50.0", "{'NORM': 100.0}")),
+        replace(record, key=("50.0", "{'AFIB': 100.0}")),
         replace(record, stated=LabelOverride(("164889003",), None)),
         replace(record, root_name="there"),
     ]

@@ -22,8 +22,8 @@ from marecg_experiments.graph import branches as second
 from marecg_experiments.graph import experiment as whole
 from marecg_experiments.graph import few_records, heads, records
 from marecg_experiments.graph.endpoints import endpoints, leaves_of
-from marecg_experiments.graph.heads import ndcg
 from marecg_experiments.graph.records import Design, Split
+from marecg_experiments.graph.tested import ndcg
 from marecg_experiments.graph.verdict import write_answer
 
 CODES = ("164889003", "426783006", "164909002", "59118001", "429622005", "427084000")

@@ -24,8 +24,9 @@ from marecg_experiments.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
 from marecg_experiments.graph.branches import planned, trained_branches
 from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEFT_OUT
 from marecg_experiments.graph.few_records import cross_fitted, in_turn
-from marecg_experiments.graph.heads import Tested, unit
+from marecg_experiments.graph.heads import unit
 from marecg_experiments.graph.records import Design, Hierarchy, Regime, Split
+from marecg_experiments.graph.tested import Tested
 
 RARE, TESTED = 40, 10
 """Teaching records that a rare leaf has at most, and positives that a leaf needs to be tested."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from marecg_experiments.graph.arms import EDGELESS, FAMILIES, REAL, SHUFFLE, GraphArm
 from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEAF, PRIMARY, READY, WITHIN
 from marecg_experiments.graph.further import KEPT_SIGMA, TURN_SIGMA
-from marecg_experiments.graph.heads import Row, Tested, unit
+from marecg_experiments.graph.heads import unit
 from marecg_experiments.graph.records import Split, Taught
+from marecg_experiments.graph.tested import Row, Tested
 
 STEPS = (100,)
 RECORDS = (0, 1, 2, 5, 10, 20, 50)

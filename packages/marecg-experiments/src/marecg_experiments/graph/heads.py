@@ -1,15 +1,14 @@
 """The concept side of GSCL for many graphs at once, on features that stand still, and what each arm says.
 
 All arms begin with the same weights and see the same records under the same dropout, so what differs between
-them is the graph. A figure on the test records is a tidy row.
+them is the graph.
 
 Shapes: A arms, B batch, M records, F features, N concepts, R families, E node width (d_e), K concept width
-(d_c), Q queries.
+(d_c).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from sklearn.linear_model import RidgeCV
 from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, log_softmax, normalize
 
-from marecg.evaluate.scores.metrics import class_auc, resampled_macro_auc
+from marecg.evaluate.scores.metrics import class_auc
 from marecg.nn.attention import init_linear
 from marecg.nn.dropout import dropout
 from marecg.nn.prototypes import PrototypeHead
@@ -27,20 +26,18 @@ from marecg_experiments.graph.arms import (
     INFERENCE_ONLY,
     LABELS,
     LABELS_INFERENCE,
-    REAL,
     SPREAD,
     GraphArm,
     members,
 )
-from marecg_experiments.graph.records import DISCOUNT, EVERY, NEIGHBOURS, Hierarchy, Taught
+from marecg_experiments.graph.records import Taught
+from marecg_experiments.graph.tested import Row, Tested
 
 WIDTH = 64
 TAU = 0.2
 DROPOUT = 0.1
 BATCH = 128
 LR, WEIGHT_DECAY = 3e-3, 0.05
-Row = dict[str, Any]
-RESAMPLES, RESAMPLED_SIGMA = 200, 0.5
 CHOOSING = 3
 """Held-out source records that a leaf needs to have a say in the choice of σ."""
 ALPHAS = tuple(10.0**power for power in range(7))
@@ -175,63 +172,6 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
     return (prior_A - loss(log_q_AMN)) / (prior_A - floor_A)
 
 
-@dataclass(frozen=True)
-class Tested:
-    """The test records, which judge every arm.
-
-    `rare` are the leaves of the primary endpoint, `member_RN` the concepts of the real families. `within` are
-    the leaves that are also judged among records with a leaf of their family alone; `kernel_NN` is what
-    `spread` gives of each concept's share to its neighbours.
-    """
-
-    y_MN: NDArray[np.uint8]
-    names: Sequence[str]
-    rare: Sequence[int]
-    hierarchy: Hierarchy | None
-    member_RN: NDArray[np.uint8]
-    within: Sequence[int] = ()
-    kernel_NN: NDArray[np.float64] | None = None
-
-    def rows(
-        self,
-        about: Row,
-        score_MN: NDArray[np.float64],
-        family_MR: NDArray[np.float64],
-        space_MK: Tensor | None,
-    ) -> Iterator[Row]:
-        """Of an arm the AUC of each leaf and family; of the rare ones on resamples; severity and nDCG@10.
-
-        `about` says arm and σ in every row; neighbours are looked for in `space_MK`.
-        """
-        yield from self._aucs(about, "auc", self.y_MN, score_MN, self.names)
-        y_MR = (self.y_MN @ self.member_RN.T > 0).astype(np.uint8)
-        roots = [self.names[int(row.argmax())] for row in self.member_RN]  # a root comes before its leaves
-        yield from self._aucs(about, "family", y_MR, family_MR, roots)
-        for leaf in self.within:
-            inside_M = y_MR[:, self.member_RN[:, leaf].argmax()] > 0
-            value = class_auc(self.y_MN[inside_M, leaf : leaf + 1], score_MN[inside_M, leaf : leaf + 1])[0]
-            if np.isfinite(value):
-                yield {**about, "metric": "within", "of": self.names[leaf], "value": 100 * value}
-        resampled = about["arm"] == EDGELESS or (about["arm"] == REAL and about["sigma"] == RESAMPLED_SIGMA)
-        if resampled and self.rare:
-            drawn = resampled_macro_auc(self.y_MN[:, self.rare], score_MN[None][..., self.rare], RESAMPLES)
-            for number, value in enumerate(drawn):
-                yield {**about, "metric": "resampled", "of": str(number), "value": 100 * value}
-        if self.hierarchy is not None and space_MK is not None:
-            answer_M = np.where(self.y_MN.any(0), score_MN, -np.inf).argmax(1)
-            severity = self.hierarchy.apart_MN[np.arange(len(answer_M)), answer_M].mean()
-            yield {**about, "metric": "severity", "of": "", "value": severity}
-            yield {**about, "metric": "nDCG@10", "of": "", "value": 100 * ndcg(space_MK, self.hierarchy)}
-
-    @staticmethod
-    def _aucs(
-        about: Row, metric: str, y_MK: NDArray[np.uint8], score_MK: NDArray[np.float64], names: Sequence[str]
-    ) -> Iterator[Row]:
-        auc_K = class_auc(y_MK, score_MK)
-        for place in np.flatnonzero(np.isfinite(auc_K)):
-            yield {**about, "metric": metric, "of": names[place], "value": 100 * auc_K[place]}
-
-
 @torch.no_grad()
 def scored(
     heads: Heads, arms: Sequence[GraphArm], x_MF: Tensor, tested: Tested, untaught: Sequence[int]
@@ -330,15 +270,3 @@ def ridge_rows(
     yield from tested.rows(about, leaf_MN, family_MR, torch.from_numpy(leaf_MN).float())
     by_family_MN = by_family(leaf_MN, family_MR, tested.member_RN, untaught)
     yield from tested.rows({**about, "arm": LABELS_INFERENCE}, by_family_MN, family_MR, None)
-
-
-def ndcg(space_MK: Tensor, hierarchy: Hierarchy) -> float:
-    """nDCG@10 of the queries among all others, by cosine (Järvelin & Kekäläinen 2002; linear gains)."""
-    unit_MK = normalize(space_MK, dim=-1)
-    near_QM = unit_MK[::EVERY] @ unit_MK.T
-    query_Q = torch.arange(len(near_QM))
-    near_QM[query_Q, query_Q * EVERY] = -torch.inf
-    near = near_QM.topk(NEIGHBOURS, dim=1).indices.numpy()
-    got_Q = np.take_along_axis(hierarchy.gain_QM, near, axis=1) @ DISCOUNT
-    has_Q = hierarchy.ideal_Q > 0
-    return float((got_Q[has_Q] / hierarchy.ideal_Q[has_Q]).mean())

@@ -111,8 +111,8 @@ def _names(candidate: Candidate, alone: bool) -> set[str]:
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
     names = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
-    if row and isinstance(candidate.about, str):
-        names.add(candidate.about)  # as its file calls it
+    if row and candidate.own_name:
+        names.add(candidate.own_name)
     names.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
     return _spelt(names | {str(candidate.row)} if row and alone else names)
 

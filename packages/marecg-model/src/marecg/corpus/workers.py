@@ -169,7 +169,7 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
     """Mark the candidates at given places as unusable."""
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
-    return [replace(each, about=KILLED) if each.place in places else each for each in candidates]
+    return [replace(each, unusable=KILLED) if each.place in places else each for each in candidates]
 
 
 def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:

@@ -189,7 +189,8 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
             refuse_gone(each.root)
             unhashed.append(place)
         stated = "" if each.stated is None else f" {tuple(each.stated)!r}"
-        digest.update(f"{place} {each.about!r} {state or 'unreadable'}{stated}\n".encode())
+        known = each.unusable or each.own_name or each.key
+        digest.update(f"{place} {known!r} {state or 'unreadable'}{stated}\n".encode())
     return SourcesHash(digest.hexdigest(), tuple(unhashed))
 
 

@@ -113,7 +113,9 @@ class Candidate:
     Attributes:
         root: the folder that no file of the record may lie outside of.
         file: the record's file; of WFDB the header.
-        about: what its reader wants to know again then, or `Unusable`.
+        key: by what its reader finds what else is known of it, such as an entry of a table.
+        own_name: what a file of many records calls it.
+        unusable: why it can't be read, where that is known already.
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.
@@ -125,13 +127,15 @@ class Candidate:
     file: Path
     source: str
     reader: "ReadsRecords" = field(compare=False)
-    about: Any = field(default=None, compare=False)
+    key: Any = field(default=None, compare=False)
     fold: int | None = None
     row: int = -1
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
     stated: LabelOverride | StatementCodes | None = None
     part: Stretch = WHOLE
+    own_name: str | None = field(default=None, compare=False)
+    unusable: Unusable | None = field(default=None, compare=False)
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
         """Read the record, or so many of its seconds from `start` on.
@@ -139,8 +143,8 @@ class Candidate:
         Raises `RecordError`, and `SourceGoneError` where its root is gone.
         """
         with located(self.place), blamed(self.root, self.file):
-            if isinstance(self.about, Unusable):
-                raise RecordError(*self.about)
+            if self.unusable:
+                raise RecordError(*self.unusable)
             if not is_text(self._file):
                 raise RecordError(Reason.path, "has a name that is not UTF-8")
             if not inside(self.file, self.root):
@@ -229,8 +233,8 @@ def unlisted(
     files = {str(file) for each in listed for file in (each.file, *each.copies)}
     for header in headers:
         if str(header) not in files:
-            about = Unusable(Reason.unlisted, f"is not listed in {table}")
-            yield Candidate(root, header, reader.source, reader, about)
+            why = Unusable(Reason.unlisted, f"is not listed in {table}")
+            yield Candidate(root, header, reader.source, reader, unusable=why)
 
 
 def age_in_years(text: str | None) -> float | None:

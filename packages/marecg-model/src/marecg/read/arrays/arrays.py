@@ -129,7 +129,7 @@ class Arrays:
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
             name = array.names[row] if array.names else None
-            yield Candidate(root, file, source, self, name, row=-1 if array.one else row)
+            yield Candidate(root, file, source, self, own_name=name, row=-1 if array.one else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
         """The same for a file that was come across: one that can't be used is a record to be quarantined."""
@@ -144,7 +144,7 @@ class Arrays:
         file, row = candidate.file, candidate.row
         x_KL, leads, length = read_row(file, self.layout, row, stretch)
         return Record(
-            id=candidate.about or (file.stem if row < 0 else f"{file.stem}/{row}"),
+            id=candidate.own_name or (file.stem if row < 0 else f"{file.stem}/{row}"),
             source=candidate.source,
             path=file,
             x_KL=x_KL,

@@ -56,7 +56,7 @@ _UNKNOWN = Exam(None, None, None, ())
 
 @dataclass(frozen=True)
 class Code15:
-    """Reads the tracings of every part that is there; `Candidate.about` is an exam's id and its row."""
+    """Reads the tracings of every part that is there; `Candidate.key` is an exam's id and its row."""
 
     source = SOURCE
     marks = (TABLE,)
@@ -73,14 +73,14 @@ class Code15:
                 ids = _exam_ids(file)
             except (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
                 problem = f"can't be read ({error}): download it again"
-                yield Candidate(root, file, SOURCE, self, Unusable(Reason.unreadable, problem))
+                yield Candidate(root, file, SOURCE, self, unusable=Unusable(Reason.unreadable, problem))
             else:
                 for row, exam_id in enumerate(ids):
                     yield Candidate(root, file, SOURCE, self, (exam_id, exams.get(exam_id)), row=row)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one tracing, without its padding. Raises `RecordError`."""
-        exam_id, exam = candidate.about
+        exam_id, exam = candidate.key
         x_CL = unpadded(read_row(candidate.file, LAYOUT, candidate.row)[0])
         if not x_CL.shape[1]:
             raise RecordError(Reason.truncated, f"row {candidate.row} holds padding and no samples")

@@ -33,7 +33,7 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 
 @dataclass(frozen=True)
 class Cpsc2018:
-    """Reads the recordings that the table names; `Candidate.about` are their codes."""
+    """Reads the recordings that the table names; `Candidate.key` are their codes."""
 
     source = CPSC2018
     marks = (REFERENCE, "TrainingSet[1-3]")
@@ -47,7 +47,10 @@ class Cpsc2018:
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"
-            yield Candidate(root, files.get(name, root / name), CPSC2018, self, _codes(row))
+            codes = _codes(row)
+            unusable = codes if isinstance(codes, Unusable) else None
+            key = None if unusable else codes
+            yield Candidate(root, files.get(name, root / name), CPSC2018, self, key, unusable=unusable)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one recording. Raises `RecordError` where its file is missing or holds no such struct."""
@@ -70,7 +73,7 @@ class Cpsc2018:
             x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1])],
             fs=FS,
             length=x_CL.shape[1],
-            codes=candidate.about,
+            codes=candidate.key,
             age=age_in_years(age),
             sex=sex_letter(sex),
         )
@@ -91,7 +94,7 @@ def recordings(root: Path) -> list[Candidate]:
 def codes_of(candidate: Candidate) -> tuple[str, ...]:
     """The codes of one of `recordings`, without reading its signal; none where they make no sense."""
     if isinstance(candidate.reader, Cpsc2018):
-        return () if isinstance(candidate.about, Unusable) else tuple(candidate.about)
+        return candidate.key or ()
     try:
         return diagnoses(read_header(candidate.file, candidate.root).comments.get("dx", "")).codes
     except RecordError:

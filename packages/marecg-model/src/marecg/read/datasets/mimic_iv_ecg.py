@@ -40,4 +40,4 @@ class MimicIvEcg:
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
         record = read_record(candidate.file, candidate.root, stretch)
-        return replace(record, source=self.source, patient=candidate.about)
+        return replace(record, source=self.source, patient=candidate.key)

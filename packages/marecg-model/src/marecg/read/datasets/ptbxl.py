@@ -64,7 +64,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class PtbXl:
-    """Reads the entries of the database; `Candidate.about` is an `Entry`.
+    """Reads the entries of the database; `Candidate.key` is an `Entry`.
 
     Attributes:
         rate: 500 or 100 Hz, which of the two copies of a recording is preferred.
@@ -92,7 +92,7 @@ class PtbXl:
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one entry. Raises `RecordError` as `read` does."""
-        return read(candidate.root, candidate.about, stretch, self.rate)
+        return read(candidate.root, candidate.key, stretch, self.rate)
 
 
 def is_root(folder: Path) -> bool:
