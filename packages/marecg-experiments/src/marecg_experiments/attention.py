@@ -3,8 +3,8 @@
 As attentive probing does (Chen et al. 2024, arXiv:2202.03026; Bardes et al. 2024, arXiv:2404.08471). Each
 class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are the
 patches of H̄. A row that is one vector is one token: what remains there is a linear head, fitted alike.
-Shapes: B, M records, C leads, L samples, T tokens, D width of a token, E = D + 1 with a sign behind it, N real
-tokens, A width of the pool, K classes, F features.
+Shapes: B, M records, C leads, L samples, T tokens, D width of a token, E = D + 1 with a sign behind it, N
+real tokens, A width of the pool, K classes, F features.
 """
 
 import hashlib
