@@ -90,3 +90,12 @@ def test_the_records_that_are_compared_are_seen_going_by(tmp_path):
     audit(tmp_path / "corpus", [tmp_path / "wfdb"], progress)
     totals = {(what, total) for what, _, total, _ in progress.seen}
     assert totals == {("evaluation records", 1), ("blocks of 128 corpus records", 1)}
+
+
+def test_a_fingerprint_is_the_unit_vector_of_the_means_of_twenty_samples_without_each_leads_own():
+    d_BCL = np.random.default_rng(0).integers(-900, 900, (3, 12, 4710)).astype(np.int16)
+    for d_CL, print_F in zip(d_BCL, module.fingerprints(d_BCL), strict=True):
+        slow_CF = d_CL[:, :4700].reshape(12, 235, 20).mean(axis=2)
+        slow_F = (slow_CF - slow_CF.mean(axis=1, keepdims=True)).ravel()
+        np.testing.assert_allclose(print_F, slow_F / np.linalg.norm(slow_F), atol=1e-6)
+    assert not module.fingerprints(np.zeros((1, 12, 4700), np.int16)).any(), "what is flat is like nothing"

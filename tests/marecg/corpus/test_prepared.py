@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from marecg.base.config import CorpusConfig
@@ -47,6 +48,20 @@ def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder):
     whole[:] = 99  # it is written to without changing the corpus
     assert corpus.signals([0]).max() < 2
     assert corpus.signals(np.array([], np.int64)).shape == (0, 12, 4700)
+
+
+def test_signals_that_were_read_are_no_memory_of_the_process_once_they_are_released(folder):
+    corpus = Corpus.open(folder)
+
+    def mapped() -> int:
+        maps = psutil.Process().memory_maps()
+        return sum(each.rss for each in maps if each.path.startswith(str(folder / "shards")))
+
+    before = corpus.stored(np.arange(5))
+    assert mapped() > before.nbytes / 2
+    corpus.release()
+    assert mapped() == 0
+    np.testing.assert_array_equal(corpus.stored(np.arange(5)), before)
 
 
 def test_as_a_record_it_is_the_window_without_its_padding(folder):

@@ -32,6 +32,7 @@ ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
 _STEP = 20
+_MEAN = np.full(_STEP, 1 / _STEP, np.float32)
 _BLOCK = 128
 
 
@@ -126,12 +127,18 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     )
 
 
-def fingerprint(d_CL: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Reduce a window to a unit vector [F]; dot products are correlations at 25 Hz."""
-    pieces = d_CL[:, : d_CL.shape[1] // _STEP * _STEP].reshape(len(d_CL), -1, _STEP)
-    slow_CF = pieces.astype(np.float32) @ np.full(_STEP, 1 / _STEP, np.float32)
-    slow_CF -= slow_CF.mean(axis=1, keepdims=True)
-    return np.asarray(slow_CF / max(float(np.linalg.norm(slow_CF)), 1e-6), np.float32).reshape(-1)
+def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
+    """Reduce windows to unit vectors [B, F]; dot products are correlations at 25 Hz."""
+    windows, leads, samples = d_BCL.shape
+    pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # one for all: it stays in the cache
+    slow_BCF = np.empty((windows, *pieces.shape[:2]), np.float32)
+    for d_CL, slow_CF in zip(d_BCL, slow_BCF, strict=True):
+        pieces[:] = d_CL[:, : pieces[0].size].reshape(pieces.shape)
+        np.matmul(pieces, _MEAN, out=slow_CF)
+    slow_BCF -= slow_BCF.mean(axis=2, keepdims=True)
+    prints_BF = slow_BCF.reshape(windows, -1)
+    prints_BF /= np.maximum(np.linalg.norm(prints_BF, axis=1, keepdims=True), 1e-6)
+    return prints_BF
 
 
 def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluated:
@@ -151,8 +158,8 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
         patients.append(patient_of(record.source, record.patient))
         codes.update(record.codes)
         hashes.append(signal_hash(d_CL))
-        prints.append(fingerprint(d_CL))
-    prints_KF = np.stack(prints) if prints else np.zeros((0, 1), np.float32)
+        prints.append(fingerprints(d_CL[None]))
+    prints_KF = np.concatenate(prints) if prints else np.zeros((0, 1), np.float32)
     return Evaluated(names, identities, patients, hashes, codes, prints_KF)
 
 
@@ -186,7 +193,8 @@ def _similar(
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
-        alike_MK = np.stack(list(map(fingerprint, corpus.stored(rows)))) @ evaluated.prints_KF.T
+        alike_MK = fingerprints(corpus.stored(rows)) @ evaluated.prints_KF.T
+        corpus.release()
         for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
             pairs.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
     return tuple(pairs)

@@ -5,6 +5,7 @@ Shapes: B batch, C leads, L samples, M records, N concepts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from mmap import MADV_DONTNEED
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,6 +202,12 @@ class Corpus:
             d_CL[:] = self._shards[shard][row]
         return d_BCL
 
+    def release(self) -> None:
+        """Give back the memory in which the system keeps what was read of the signals; it stays readable."""
+        for shard in self._shards:
+            if (file := _file_of(shard)) is not None:
+                file.base.madvise(MADV_DONTNEED)
+
 
 def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
     """Return the ontology that labelled a corpus; `about` is the content of `corpus.json`.
@@ -272,14 +279,17 @@ def refuse_cut(array: NDArray[Any]) -> None:
 
     Raises `CorpusError`. What is cut off between this look and the reading still ends the process (SIGBUS).
     """
-    mapped = array if isinstance(array, np.memmap) else array.base
-    if not isinstance(mapped, np.memmap):  # it is in memory
-        return
-    file: Any = mapped.base
-    if file.size() < len(file):
+    file = _file_of(array)
+    if file is not None and file.base.size() < len(file.base):
         problem, remedy = "was cut short since it was opened", "Let nothing write there, and start again"
-        raise CorpusError(problem, where=mapped.filename, remedy=remedy)
+        raise CorpusError(problem, where=file.filename, remedy=remedy)
 
 
 def _damaged(where: Path, problem: str) -> CorpusError:
     return CorpusError(f"is damaged ({problem})", where=where, remedy=index.AGAIN)
+
+
+def _file_of(array: NDArray[Any]) -> Any:
+    """Return the map of a file, a `memmap`, that an array looks at; None where it is in memory."""
+    mapped = array if isinstance(array, np.memmap) else array.base
+    return mapped if isinstance(mapped, np.memmap) else None
