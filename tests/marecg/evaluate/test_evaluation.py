@@ -13,7 +13,7 @@ import ecg_ontology
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.request import Request, protocol_named
-from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.scores.metrics import f_max, macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
@@ -56,6 +56,9 @@ def test_the_report_and_predictions_that_give_its_numbers_are_kept_and_probing_a
     for cell in report.cells:
         aucs = [macro_auc(predictions.y_MK, each) for each in predictions.logits[cell.method, cell.fraction]]
         assert sum(aucs) / len(aucs) == pytest.approx(cell.macro_auc.mean)
+        best = [f_max(predictions.y_MK, each) for each in predictions.logits[cell.method, cell.fraction]]
+        assert sum(best) / len(best) == pytest.approx(cell.f_max.mean)
+        assert cell.macro_ap.mean == pytest.approx(sum(each.ap.mean for each in cell.classes) / 3)
     assert {path.name: path.read_bytes() for path in (run_folder / "model").iterdir()} == before
 
 

@@ -138,7 +138,7 @@ def test_the_csv_has_one_line_per_number():
     group = {"source": "published", "group": "Self-Supervised Learning", "method": "SimCLR"}
     first = {**group, "task": "ptbxl-super", "fraction": "0.01", "macro_auc": "63.41"}
     measured_only = "sd low high test_records task_sha256 leaked_records records seeds dimension versus"
-    measured_only += " versus_low versus_high seconds h_rank rank"
+    measured_only += " versus_low versus_high seconds h_rank auprc f_max rank"
     assert rows[0] == first | dict.fromkeys(measured_only.split(), "")
     objects = json.loads(long_json(published()))
     texts = [{name: "" if each is None else str(each) for name, each in row.items()} for row in objects]

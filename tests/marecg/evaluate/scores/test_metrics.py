@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from marecg.evaluate.scores.metrics import (
     age_bands,
     class_ap,
     class_auc,
+    f_max,
     group_figures,
     interval,
     macro_auc,
@@ -76,6 +77,44 @@ def slow_bootstrap(y_MK: np.ndarray, logits_SMK: np.ndarray, resamples: int) -> 
         ]
         values.append(np.mean(auc_SK) if auc_SK else np.nan)
     return values
+
+
+@given(st.integers(0, 10**6))
+def test_average_precision_agrees_with_scikit_learn(seed):
+    generator = np.random.default_rng(seed)
+    y_MK = np.r_[generator.integers(0, 2, (20, 3)), [[0, 0, 0], [1, 1, 1]]].astype(np.uint8)
+    logits_MK = generator.normal(size=y_MK.shape).round(1)
+    expected = average_precision_score(y_MK, logits_MK, average=None)
+    np.testing.assert_allclose(class_ap(y_MK, logits_MK), expected)
+
+
+def slow_f_max(y_MK: np.ndarray, logits_MK: np.ndarray) -> float:
+    """As PTB-XL's benchmark says it, threshold by threshold."""
+    y_MK, logits_MK = y_MK[y_MK.any(axis=1)], logits_MK[y_MK.any(axis=1)]
+    best = 0.0
+    for threshold in np.unique(logits_MK):
+        said_MK = logits_MK >= threshold
+        true_M, said_M = (said_MK & (y_MK == 1)).sum(axis=1), said_MK.sum(axis=1)
+        precision = (true_M[said_M > 0] / said_M[said_M > 0]).mean()
+        recall = (true_M / y_MK.sum(axis=1)).mean()
+        best = max(best, 2 * precision * recall / (precision + recall) if precision + recall else 0)
+    return float(best)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 2))
+def test_f_max_is_that_of_every_threshold_tried_and_ties_are_said_together(seed, digits):
+    generator = np.random.default_rng(seed)
+    y_MK = generator.integers(0, 2, (15, 4)).astype(np.uint8)
+    logits_MK = generator.normal(size=y_MK.shape).round(digits)
+    assert f_max(y_MK, logits_MK) == pytest.approx(slow_f_max(y_MK, logits_MK))
+
+
+def test_f_max_of_a_perfect_order_is_one_of_no_label_nothing_and_only_the_order_counts():
+    y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]], np.uint8)
+    assert f_max(y, 2.0 * y) == 1
+    assert np.isnan(f_max(y[2:], y[2:].astype(float)))
+    logits = np.random.default_rng(0).normal(size=y.shape)
+    assert f_max(y, logits) == f_max(y, np.exp(3 * logits))
 
 
 def test_resampled_aucs_are_those_of_a_slow_bootstrap_with_ties_and_missing_classes():

@@ -35,6 +35,7 @@ KINDS = {
     **{"test_records": "Int64", "task_sha256": "str", "leaked_records": "Int64"},
     **dict.fromkeys(("records", "seeds", "dimension"), "Int64"),
     **dict.fromkeys(("versus", "versus_low", "versus_high", "seconds", "h_rank"), "float64"),
+    **dict.fromkeys(("auprc", "f_max"), "float64"),
 }
 """The frame's columns.
 
@@ -43,7 +44,8 @@ spread over seeds and its interval are in percent. Figures are compared where `t
 `leaked_records` says on how many val and test records the encoder was pretrained, and is missing where nobody
 knows; `records` are those of one of `seeds` draws, `dimension` counts the features; `versus` is the figure
 minus that of the method which the report is about, on the same test records, with its interval; `h_rank` is
-the least effective rank of h_rhythm, of a run's own encoder.
+the least effective rank of h_rhythm, of a run's own encoder; `auprc`, the mean of the classes' average
+precisions, and `f_max` (`metrics.f_max`) are in percent.
 """
 VERSUS = ["versus", "versus_low", "versus_high"]
 """What belongs to one report alone."""
@@ -127,6 +129,8 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             **(dict(zip(VERSUS, points, strict=True)) if points else {}),
             "seconds": cell.seconds,
             "h_rank": report.rank if own else None,
+            "auprc": _percent(cell.macro_ap.mean if cell.macro_ap else None),
+            "f_max": _percent(cell.f_max.mean if cell.f_max else None),
         }
 
 

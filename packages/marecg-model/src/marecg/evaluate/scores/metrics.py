@@ -1,7 +1,7 @@
 """How well logits rank records, class by class and group by group, and whether probabilities come true.
 
 Where records were tested in rotations (`Predictions.rotation_M`), a figure is the mean of those within.
-Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins.
+Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,6 +80,36 @@ def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
         for y_M, logits_M, has_auc in zip(y_MK.T, logits_MK.T, scorable(y_MK), strict=True)
     ]
     return np.array(scores, np.float64)
+
+
+def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
+    """The greatest sample-centric F₁ over all thresholds, one for all classes; NaN without any label.
+
+    As in PTB-XL's benchmark (Strodthoff et al. 2021): precision is the mean over the records that any class
+    is said of, recall that over all. Records without a label take no part.
+
+    Example:
+        >>> f_max(np.array([[1, 0], [0, 1]], np.uint8), np.array([[4.0, 0.0], [2.0, 2.0]]))
+        0.8571428571428571
+    """
+    labelled = y_MK.any(axis=1)
+    y_MK, logits_MK = y_MK[labelled], logits_MK[labelled]
+    if not len(y_MK):
+        return float("nan")
+    order_MK = np.argsort(-logits_MK, axis=1, kind="stable")
+    y_MK, logits_MK = np.take_along_axis(y_MK, order_MK, 1), np.take_along_axis(logits_MK, order_MK, 1)
+    said_K = np.arange(1, y_MK.shape[1] + 1)
+    precise_MK = y_MK.cumsum(axis=1) / said_K
+    falling = np.argsort(-logits_MK, axis=None, kind="stable")  # what is said next, of whichever record
+    steps = np.diff(precise_MK, axis=1, prepend=0), y_MK / y_MK.sum(axis=1, keepdims=True), said_K == 1
+    precision_N, recall_N, records_N = (
+        np.broadcast_to(step, y_MK.shape).ravel()[falling].cumsum() for step in steps
+    )
+    precision_N, recall_N = precision_N / records_N, recall_N / len(y_MK)
+    ends_N = np.diff(logits_MK.ravel()[falling], append=-np.inf) < 0  # equal logits are said together
+    both_N = (precision_N + recall_N)[ends_N]
+    product_N = (precision_N * recall_N)[ends_N]
+    return float(np.max(2 * product_N / np.where(both_N > 0, both_N, 1)))
 
 
 def interval(values_R: Floats) -> tuple[float, float]:

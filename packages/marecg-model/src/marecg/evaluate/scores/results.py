@@ -53,6 +53,8 @@ class Cell(Frozen):
         records: how many records it is.
         seeds: how many draws.
         macro_auc: over the classes in `classes`.
+        macro_ap: the mean of their average precisions (AUPRC).
+        f_max: `metrics.f_max`, over all classes; with rotations the mean within them.
         interval: of the macro AUC, averaged over seeds.
         versus_encoder: against the report's `reference`; None for itself, and where it was not probed at
             this share.
@@ -79,6 +81,8 @@ class Cell(Frozen):
     left_out: tuple[str, ...]
     untrained: tuple[tuple[str, ...], ...]
     seconds: float
+    macro_ap: Spread | None = None
+    f_max: Spread | None = None
 
 
 class Counts(Frozen):

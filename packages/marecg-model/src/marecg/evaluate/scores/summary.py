@@ -16,6 +16,7 @@ from marecg.evaluate.scores.metrics import (
     Rotations,
     class_ap,
     class_auc,
+    f_max,
     interval,
     macro_auc,
     mean_macro_auc,
@@ -165,6 +166,12 @@ def _cell(
         left_out=tuple(name for name in classes if name not in scored),
         untrained=tuple(tuple(classes[k] for k in trial.untrained) for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
+        macro_ap=spread(ap_SK.mean(axis=1)) if scored else None,
+        f_max=spread(
+            np.array(
+                [np.mean([f_max(y_MK[rows], each.logits_MK[rows]) for rows in rotations]) for each in trials]
+            )
+        ),
     )
 
 
