@@ -26,10 +26,27 @@ def listed(nav: Any) -> list[str]:
     return [each for part in (nav.values() if isinstance(nav, dict) else nav) for each in listed(part)]
 
 
+def titles_of(group: dict[str, Any]) -> list[str]:
+    ((title, inner),) = group.items()
+    return (
+        [title, *(each for part in inner for each in titles_of(part))] if isinstance(inner, list) else [title]
+    )
+
+
 def test_every_page_is_in_the_navigation_once():
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     pages = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
     assert sorted(listed(site["project"]["nav"])) == pages
+
+
+def test_the_navigation_is_seven_groups_that_fold():
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    groups = [each for each in site["nav"] if isinstance(next(iter(each.values())), list)]
+    assert len(groups) == 7
+    assert "navigation.sections" not in site["theme"]["features"], "which keeps every group open"
+    titles = [title for group in groups for title in titles_of(group)]
+    assert titles.count("Does the graph help?") == 1
+    assert max(len(next(iter(group.values()))) for group in groups) <= 10
 
 
 @pytest.mark.parametrize("name", APPS)
@@ -44,9 +61,10 @@ def test_a_page_that_is_made_of_the_code_is_of_the_code_as_it_stands(module):
     assert not stale, f"run: python -m {module.__name__}"
 
 
-@pytest.mark.parametrize(("package", "its_page"), [(marecg, "marecg"), (ecg_ontology, "ecg-ontology")])
-def test_every_public_name_is_in_the_reference(package, its_page):
-    text = (DOCS / "reference" / f"python-{its_page}.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("package", [marecg, ecg_ontology], ids=lambda package: package.__name__)
+def test_every_public_name_is_in_the_reference(package):
+    pages = (DOCS / "reference" / package.__name__).glob("*.md")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = set(re.findall(r"^::: [\w.]*?(\w+)$", text, re.MULTILINE))
     assert set(package.__all__) <= named
     for path in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE):

@@ -28,13 +28,18 @@ def names(micro, tmp_path, monkeypatch):
     return {"signals": signals, "labels": np.arange(RECORDS) % 2}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "packages/marecg-small/README.md"])
-def test_the_examples_of_a_first_page_run_as_they_stand(page, capsys):
+FIRST = ["README.md", "docs/index.md", "docs/start/embed.md", "docs/start/compare.md"]
+
+
+@pytest.mark.parametrize("page", [*FIRST, "packages/marecg-small/README.md"])
+def test_the_examples_of_a_first_page_run_as_they_stand(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for code in examples((ROOT / page).read_text(encoding="utf-8")):
         exec(code, names)  # noqa: S102 (our own page)
+        out = capsys.readouterr().out
         for printed in re.findall(r"^print\(.*  # (.*)$", code, re.MULTILINE):
-            assert printed in capsys.readouterr().out
+            assert printed in out
 
 
 @pytest.mark.parametrize("page", ["packages/marecg-model/README.md", "docs/use.md"])

@@ -7,11 +7,12 @@ import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._commands import SETTINGS
+from marecg_cli._corpus_text import tell_quarantined
 from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, shares, task_names
 from marecg_cli._output import message, result, result_json
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
-EXAMPLE = "marecg classify fit marecg-small --data corpus --labels labels.csv --out runs/classifier"
+EXAMPLE = "marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out runs/classifier"
 classify = typer.Typer(help=f"{ABOUT}\n\nExample: {EXAMPLE}", **SETTINGS)
 
 Encoder = Annotated[
@@ -66,9 +67,10 @@ def fit(
 ) -> None:
     """Train a calibrated classifier on a corpus with labels, and judge it on patients it has not seen.
 
-    The folder is a model for `marecg predict`, `embed`, `export` and `report`.
+    The folder is a model for `marecg predict`, `embed`, `export` and `report`. Records given as --data are
+    prepared first, in OUT-corpus.
 
-    Example: marecg classify fit marecg-small --data corpus --labels labels.csv --out clf
+    Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
     from marecg.corpus.prepared import Corpus
     from marecg.evaluate.classify import fit_classifier
@@ -80,6 +82,7 @@ def fit(
     training: dict[str, Any] = {"readout": "best"} | read(Training, set_).given()
     classifier = EcgClassifier(model, layers, calibration=calibration, threshold=threshold, **training)
     shares = dict(map(_share, prevalence or ()))
+    data = _prepared(data, model, out)
     evaluation = fit_classifier(classifier, data, out, labels, exclusive=exclusive, prevalence=shares)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
     if evaluation.missing:
@@ -99,6 +102,23 @@ def fit(
         result_json(evaluation.model_dump(mode="json"))
         return
     result(plain_text([rich_table(*heads_and_rows([each for each in evaluation.scores if not each.group]))]))
+
+
+def _prepared(data: Path, model: str, out: Path) -> Path:
+    """The corpus, or one prepared beside `out` from the records in that folder, once the model is there."""
+    from marecg.corpus.prepare import DONE, prepare
+    from marecg.model.mar_ecg import MarEcg
+
+    if not data.is_dir() or (data / DONE).is_file() or (data / "building").is_dir():
+        return data
+    MarEcg.from_pretrained(model)
+    corpus = out.with_name(f"{out.name}-corpus")
+    message(
+        f"{data} holds records, not a corpus: they are prepared in {corpus}, which --data takes next time"
+    )
+    account = prepare([data], corpus)
+    tell_quarantined(account.records, corpus / "report.json")
+    return corpus
 
 
 def _share(text: str) -> tuple[str, float]:

@@ -6,7 +6,7 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from marecg_cli._output import console, message, printable, result, say_first
+from marecg_cli._output import console, message, printable, result, say_first, turned
 
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
@@ -125,11 +125,15 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
     """A table with its title above it; columns of numbers are flushed right, and no word is cut."""
     from rich.table import Table
 
+    cells = [
+        [name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values)]
+        for name, values in rows.items()
+    ]
+    heads, lines = turned(headings, [list(map(printable, each)) for each in cells])
     table = Table()
-    for number, heading in enumerate(headings):
-        words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
-        table.add_column(heading, justify="left" if words else "right", overflow="fold")
-    for name, values in rows.items():
-        cells = (f"{value:,}" if isinstance(value, int) else str(value) for value in values)
-        table.add_row(*map(printable, (name, *cells)))
+    for number, head in enumerate(heads):
+        words = number == 0 or any(c.isalpha() for line in lines for c in line[number])
+        table.add_column(head, justify="left" if words else "right", overflow="fold")
+    for line in lines:
+        table.add_row(*line)
     console().print(title, table)

@@ -117,6 +117,16 @@ def console() -> "Console":
     return made if made.is_terminal or "COLUMNS" in os.environ else Console(width=WIDTH)
 
 
+def turned(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Heads and lines of a table; its columns as lines where it is wider than the terminal, and short."""
+    columns = list(zip(heads, *lines, strict=True))
+    fits = sum(3 + max(map(len, each)) for each in columns) < console().width
+    if fits or not 0 < len(lines) < len(heads) - 1:
+        return heads, list(lines)
+    first, *rest = columns
+    return first, list(rest)
+
+
 def set_loudness(level: int) -> None:
     """Say only what failed (−1), what concerns a user (0), what is done (1), or everything (2 and more)."""
     of_packages = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(level, logging.DEBUG)
