@@ -1,4 +1,4 @@
-"""A signal as numbers, and what can be read out of it: leads, units, windows, quality, R-peaks, physiology.
+"""Signals as numbers: leads, units, windows, quality, R-peaks, physiology.
 
 No files and no records; `batch` alone has tensors.
 """

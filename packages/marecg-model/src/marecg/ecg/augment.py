@@ -21,7 +21,7 @@ PASSED = (0.5, 40.0)
 
 
 def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Mains hum, muscle and white noise, baseline wander and shift, and a gain per lead; no R-peak moves."""
+    """Add mains hum, muscle and white noise, baseline wander and gain per lead; no R-peak moves."""
     real_B1L = _real(x_BCL, n_valid_B)
     std_BC1 = _std(x_BCL, real_B1L)
     time_L = torch.arange(x_BCL.shape[-1], device=x_BCL.device) / fs
@@ -37,7 +37,7 @@ def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Ge
 
 
 def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """What `rhythm_safe` does, after a random resized crop and a blanked stretch of up to a fifth."""
+    """Augment as `rhythm_safe` does, after a random resized crop and a blanked stretch of up to a fifth."""
     draw = _Draw(x_BCL, generator)
     share_B11 = draw.record(0.5, 1)
     start_B11 = draw.record(0, 1) * (1 - share_B11)
@@ -49,7 +49,7 @@ def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.
 
 
 def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """What lies within `PASSED`, by a filter without delay: no wander, no hum; nothing is drawn."""
+    """Filter signals to the band `PASSED` without delay, deterministically."""
     low, high = PASSED
     real_B1L = _real(x_BCL, n_valid_B)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / real_B1L.sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""What a step of training is given: signals, and what supervises them.
+"""Batch of a training step: signals and their supervision.
 
 Shapes: B batch, C leads, L samples, N concepts, K the most beats of a record, T patches.
 """
@@ -15,7 +15,7 @@ from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
 
 
 class SoftTargets(Settings):
-    """How far a record's target reaches over the graph, and from which leaf (eq. gscl-target)."""
+    """Settings of soft targets: reach over the graph, and choice of the anchor leaf (eq. gscl-target)."""
 
     sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
     rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
@@ -43,15 +43,15 @@ class Supervision(NamedTuple):
     root_BN: Tensor
 
     def rows(self, rows_B: Tensor) -> Self:
-        """The supervision of some records."""
+        """Return the supervision of selected records."""
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
-        """The same of a record's first patches alone."""
+        """Return the supervision of the first patches of every record."""
         return self._replace(phase_BT=self.phase_BT[:, :patches])
 
     def later(self, start_B: Tensor, model: ModelConfig) -> Self:
-        """The same of the context that begins at each record's patch `start_B`."""
+        """Return the supervision of the context that begins at each record's patch `start_B`."""
         patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
         shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
         return self._replace(
@@ -61,12 +61,12 @@ class Supervision(NamedTuple):
 
     @property
     def known_B(self) -> Tensor:
-        """Which records have a readable rhythm."""
+        """Mask of records with a readable rhythm."""
         return self.rate_B != Rate.NONE
 
 
 class Batch(NamedTuple):
-    """What one rank sees in one micro-batch.
+    """Micro-batch of one rank.
 
     `number` is k; `rows_B` are the records' places in the corpus; `d_BCL` is int16 in µV, as it lies on disk:
     half the bytes on the way to the device, which scales them.
@@ -80,10 +80,10 @@ class Batch(NamedTuple):
 
     @property
     def x_BCL(self) -> Tensor:
-        """The signals in mV, float32, wherever the batch is."""
+        """Signals in mV, float32, on the batch's device."""
         return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
 
     def pinned(self) -> "Batch":
-        """The batch in page-locked memory: a GPU fetches it from there while the host goes on launching."""
+        """Return the batch in page-locked memory, from which a GPU copies asynchronously."""
         pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
         return pinned

@@ -1,4 +1,4 @@
-"""R-peaks of all leads at once: a beat is what most leads show at the same moment.
+"""R-peaks of all leads together: most leads show a beat at the same moment.
 
 Each lead's signal between 8 and 30 Hz, where a QRS complex is strong and a T wave weak, is measured against
 that lead's own complexes, and the mean over leads counts. So a T wave that is taller than R in a few leads

@@ -1,4 +1,4 @@
-"""A local view of the signal: how often random convolutions lie above thresholds, as in MiniRocket.
+"""Random convolutions of the signal: shares of samples above thresholds, as in MiniRocket.
 
 Dempster et al. 2021 (doi:10.1145/3447548.3467231): 84 kernels of nine weights, of which three are 2 and the
 others −1, so that no level counts; each at several dilations over the sum of some random leads; of each such
@@ -37,7 +37,7 @@ KERNELS_KT = np.array(
 
 
 class Bank(NamedTuple):
-    """Which leads are summed for each kernel, float32 [S, K, C], and its thresholds in mV, [S, K, Q]."""
+    """Kernels: the leads that they sum, float32 [S, K, C], and thresholds in mV, [S, K, Q]."""
 
     leads_SKC: Floats
     threshold_SKQ: Floats
@@ -45,13 +45,13 @@ class Bank(NamedTuple):
 
 @cache
 def shipped() -> Bank:
-    """The bank in the package."""
+    """Return the packaged bank of kernels."""
     arrays = load_file(SHIPPED)
     return Bank(arrays["leads"].astype(np.float32), arrays["thresholds"])
 
 
 def shares_above(x_CL: Floats, fs: int, bank: Bank | None = None) -> Floats:
-    """Of every kernel's series the shares of samples above its thresholds, float32 [V].
+    """Return the shares of samples above the thresholds of all kernels, float32 [V].
 
     Args:
         x_CL: a record in mV.
@@ -68,7 +68,7 @@ def shares_above(x_CL: Floats, fs: int, bank: Bank | None = None) -> Floats:
 
 
 def slowed(x_CL: Floats, fs: int) -> Floats:
-    """The record at 100 Hz, as means over samples, each lead around its own mean: [C, N]."""
+    """Return the record at 100 Hz, as means over samples, without each lead's mean: [C, N]."""
     step = max(1, fs // HZ)
     whole = x_CL.shape[1] // step * step
     parts = [x_CL[:, :whole].reshape(len(x_CL), -1, step).mean(-1)]
@@ -79,7 +79,7 @@ def slowed(x_CL: Floats, fs: int) -> Floats:
 
 
 def fitted(x_BCL: Floats, fs: int, seed: int = 0) -> Bank:
-    """Draw the leads, and take each threshold from one of these records as a quantile of its series.
+    """Draw the leads, and fit thresholds as quantiles of the records' convolutions.
 
     The quantiles are those of MiniRocket. So many leads are summed as 2 to a power that is uniform up to C.
     """

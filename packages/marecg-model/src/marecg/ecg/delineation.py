@@ -1,4 +1,4 @@
-"""Where P, QRS and T begin and end, over all leads of a beat at once.
+"""Delineation: onsets and ends of P, QRS and T, over all leads of a beat at once.
 
 The boundaries are read off the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
 van Herpen 1990, Methods Inf Med 29:346): a wave begins and ends where its velocity falls below a share of its
@@ -45,7 +45,7 @@ SHORTEST = 25
 
 
 class Boundaries(NamedTuple):
-    """Samples from the beat's R-peak; NaN where there is no room for the wave."""
+    """Boundaries in samples from the R-peak; NaN where the wave has no room."""
 
     p_on: float
     p_off: float
@@ -55,7 +55,7 @@ class Boundaries(NamedTuple):
 
 
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
-    """Find the boundaries of a beat that has its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    """Find the boundaries of a beat with its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
     beat_KB = np.nan_to_num(beat_KB)
     spikes = spike_samples(beat_KB, FS) - BEFORE
     beat_KB = without_spikes(beat_KB, FS)

@@ -1,4 +1,4 @@
-"""What may be wrong with the electrodes of a recording: a lead that is off, one that is noisy, swapped arms.
+"""Electrode faults of a recording: disconnected leads, noisy leads, swapped arms.
 
 Shapes: K leads, L samples at 500 Hz.
 """
@@ -20,7 +20,7 @@ NOISE_HZ, NOISE_MV = 40, 0.04
 
 
 class Doubts(NamedTuple):
-    """Names of leads that are off and that are noisy, and whether the arms' electrodes seem swapped."""
+    """Names of disconnected and of noisy leads, and whether the arms seem swapped."""
 
     off: tuple[str, ...] = ()
     noisy: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Doubts(NamedTuple):
 
 
 def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubts:
-    """Look for faults of a recording in mV; swapped arms need leads I and V6."""
+    """Find electrode faults of a recording in mV; swapped arms need leads I and V6."""
     mv_KL = np.nan_to_num(resample(np.asarray(x_KL, np.float32), fs, FS)).astype(np.float64)
     low_K, high_K = np.percentile(mv_KL, [1, 99], axis=1)
     off_K = high_K - low_K < OFF_MV

@@ -1,4 +1,4 @@
-"""What an electrocardiograph prints beside a tracing: rate, P, PR, QRS, QT, QTc and the axis, over all leads.
+"""Measurements of an electrocardiograph: rate, P, PR, QRS, QT, QTc and axis, over all leads.
 
 A value that can't be trusted is None, and `reasons` says why: two detectors that count the beats otherwise
 (`rate.py`), too few beats that look alike, all beats and every other one that disagree, no P wave that comes
@@ -51,7 +51,7 @@ that disagree; an axis of swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
-    """Beats per minute, milliseconds and degrees (−180 to 180); None where the tracing doesn't tell."""
+    """Beats per minute, milliseconds and degrees (−180 to 180); None if not measurable."""
 
     rate: float | None = None
     p: float | None = None
@@ -80,14 +80,14 @@ class Measurements(NamedTuple):
 
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
-    """Measure a record in mV, whatever leads it has; the axis needs I and aVF."""
+    """Measure a record in mV with any leads; the axis needs I and aVF."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32)), fs, FS)
     order = limb_leads_first(leads)
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 
 
 def measure_beats(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
-    """The same of beats that are aligned already; `leads` are their rows."""
+    """Measure aligned beats as `measure` does; `leads` are their rows."""
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
     if doubt is not None:

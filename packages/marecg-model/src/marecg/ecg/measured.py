@@ -1,4 +1,4 @@
-"""What an ECG machine measures, and each lead's distribution and spectrum: 258 hand-crafted values.
+"""Hand-crafted features: intervals, and each lead's distribution and spectrum, 258 values.
 
 Intervals are those of `ecg.intervals`, and heights are read off the median beat between the ends of its
 waves; what can't be measured is zero there, and a value beside it marks it.
@@ -37,7 +37,7 @@ WIDTH = len(LEADS) * (len(PERCENTILES) + 1 + len(BANDS_HZ) - 1 + HEIGHTS) + OF_R
 
 
 def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None = None) -> Floats:
-    """Measure one record in mV: float64 [F], finite whatever the record is.
+    """Measure one record in mV: float64 [F], always finite.
 
     A lead that is absent (zero in the signal) has the means over the others.
     """

@@ -1,4 +1,4 @@
-"""The median of the beats that look alike, in all leads at once: what intervals are measured on.
+"""Median beat of all leads, from beats of the same shape: intervals are measured on it.
 
 Beats are aligned by the correlation of their slopes over all leads, and those that don't correlate with the
 others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class AlignedBeats(NamedTuple):
-    """A record's beats, aligned."""
+    """Aligned beats of a record."""
 
     x_KL: Floats
     """The record in mV, without baseline wander."""
@@ -48,7 +48,7 @@ class AlignedBeats(NamedTuple):
     """All R-peaks, as found."""
 
     def windows(self) -> Floats:
-        """The beats that look alike, [N, K, B]; NaN beyond the record."""
+        """Return the windows of the beats of the common shape, [N, K, B]; NaN beyond the record."""
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
 
@@ -73,7 +73,7 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """The median over beats, [K, B]; zero where no beat reaches."""
+    """Return the median over beats, [K, B]; zero where no beat reaches."""
     there_B = np.isfinite(windows_NKB).all(1).any(0)
     median_KB = np.zeros(windows_NKB.shape[1:])
     median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
@@ -81,7 +81,7 @@ def median_beat(windows_NKB: Floats) -> Floats:
 
 
 def low_pass(x: Floats, hertz: float) -> Floats:
-    """Without delay, along the last axis."""
+    """Filter along the last axis without delay."""
     return np.asarray(sosfiltfilt(butter(2, hertz, fs=FS, output="sos"), x, axis=-1), np.float64)
 
 

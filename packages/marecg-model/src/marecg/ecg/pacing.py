@@ -1,4 +1,4 @@
-"""A pacemaker's spikes: found in several leads at once, and replaced by straight lines.
+"""Pacing spikes: detected in several leads at once, and replaced by straight lines.
 
 Shapes: K leads, L samples, P places of spikes.
 """
@@ -19,7 +19,7 @@ PACED_S = (-0.4, 0.02)
 
 
 def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find where several leads stand out of a level that is the same before and behind, and level."""
+    """Find samples at which several leads stand out of a level baseline."""
     near = max(1, round(SPIKE_SIDE_S * fs))
     if x_KL.shape[1] <= 4 * near:
         return np.zeros(0, np.int64)
@@ -45,7 +45,7 @@ def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
-    """Replace spikes by straight lines; what has none is returned as it is."""
+    """Replace spikes by straight lines; a signal without spikes is returned unchanged."""
     spikes = spike_samples(x_KL, fs)
     if not len(spikes):
         return x_KL
@@ -59,7 +59,7 @@ def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
 
 
 def goes_before(spikes: NDArray[np.int64], peaks_n: NDArray[np.int64], fs: float) -> bool:
-    """Whether spikes go before at least half of the beats."""
+    """Whether spikes precede at least half of the beats."""
     first, last = (round(seconds * fs) for seconds in PACED_S)
     away_nS = spikes[None] - peaks_n[:, None]
     return bool(len(spikes)) and bool(((away_nS >= first) & (away_nS <= last)).any(1).mean() >= 0.5)

@@ -1,4 +1,4 @@
-"""Pan and Tompkins' QRS detector as NeuroKit2 has it (`pantompkins1985`), answer by answer, but faster.
+"""Pan and Tompkins' QRS detector, faster, with the same results as NeuroKit2's `pantompkins1985`.
 
 A test holds it to NeuroKit2, which spends its time on designing the same filter for every record and on
 numpy's scalars. Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532; after Porr's py-ecg-detectors.
@@ -30,12 +30,12 @@ THRESHOLD, MEMORY = 0.25, 0.125
 
 
 def pan_tompkins(clean_NL: NDArray[np.float64], fs: float) -> list[list[int]]:
-    """The detector's answers on leads that were brought `in_band`, ascending, some 20–50 samples late."""
+    """Detect QRS complexes in filtered leads (`in_band`), ascending, 20–50 samples late."""
     return search(np.square(np.diff(clean_NL, axis=1)), fs)
 
 
 def search(squared_NL: NDArray[np.float64], fs: float, apart: float = APART) -> list[list[int]]:
-    """The same on squared slopes, perhaps of several leads together; answers lie `apart` seconds or more."""
+    """Detect QRS complexes in squared slopes of one or more leads, at least `apart` seconds apart."""
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
     inner_NL = average_NL[:, 1:-1]
@@ -75,7 +75,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
 
 
 def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
-    """The band that QRS complexes fill, causally, each lead beginning at rest: `nk.ecg_clean`."""
+    """Filter leads to the band of QRS complexes, causally, from rest: `nk.ecg_clean`."""
     sos = band(1, fs)
     state = sosfilt_zi(sos)[:, None] * x_NL.mean(axis=1, keepdims=True)
     return np.asarray(sosfilt(sos, x_NL, zi=state)[0], np.float64)
@@ -91,5 +91,5 @@ def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64
 
 @cache
 def band(order: int, fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Pan and Tompkins' band, or another, as second-order sections."""
+    """Return Pan and Tompkins' band, or another band, as second-order sections."""
     return np.asarray(butter(order, hertz, "bandpass", fs=fs, output="sos"), np.float64)

@@ -1,4 +1,4 @@
-"""What the R-peaks say of a record: the targets of multi-scale physiological supervision (§MSPS).
+"""Physiology of R-peaks: the targets of multi-scale physiological supervision (§MSPS).
 
 Made once per corpus from the stored peaks, never per step.
 
@@ -20,7 +20,7 @@ TOGETHER = 1024
 
 
 class Rate(IntEnum):
-    """Heart-rate buckets; NONE is masked out of the loss."""
+    """Heart-rate buckets; records with NONE are left out of the loss."""
 
     BRADY = 0
     NORMAL = 1
@@ -29,7 +29,7 @@ class Rate(IntEnum):
 
 
 class Phase(IntEnum):
-    """Where a patch stands relative to its nearest R-peak; MASKED leaves the loss."""
+    """Position of a patch relative to its nearest R-peak; MASKED patches are left out of the loss."""
 
     MASKED = -1
     PRE_R = 0
@@ -39,7 +39,7 @@ class Phase(IntEnum):
 
 
 class RhythmThresholds(Settings):
-    """Where one bucket, rhythm or phase ends and the next begins (§subsec:multiscale-sca)."""
+    """Thresholds between buckets, rhythms and phases (§subsec:multiscale-sca)."""
 
     brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
     tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
@@ -64,7 +64,7 @@ class Physiology(NamedTuple):
 def physiology(
     rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, limits: RhythmThresholds
 ) -> Physiology:
-    """Read the targets off the R-peaks inside the encoder's context: sample indices at `model.fs`, ascending.
+    """Compute the targets from R-peaks in the encoder's context: sample indices at `model.fs`.
 
     Records with equally many beats are read together: a corpus has few such numbers.
     """
@@ -92,7 +92,7 @@ def physiology(
 
 
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
-    """Whether the intervals go by twos (bigeminy) or by threes (trigeminy) for so many cycles in a row.
+    """Whether intervals repeat in twos (bigeminy) or threes (trigeminy) for a number of cycles.
 
     A cycle counts when one of its intervals is shorter and one longer than the mean by more than `theta`
     of it, and when each interval is within `theta` of its counterpart in the cycle before.
@@ -110,7 +110,7 @@ def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[n
 
 
 def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
-    """The phase of each patch by the signed distance Δ from its nearest R-peak to its centre, int8 [G, T].
+    """Return the phase of each patch by its centre's distance Δ from the nearest R-peak, int8 [G, T].
 
     |Δ| ≤ δ_R is R, and Δ < 0 PRE-R; after it, ST up to a third of the mean RR interval and T-wave up to half.
     Farther than half an interval from any peak a patch has no usable neighbourhood.

@@ -1,4 +1,4 @@
-"""Which recordings are too damaged to learn from: named rules over a few measures of each lead.
+"""Quality of recordings: named rules over a few measures per lead exclude damaged recordings.
 
 Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
 zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`.
@@ -22,7 +22,7 @@ BRIDGED = "of extreme amplitude bridged"
 
 @dataclass(frozen=True)
 class Measures:
-    """What the rules look at, float64 [C] each except the number of seconds.
+    """Measures for the rules, float64 [C] each except the number of seconds.
 
     Attributes:
         seconds: length of the recording that the window can use.
@@ -81,7 +81,7 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
 
 
 def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]]:
-    """The rules that a recording breaks, the most telling first, each with a message; none: it is good."""
+    """Return the broken rules, the most important first, with messages; () for a good recording."""
     broken: list[tuple[Reason, str]] = []
     if measures.seconds < config.shortest:
         problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
@@ -108,7 +108,7 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
 def bridged(
     x_CL: NDArray[np.float32], fs: float, config: CorpusConfig
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """Lay a straight line over moments of extreme amplitude: the signal, and a note for each such lead.
+    """Bridge moments of extreme amplitude by a straight line: the signal, and a note per lead.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
     `config.amplitude_limit` for more than the share `config.bridge_limit`, margins counted, stays as it is.
@@ -128,7 +128,7 @@ def bridged(
 
 
 def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
-    """What is worth knowing of a good recording, though no rule of the paper excludes it for that."""
+    """Return remarks on a good recording that no rule of the paper excludes."""
     if measures.montage > config.montage_limit:
         return ("limb leads contradict one another: a wrong name, sign or gain?",)
     return ()

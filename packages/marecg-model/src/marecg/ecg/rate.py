@@ -1,4 +1,4 @@
-"""Heart rate from two detectors, likeness of beats and steepest slopes, or the reason for none.
+"""Heart rate: agreement of two detectors, likeness of beats, steepest slopes, or a reason for none.
 
 Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat.
 """
@@ -24,7 +24,7 @@ RateReason = Literal["few_beats", "few_alike", "detectors", "steeper"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
-    """The rate of three beats or more: a minute over the median of two intervals' means.
+    """Return the rate of three or more beats: 60 s over the median of the two-interval means.
 
     So a bigeminy has the rate at which the heart beats, and a stretch in which no beat was seen changes
     nothing.
@@ -38,7 +38,7 @@ def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 
 
 def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
-    """Say why a record's rate, and with it all intervals, can't be trusted; None where it can."""
+    """Return why a record's rate and intervals can't be trusted; None if they can."""
     if len(aligned.found_N) < LEAST_BEATS:
         return "few_beats"
     if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:

@@ -1,4 +1,4 @@
-"""From a detector's answers to R-peaks: each moves to the complex that it means, then to that one's extremum.
+"""Refinement of detections: each moves to its QRS complex, then to the complex' extremum.
 
 Pan–Tompkins answers with the maximum of a trailing moving average, some 20–50 samples behind the R-peak at
 500 Hz. Leads of equal length are refined together: a beat costs little more than its samples.
@@ -39,7 +39,7 @@ def refined(
     fs: float,
     weak: float = WEAK,
 ) -> list[NDArray[np.int64]]:
-    """The R-peaks that a detector's answers mean, ascending for each of N leads in mV with their `energy`.
+    """Return the R-peaks behind a detector's answers, ascending, for N leads in mV with their `energy`.
 
     The answers of each are sample indices in any order, several for a beat or none. `weak`
     is the share of a usual beat's energy below which an answer is none.
@@ -50,7 +50,7 @@ def refined(
 
 
 def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
+    """Return the squared slope in Pan and Tompkins' band, averaged without delay."""
     band_NL = sosfiltfilt(band(2, fs, hertz), x_NL)
     slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])

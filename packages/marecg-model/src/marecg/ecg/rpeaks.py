@@ -21,7 +21,7 @@ SHORTEST = 1.0
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
-    """Find the R-peaks of raw lead I.
+    """Detect R-peaks of raw lead I.
 
     Args:
         lead_i_mV: [L] in mV, before any normalisation.
@@ -37,7 +37,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
 def detect_each(
     leads_NL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of some leads of equal length, of each as `detect` would, in less time."""
+    """Detect R-peaks of several leads of equal length at once, as `detect`, but faster."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
@@ -53,7 +53,7 @@ def detect_each(
 
 
 def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find the R-peaks that all leads of a record show together (`coincidence.py`): what everything counts.
+    """Detect the R-peaks that most leads of a record share (`coincidence.py`): the default detector.
 
     `raw_CL` is in mV, before any normalisation, in any order; the result is as for `detect`.
     """
@@ -61,7 +61,7 @@ def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of some records of equal length, of each as `detect_best` would, in less time."""
+    """Detect R-peaks of several records of equal length at once, as `detect_best`, but faster."""
     if raw_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(raw_NCL)
     return coincident_beats(raw_NCL, fs)
@@ -77,7 +77,7 @@ def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
 def find_raw(
     lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> NDArray[np.int64]:
-    """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
+    """Run NeuroKit2's detector unchanged: indices that lag the R-peaks; [] if it fails."""
     clean_1L = _neurokit_clean(np.asarray(lead_i_mV, np.float64)[None], fs, method)
     return np.array(_neurokit_answers(clean_1L[0], fs, method), np.int64)
 

@@ -1,4 +1,4 @@
-"""From samples as recorded to the window that the model sees.
+"""Signal processing from recorded samples to the model's window.
 
 Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
 """
@@ -29,7 +29,7 @@ COMPUTABLE_MV = 1e9
 
 
 def lead_places(names: Sequence[str]) -> list[int]:
-    """Where named leads stand among the twelve, whatever their case.
+    """Return the places of named leads among the twelve, ignoring case.
 
     Raises:
         UsageError: a name is unknown or stands there twice, or there is none.
@@ -46,7 +46,7 @@ def lead_places(names: Sequence[str]) -> list[int]:
 
 
 def known_leads(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the twelve leads that `names` has, whatever their case, in the order of `LEADS`.
+    """Return the standard leads in `names`, ignoring case, in the order of `LEADS`.
 
     Raises `RecordError` (`missing-lead`) where there is none.
     """
@@ -58,7 +58,7 @@ def known_leads(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Where each of some leads stands in `names`, whatever their case; other names are passed over.
+    """Return the rows of leads in `names`, ignoring case; other names are skipped.
 
     Raises `RecordError` (`missing-lead` or `duplicated-lead`).
     """
@@ -90,7 +90,7 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
 
 
 def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
-    """The first `length` samples, zero-padded behind: [C, L] → ([C, length], number of valid samples).
+    """Cut the first `length` samples and pad with zeros: [C, L] → ([C, length], valid samples).
 
     Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
     """
@@ -101,7 +101,7 @@ def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32],
 
 
 def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Millivolts → whole microvolts, as shards hold them; beyond ±32.767 mV the value stays at that limit."""
+    """Convert millivolts to whole microvolts for shards, clipped at ±32.767 mV."""
     limit = np.iinfo(np.int16).max
     y_CL = x_CL * 1000.0
     np.rint(y_CL, out=y_CL)
@@ -118,7 +118,7 @@ _SAMPLES = 2000
 
 
 def median(x_L: NDArray[np.floating]) -> Any:
-    """`numpy.median` along the last axis, of numbers alone, in a third to a half of its time.
+    """Return `numpy.median` along the last axis of finite numbers, two to three times faster.
 
     It partitions at several places; at one that is vectorised.
 
@@ -133,7 +133,7 @@ def median(x_L: NDArray[np.floating]) -> Any:
 
 
 def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
-    """The leads' median of the 99th percentile of |x − median|, which no artefact moves much.
+    """Return the median over leads of the 99th percentile of |x − median|, robust to artefacts.
 
     A long recording is looked at in steps: a few thousand samples tell as much.
     """
@@ -143,7 +143,7 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 
 
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
-    """Why the samples are hardly millivolts, or None; a flat record isn't a question of units."""
+    """Return why samples are unlikely to be millivolts, or None; flat records are not judged."""
     amplitude = typical_amplitude(x_KL)
     if amplitude > HIGHEST_MV:
         return f"waves of {amplitude:.3g} mV aren't an ECG's: are these microvolts, or raw integers?"
@@ -153,5 +153,5 @@ def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
 
 
 def signal_hash(d_CL: NDArray[np.int16]) -> str:
-    """A name for a window's content: the same whatever the file's format, gain or lead order."""
+    """Return a hash of a window's content, independent of file format, gain and lead order."""
     return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]

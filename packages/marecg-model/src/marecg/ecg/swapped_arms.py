@@ -1,4 +1,4 @@
-"""Whether the arms' electrodes are swapped, as lead I beside V6 shows it.
+"""Swapped arm electrodes: comparison of lead I with V6.
 
 Shapes: K leads, B samples of a beat.
 """
@@ -17,7 +17,7 @@ chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms
 
 
 def arms_swapped(beat_KB: NDArray[np.float64], names: Sequence[str]) -> bool:
-    """Whether P and QRS of lead I stand on their heads beside V6; `names` are the leads in lower case."""
+    """Whether P and QRS of lead I are inverted relative to V6; `names` are leads in lower case."""
     if not {"i", "v6"} <= set(names):
         return False
     pair_KB = beat_KB[[names.index("i"), names.index("v6")]]

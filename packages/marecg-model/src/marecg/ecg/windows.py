@@ -1,4 +1,4 @@
-"""From a recording to windows of the encoder's context, and from what it says of them back to the recording.
+"""Windows of the encoder's context cut from a recording, and their results merged again.
 
 Shapes: K leads as named, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
 values.
@@ -30,14 +30,14 @@ class Signal(Protocol):
 
 
 class Recording(NamedTuple):
-    """A recording as the encoder takes it: x_CL in mV at its rate, zero where `absent_C` is True."""
+    """Recording in the encoder's form: x_CL in mV at its rate, zero where `absent_C` is True."""
 
     x_CL: Signal
     absent_C: NDArray[np.bool_]
 
 
 class Window(NamedTuple):
-    """A stretch of a recording, no longer than the context; `last` ends a recording of `length` samples."""
+    """Stretch of a recording, at most one context long; `last` ends a recording of `length` samples."""
 
     x_CL: NDArray[np.float32]
     absent_C: NDArray[np.bool_]
@@ -47,7 +47,7 @@ class Window(NamedTuple):
 
 
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
-    """Put a recording in mV into the encoder's lead order and sampling rate.
+    """Convert a recording in mV to the encoder's lead order and sampling rate.
 
     Raises `UsageError` as `arranged`, or a sample is NaN, infinite or too large to compute with.
     """
@@ -57,7 +57,7 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
 
 
 def check_samples(given_KL: NDArray[np.float32]) -> None:
-    """See that samples are numbers that can be computed with. Raises `UsageError`."""
+    """Check that samples are numeric. Raises `UsageError`."""
     largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
     if not np.isfinite(largest):  # NaN stays NaN
         raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
@@ -104,7 +104,7 @@ def arranged(
 
 
 def windows(whole: Recording, config: ModelConfig) -> list[Window]:
-    """Cut a recording into windows: as few as cover it, evenly spread, on the patch grid."""
+    """Cut a recording into the fewest windows that cover it, evenly spread, on the patch grid."""
     return list(_cut(whole, _starts(whole.x_CL.shape[1], config), config))
 
 
@@ -122,7 +122,7 @@ def _cut(whole: Recording, starts: Sequence[int], config: ModelConfig) -> Iterat
 
 
 def tta_windows(whole: Recording, config: ModelConfig) -> Iterator[Window]:
-    """The windows, each from `config.phases` beginnings that divide a stride: all that an encoder is shown.
+    """Return each window at `config.phases` offsets within one stride, all that an encoder reads.
 
     A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window
     moves forward where there is more to see, else backward, else (a recording of one context or less) forward
@@ -144,7 +144,7 @@ def _shifted(start: int, by: int, length: int, config: ModelConfig) -> int:
 def stacked(
     cut: Sequence[Window], config: ModelConfig, device: torch.device | str = "cpu"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """B windows as a model on that device takes them, zero-padded.
+    """Stack B windows on the model's device, zero-padded.
 
     Returns:
         x float32 [B, C, L], n_valid int64 [B], absent leads bool [B, C].
@@ -164,7 +164,7 @@ def stacked(
 def overlapped(
     starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
 ) -> NDArray[np.float32]:
-    """A row for every patch of a recording: the mean over the windows that hold it.
+    """Average window results: one row per patch of the recording.
 
     The windows begin at `starts`, ascending, in samples on the patch grid; each says [context_patches, X].
     """

@@ -1,4 +1,4 @@
-"""The frozen probe: tasks, methods, how they are probed, scores; `evaluation` puts them together.
+"""Frozen-encoder probes: tasks, methods, protocols and scores; `evaluation` combines them.
 
 Beside it: sweeps and ablations over several runs, the leak check, and the paper's table.
 """

@@ -1,4 +1,4 @@
-"""`marecg classify fit`: a calibrated classifier from a labelled corpus, and what it does on the test part.
+"""`marecg classify fit`: train a calibrated classifier on a labelled corpus and judge it on test records.
 
 Shapes: M test records, K classes.
 """
@@ -63,7 +63,7 @@ NAMED = 5
 
 
 class GroupScore(Settings):
-    """How a class does on the test records with a known label, or on a `group` of them such as `sex F`.
+    """Scores of a class on labelled test records, or on a `group` of them such as `sex F`.
 
     `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
     calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities. `chosen_by` is how many
@@ -93,12 +93,12 @@ class GroupScore(Settings):
 
     @property
     def uncertain(self) -> bool:
-        """Whether too few positives chose the threshold."""
+        """Whether the threshold rests on too few positives."""
         return self.chosen_by is not None and self.chosen_by < FEW_POSITIVES
 
 
 class Evaluation(Settings):
-    """What `evaluation.json` says.
+    """Content of `evaluation.json`.
 
     `counts` are, by part and class, positives and known labels; `missing` how many records the labels name
     that the corpus lacks, and `missing_names` the first of them; of `exclusive` classes a record has one;
@@ -131,7 +131,7 @@ def fit_classifier(
     exclusive: bool = False,
     prevalence: Mapping[str, float] | None = None,
 ) -> Evaluation:
-    """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
+    """Train, calibrate and judge a classifier; write it with `evaluation.json` and `predictions.parquet`.
 
     Its model is left as it is; an older classifier in `out` is replaced, other files are refused. `labels` is
     a table as `label_tables.read_labels` reads; the corpus' leaves with enough support if None.
@@ -196,7 +196,7 @@ def fit_classifier(
 def judged_recordings(
     folder: str | Path, data: Path | None = None
 ) -> tuple[Path | None, Iterator[Recording]]:
-    """The first `COMPARED` of a classifier's test records, from the corpus `data` or its own.
+    """Return the first `COMPARED` test records of a classifier, from the corpus `data` or its own.
 
     Returns the corpus, and the recordings: none where it isn't there any more. For any other model the corpus
     is None. Raises `CorpusError` where `data` isn't a corpus, or not the one that it was judged on.
@@ -332,7 +332,7 @@ def _scores(
 
 
 def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
-    """The share of calls that are right where the class has this prevalence (Bayes); None without a call.
+    """Return the share of correct calls at a prevalence (Bayes); None without a call.
 
     Example:
         >>> ppv(0.9, 0.9, 0.1)

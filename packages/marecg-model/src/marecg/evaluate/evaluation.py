@@ -1,4 +1,4 @@
-"""What `marecg probe` does: an encoder and a task in, a report out.
+"""`marecg probe`: evaluate an encoder on a task and report the scores.
 
 Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
@@ -33,7 +33,7 @@ def evaluate(
     progress: Progress = shown,
     cache: TrialCache | None = None,
 ) -> Report:
-    """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
+    """Probe an encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
     Without a run the first of `features` is what the report is about. The report and all predictions are
     kept in `out/probe`.
@@ -85,7 +85,7 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task; each report comes with the folder that it was kept in.
+    """Probe every run on every task; yield each report with its folder.
 
     What no run owns is computed and fitted once: its features are kept in one place, by default the first
     run's. Of several tasks, one that can't be asked of the records at hand comes as its error.

@@ -1,4 +1,4 @@
-"""What `marecg classify judge` does: an encoder trained on a task's labels, judged as a probe is.
+"""`marecg classify judge`: fine-tune an encoder on a task, and judge it as a probe is judged.
 
 Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
 is scored once.
@@ -43,7 +43,7 @@ def finetune(
     out: Path | None = None,
     progress: Progress = shown,
 ) -> Report:
-    """Fine-tune an encoder on one task and keep the report in `out/probe/TASK-finetune.json`.
+    """Fine-tune an encoder on one task and write the report to `out/probe/TASK-finetune.json`.
 
     The run, any name as for `MarEcg.from_pretrained`, stays as it is. Each of `how` is a row; the report is
     about the first, and compares the others with it.

@@ -1,4 +1,4 @@
-"""What is judged, whether it was pretrained on records that judge it, and the report that is kept of it.
+"""Reports of probes: the tested model, leakage of test records into its training, and the kept file.
 
 Shapes: M test records of all rotations, K classes, F features, D width, R rotations, C leads, L samples.
 """
@@ -39,7 +39,7 @@ UNTRAINED_POOL = (
 
 @dataclass(frozen=True)
 class ModelUnderTest:
-    """What is judged: an encoder, or mere features; `name` is the row that all others are compared with.
+    """Tested model, an encoder or features; other rows are compared with its row `name`.
 
     `place` is the model's folder, or the file of features, and `sha256` of its weights or bytes; `run` the
     folder that may list what the encoder was trained on.
@@ -54,12 +54,12 @@ class ModelUnderTest:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What must be known of it to read its rows."""
+        """Return remarks that its rows need."""
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
-    """A run's encoder, loaded; without a run the first of the features.
+    """Load a run's encoder; without a run, return the first of the features.
 
     The request's readout, or its protocol's row, is what all others are compared with. Raises `UsageError`
     where there is neither, or concepts are asked of a model that has none.
@@ -82,7 +82,7 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
 
 
 def leak(run: Path, *rotations: Task) -> Leak | None:
-    """The val and test records of a task that a run was pretrained on; None where nobody knows of any.
+    """Return the validation and test records that a run was pretrained on; None if unknown.
 
     A run that began from weights without a list of their records is not known to be clean: what is found
     counts, and where nothing is, nobody knows.
@@ -132,7 +132,7 @@ RANKED = 5000
 
 @dataclass(frozen=True)
 class Judged:
-    """A task in one rotation, restricted to the records that every method can read, with all trials.
+    """One rotation of a task, restricted to records that all methods can read, with its trials.
 
     `widths` counts each method's features; `unreadable` says by id why other records are left out; `rank` is
     the effective rank of h_rhythm, None of mere features.
@@ -146,7 +146,7 @@ class Judged:
 
 
 def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
-    """Where everything is kept: where it is asked for, or in the run folder; else a `UsageError`."""
+    """Return the output folder: the requested one, else the run folder. Raises `UsageError`."""
     bare = under_test.run is None or under_test.run == under_test.place.absolute()
     if out is None and (bare or address(under_test.place)):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
@@ -154,7 +154,7 @@ def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
 
 
 def try_writing(home: Path) -> None:
-    """See that a report can be kept before hours are spent on it. Raises `OutputError`."""
+    """Check that the report can be written before the long computation. Raises `OutputError`."""
     folder = home / "probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ def try_writing(home: Path) -> None:
 
 
 def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged: Sequence[Judged]) -> Report:
-    """Summarise all rotations, and keep the report and what every row says of every test record."""
+    """Summarise all rotations, and write the report and the predictions of all test records."""
     task, protocol = judged[0].task, request.protocol
     tested = [each.task.part(TEST) for each in judged]
     y_MK = np.concatenate([each.y_MK for each in tested])
@@ -216,7 +216,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
 
 
 def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None:
-    """The effective rank of h_rhythm, or of the mean of H where its pool is untrained, of RANKED records."""
+    """Return the effective rank of h_rhythm, or of mean H with an untrained pool, on RANKED records."""
     read = features_of.get(MEAN_H, features_of.get(ENCODER))
     if read is None:
         return None

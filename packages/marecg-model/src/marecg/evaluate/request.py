@@ -1,4 +1,4 @@
-"""What a probe may be asked for, and its protocols and baselines by name."""
+"""Requests for probes: options, and protocols and baselines by name."""
 
 import json
 from collections.abc import Callable
@@ -23,18 +23,18 @@ FRACTIONS = (0.01, 0.1, 1.0)
 
 
 def baseline_named(name: str) -> Baseline:
-    """The baseline of a package, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    """Return a baseline by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
     return named(name, {}, Callable, "baseline")  # type: ignore[arg-type]
 
 
 def protocol_named(name: str) -> Protocol:
-    """A protocol, ours or a package's, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    """Return a protocol by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
     return named(name, PROTOCOLS, Protocol, "protocol")
 
 
 @dataclass(frozen=True)
 class Request:
-    """How a task is asked; it is checked when it is made.
+    """Options of a probe, checked on creation.
 
     Attributes:
         fractions: shares of the training part, each in (0, 1]; they are brought into ascending order.
@@ -89,7 +89,7 @@ class Request:
 
     @property
     def as_json(self) -> str:
-        """Everything that a report's numbers depend on beside encoder and task, in a line."""
+        """Return all options that affect a report's numbers, as one line of JSON."""
         fields = {
             "fractions": self.fractions,
             "seeds": self.seeds,
@@ -104,7 +104,7 @@ class Request:
         return json.dumps(fields, ensure_ascii=False)
 
     def open(self, task: TaskDefinition, root: Path) -> tuple[Task, ...]:
-        """The task on its data, once per rotation. Raises as `TaskDefinition.open` does."""
+        """Open the task, once per rotation. Raises as `TaskDefinition.open` does."""
         rotations = (
             task.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
             for folds in self.folds or (None,)

@@ -1,4 +1,4 @@
-"""A tidy frame of scores, a line per figure: the paper's Table tab:linear_probe, and what was measured.
+"""Tidy frame of scores, a line per figure: the paper's Table tab:linear_probe, and measured figures.
 
 `published.tsv` holds the rows as the paper prints them. Measured lines come from the reports in run folders.
 """
@@ -56,14 +56,14 @@ FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "lea
 
 
 def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """The frame of some lines; what a line lacks is missing there."""
+    """Return a frame of lines; absent fields are missing values."""
     scores = pd.DataFrame(list(lines), columns=list(KINDS))
     texts = [name for name, kind in KINDS.items() if kind == "str"]
     return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
 
 
 def published() -> pd.DataFrame:
-    """The paper's table, as it prints it."""
+    """Return the figures of the paper's table."""
     wide = pd.read_csv(PUBLISHED, sep="\t").set_index(["group", "method"])
     lines = []
     for (group, method), row in wide.iterrows():
@@ -75,7 +75,7 @@ def published() -> pd.DataFrame:
 
 
 def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
-    """The figures of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
+    """Return the figures of all runs from `RUN/probe/*-PROTOCOL.json`, without repetition.
 
     A folder without such a report is passed over with a warning; where none has one, that is a `UsageError`.
     """
@@ -90,7 +90,7 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
 
 
 def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
-    """The figures of some runs' reports, without repetition; what isn't a run's own comes last.
+    """Return the figures of several runs' reports without repetition, baselines last.
 
     A run goes by its folder's name, or by the path as given where two folders have the same name.
     """
@@ -103,7 +103,7 @@ def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
 
 
 def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
-    """A report's figures as lines of the frame; of one on fine-tuning, every row is the encoder's."""
+    """Return a report's figures as lines of the frame; fine-tuning rows belong to the encoder."""
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
         own = cell.method in OWN
@@ -135,7 +135,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
 
 
 def by_class(report: Report) -> pd.DataFrame:
-    """AUC and average precision of every class in percent, of each method at its largest share."""
+    """Return AUC and average precision per class in percent, at each method's largest share."""
     largest = {cell.method: cell for cell in report.cells}  # the shares ascend
     figures = []
     for method, cell in largest.items():
@@ -148,7 +148,7 @@ def by_class(report: Report) -> pd.DataFrame:
 
 
 def as_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """A dictionary per line, None where something is missing."""
+    """Return a dictionary per line, None for missing values."""
     return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
 
 
@@ -157,7 +157,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
-    """Without repetition: what stands beside several runs with the same figures stands there once.
+    """Merge equal figures of several runs into one line.
 
     An encoder and its prototypes are a run's own, whatever their figures.
     """
@@ -183,7 +183,7 @@ def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 
 
 def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
-    """1 and 2 for the best and second-best mean of a task and share, among figures that can be compared.
+    """Rank the best (1) and second-best (2) mean of a task and share among comparable figures.
 
     Those are of one source, and of the measured ones those that were asked on the same records. A figure
     alone, or figures that are all alike, have no best.
@@ -198,7 +198,7 @@ def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
 
 
 def only(scores: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
-    """The figures of these tasks alone. Raises `UsageError` where there is none of a task."""
+    """Select the figures of given tasks. Raises `UsageError` for a task without figures."""
     if missing := set(tasks) - set(scores["task"]):
         remedy = "Probe a run on it first, or choose one that was probed"
         raise UsageError(f"no row has the task {', '.join(sorted(missing))}", remedy=remedy)
@@ -206,28 +206,28 @@ def only(scores: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
 
 
 def tasks_of(scores: pd.DataFrame) -> Sequence[str]:
-    """The paper's tasks first, the others by name."""
+    """Return tasks in order: the paper's first, the others by name."""
     tasks = scores["task"].unique()
     return [task for task in TITLES if task in tasks] + sorted(set(tasks) - TITLES.keys())
 
 
 def names_of(scores: pd.DataFrame) -> "pd.Series[str]":
-    """The method, whose it is where it is measured and a run's own, and whether that run has collapsed."""
+    """Return the row's label: method, run if measured, and a mark for a collapsed run."""
     of_run = (scores["source"] == MEASURED) & (scores["group"] != "")
     names = scores["method"].where(~of_run, scores["group"] + ": " + scores["method"])
     return names.where(~(scores["h_rank"] < COLLAPSED), names + " (collapsed)")
 
 
 def title(task: str) -> str:
-    """A task's name in the table's head."""
+    """Return a task's name for the table's head."""
     return TITLES.get(task, task)
 
 
 def share(fraction: float) -> str:
-    """A share of the training records, such as `1%`."""
+    """Return a share of the training records as text, such as `1%`."""
     return f"{100 * fraction:g}%" if fraction else "no labels"
 
 
 def read_report(path: Path) -> Report:
-    """Read a probe's report. Raises `InputError` when it can't be read or isn't one."""
+    """Read a probe's report. Raises `InputError` if it is unreadable or not a report."""
     return read_model(Report, path, "isn't a probe report", "Probe the run again")

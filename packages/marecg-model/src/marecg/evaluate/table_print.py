@@ -1,4 +1,4 @@
-"""A frame of scores in print: every row says whether it is published or measured.
+"""Printed tables of scores: rows are marked as published or measured.
 
 Best and second best are marked among figures that can be compared; a dagger marks one whose encoder was
 pretrained on records that it is judged by.
@@ -40,7 +40,7 @@ TEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Style:
-    """How a format marks best and second best, a spread and a leak.
+    """Marks of a format for best, second best, spread and leak.
 
     `plain` keeps a name from being read as marks.
     """
@@ -52,7 +52,7 @@ class Style:
     digits: int = 2
 
     def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
-        """Such as `77.53 ± 1.20 [75.1, 80.2]†`, with the interval if it is asked for."""
+        """Format a figure, such as `77.53 ± 1.20 [75.1, 80.2]†`, with its interval if requested."""
         texts = []
         for line, rank in zip(scores.itertuples(), ranks(scores), strict=True):
             values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
@@ -73,7 +73,7 @@ LATEX = Style(
 
 @dataclass(frozen=True)
 class Grid:
-    """A table in words: what neighbouring columns share, heads, and lines in groups to be ruled apart."""
+    """Table as text: shared headings, column heads, and lines in groups."""
 
     over: list[str]
     heads: list[str]
@@ -82,7 +82,7 @@ class Grid:
 
 
 def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
-    """A Markdown table, its columns aligned: **best**, _second best_ among figures that can be compared."""
+    """Return an aligned Markdown table: **best**, _second best_ of comparable figures."""
     grid = _grid(scores, MARKDOWN, intervals)
     heads = [plain_markdown(f"{over} {head}") for over, head in zip(grid.over, grid.heads, strict=True)]
     rows = [line for group in grid.groups for line in group]
@@ -104,7 +104,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], text_col
 
 
 def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
-    r"""A LaTeX table (booktabs): \textbf{best}, \underline{second best} of what can be compared."""
+    r"""Return a LaTeX table (booktabs): \textbf{best}, \underline{second best} of comparable figures."""
     grid = _grid(scores, LATEX, intervals)
     alignment = "l" * grid.text_columns + "r" * (len(grid.heads) - grid.text_columns)
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_spanned(grid.over)]
@@ -116,18 +116,18 @@ def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """One line per figure, with everything that is known of it; intervals are always there."""
+    """Return one CSV line per figure, with all its fields and its interval."""
     texts = scores.select_dtypes("object").map(guarded)
     return str(scores.assign(**texts, rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
 
 def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """The same as JSON: a list of objects."""
+    """Return the figures as a JSON list of objects."""
     return json.dumps(records(scores), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def records(scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """A dictionary per figure, with its rank."""
+    """Return a dictionary per figure, with its rank."""
     return as_dicts(scores.assign(rank=ranks(scores)))
 
 
@@ -166,7 +166,7 @@ def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """On which test records the measured rows stand, and whose encoders may have seen them."""
+    """Return notes on the test records of measured rows, and on encoders that may have seen them."""
     measured = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
     if measured.empty:
         return []

@@ -1,4 +1,4 @@
-"""Leaves that no training record bore, and the evidence of their family, which serves in their place.
+"""Leaves without training records, scored by the evidence of their family.
 
 The mass of q on a family ranks records by an untaught leaf better than the leaf's own share among conduction
 disorders and ischaemia, and worse elsewhere (docs/graph.md), so it serves for those alone.
@@ -26,7 +26,7 @@ def judged_by_family(model: MarEcg) -> list[int]:
 
 
 def family_of(model: MarEcg, leaves: list[int]) -> list[int]:
-    """All concepts of the leaves' families, roots included."""
+    """Return all concepts of the leaves' families, roots included."""
     families = np.array(model.ontology.families)
     members: list[int] = np.flatnonzero(np.isin(families, families[leaves])).tolist()
     return members

@@ -1,4 +1,4 @@
-"""The model card: where a model comes from, how to load it, what it reaches, and what it is not."""
+"""Model card: origin, loading, scores and limits of a model."""
 
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -15,7 +15,7 @@ TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "f
 
 
 class Provenance(Settings):
-    """What a model was trained on.
+    """Records, recipe and versions of a model's training.
 
     Where a training went on from given weights, recipe, steps, seconds and devices are of that training
     alone; what counts records counts those of before too: one that both read twice, unless both read the very
@@ -59,7 +59,7 @@ class Provenance(Settings):
 
 
 class BeganFrom(Settings):
-    """Weights that a training went on from: their name, without any path, and `pretrained.weights_sha256`.
+    """Starting weights: their name without a path, and `pretrained.weights_sha256`.
 
     `provenance` is what they say that they were trained on; None where nobody noted it.
     """
@@ -77,7 +77,7 @@ def model_card(
     *,
     gscl: bool,
 ) -> ModelCard:
-    """Write the card of a model: its shape, what it was trained on, if that is known, and what it reaches.
+    """Write the card of a model: its shape, its training records if known, and its scores.
 
     `gscl` says whether its prototypes were trained.
     """
@@ -127,7 +127,7 @@ far as the licences of the training records do.
 
 
 def sources(provenance: Provenance) -> str:
-    """How many records came from where, in words."""
+    """Describe the numbers of records by source."""
     named = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} of no published collection"] if provenance.others else []
     unknown = [
@@ -139,14 +139,14 @@ def sources(provenance: Provenance) -> str:
 
 
 def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
-    """The weights that a training went on from, those that these went on from, and so on."""
+    """Return the chain of weights from which a training started, the nearest first."""
     while provenance is not None and provenance.began_from is not None:
         yield provenance.began_from
         provenance = provenance.began_from.provenance
 
 
 def told(weights: BeganFrom) -> str:
-    """Weights that a training went on from, in words."""
+    """Describe the weights from which a training started."""
     its = weights.provenance
     made = (
         f"recipe {its.recipe}, {its.steps} optimiser steps, {its.records} records" if its else "not recorded"

@@ -1,4 +1,4 @@
-"""The figures of a model card: what probes measured, for which classes and for whom, and where it fails.
+"""Figures of a model card: probe scores by task, class and group of people.
 
 AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
 """
@@ -15,7 +15,7 @@ POOR = 0.7
 
 
 class ClassFigure(Settings):
-    """One class: how many positives in test, and its AUC with its interval.
+    """Figures of one class: positives in test, and AUC with interval.
 
     `ece` is the expected calibration error of the sigmoid of its logits, `ece_chance` what true probabilities
     would show of it.
@@ -31,7 +31,7 @@ class ClassFigure(Settings):
 
 
 class GroupFigure(Settings):
-    """The macro AUC in a group of people, such as the `kind` `sex` and the `name` `F`, with its interval.
+    """Macro AUC in a group of people, such as `kind` `sex` and `name` `F`, with its interval.
 
     `classes` have enough positives and negatives among its test records; `everyone` is of all on these
     classes.
@@ -48,7 +48,7 @@ class GroupFigure(Settings):
 
 
 class Score(Settings):
-    """What a probe of `task` measured of the features of `method`, a figure of the card (`marecg.evaluate`).
+    """Score of a `method` on a `task`, as a figure of the card (`marecg.evaluate`).
 
     `fraction` is the share of the training records, 0 where none was needed, and `auc` the macro AUC over
     `tested` records with its 95 % bootstrap interval. `leaks`: the encoder was pretrained on val or test
@@ -69,7 +69,7 @@ class Score(Settings):
 
 
 def reached(scores: Sequence[Score]) -> str:
-    """A row per method and share, a column per task."""
+    """Return the scores as a table: a row per method and share, a column per task."""
     if not scores:
         return ""
     scores = [_plain(score) for score in scores]

@@ -1,4 +1,4 @@
-"""How much arithmetic encoder and training step take: the model behind every speed that is stated.
+"""Arithmetic of encoder and training step: the basis of all stated speeds.
 
 A multiply-add counts as two. Norms, activations and softmax are left out: they move memory, not numbers.
 """
@@ -10,14 +10,14 @@ from marecg.base.config import LEADS, ModelConfig
 
 
 class Flops(NamedTuple):
-    """Forward costs: of what learns, and so goes backward too, and of what only follows."""
+    """Forward costs: of trained modules, which also go backward, and of slow copies."""
 
     learning: int
     following: int
 
 
 def block_flops_per_token(config: ModelConfig, patches: int) -> int:
-    """One block's forward cost per token: 2·16d² + 4(C+T)d at the reference's MLP ratio of 4.
+    """Return one block's forward cost per token: 2·16d² + 4(C+T)d at MLP ratio 4.
 
     Two attentions have four d×d maps each, the MLP two of d×4d; scores and mixing cost 2·n·d each along an
     axis of n tokens.
@@ -29,19 +29,19 @@ def block_flops_per_token(config: ModelConfig, patches: int) -> int:
 
 
 def encoder_flops(config: ModelConfig, patches: int | None = None) -> int:
-    """The encoder's forward cost for one record of `patches` patches, the context's where None."""
+    """Return the encoder's forward cost for one record of `patches` patches, by default the context's."""
     patches = patches or config.context_patches
     return config.depth * len(LEADS) * patches * block_flops_per_token(config, patches)
 
 
 def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
-    """The causal decoder's forward cost for one record; half of what attention both ways would cost."""
+    """Return the causal decoder's forward cost for one record, with half the attention."""
     maps = 2 * (4 + 2 * mlp_ratio) * width**2
     return depth * len(LEADS) * patches * (maps + 2 * patches * width)
 
 
 def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
-    """One record's cost in a training step: every pass by the formula, a backward one as two forward ones.
+    """Return one record's cost in a training step: a backward pass counts as two forward passes.
 
     The heads, under a thousandth of the encoder, are left out, and so is what checkpointing computes again.
     `beyond` is what each objective adds to the masked pass that every recipe has.

@@ -1,4 +1,4 @@
-"""What lies in a model's folder, read without trusting it; each part is held to the others."""
+"""Folder of a model, read defensively: its parts are checked against each other."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
 
 
 class Description(Settings):
-    """What config.json says.
+    """Content of config.json.
 
     Of the enumeration that the prototypes follow, and of all that ontology.json says, labels and routing too
     (`bundle`), it has the SHA-256.
@@ -44,7 +44,7 @@ class Description(Settings):
 
 
 def read(folder: Path) -> tuple[Description, Ontology]:
-    """What the description and the ontology say, each held against the other."""
+    """Read description and ontology, and check them against each other."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise CheckpointError(
@@ -107,7 +107,7 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
 
 
 def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
-    """The file's tensors, read once its header is known to be that of `model`."""
+    """Read the file's tensors after its header matches `model`."""
     expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
         with safe_open(path, "pt") as file:
@@ -131,7 +131,7 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
 
 
 def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Refuse weights that aren't numbers."""
+    """Refuse weights that aren't finite."""
     broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
     if broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
@@ -143,7 +143,7 @@ def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
 
 
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
-    """Refuse the ontology of a folder where it is not the one expected."""
+    """Refuse a folder whose ontology isn't the expected one."""
     if actual.sha256 != expected.sha256:
         raise CheckpointError(
             f"follows another enumeration: {in_short(expected.difference(actual))}",

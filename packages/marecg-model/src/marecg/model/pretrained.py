@@ -1,4 +1,4 @@
-"""How a model is kept: a folder of config.json, model.safetensors and ontology.json with a model card.
+"""Saved models: a folder of config.json, model.safetensors, ontology.json and a model card.
 
 The folder is what a run leaves under `model/` and what a repository on the Hugging Face hub holds. Only JSON
 and safetensors are read, and only whole: nothing that is missing, extra or in another order is loaded.
@@ -33,7 +33,7 @@ FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
 
 
 def installed(name: str) -> Path | None:
-    """The folder of a model of the package marecg-small, which is not run; None where it isn't here."""
+    """Return the folder of a model in the package marecg-small; None if it isn't installed."""
     package = find_spec("marecg_small") if name in FOLDERS else None
     for place in (package and package.submodule_search_locations) or ():
         return Path(place) / FOLDERS[name]
@@ -61,7 +61,7 @@ _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 class Pretrained(nn.Module, ModelHubMixin):
-    """A module that is saved to and loaded from a folder or the Hugging Face hub.
+    """Module that is saved to and loaded from a folder or the Hugging Face hub.
 
     Args:
         config: its shape; as many concepts as the ontology has, or not said.
@@ -200,7 +200,7 @@ class Pretrained(nn.Module, ModelHubMixin):
 
 
 def folder_of(given: str | Path, **how: Any) -> Path:
-    """The folder of the model that a name means, fetched where only the hub has it.
+    """Return the folder of a named model, downloaded from the hub if necessary.
 
     Name and `how` are as for `from_pretrained`. Raises `CheckpointError` where there is none of that name, or
     the hub can't give it.
@@ -243,7 +243,7 @@ def _copied(where: str) -> Path:
 
 
 def weights_sha256(model: Pretrained) -> str:
-    """What a model is: its shape, and every parameter and buffer by name."""
+    """Return a hash of a model's shape, parameters and buffers."""
     digest = hashlib.sha256(model.config.model_dump_json().encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -252,7 +252,7 @@ def weights_sha256(model: Pretrained) -> str:
 
 
 def names_model(given: str | Path) -> bool:
-    """Whether a name means a model: a run, a model's folder, an installed model, or one on the hub."""
+    """Whether a name means a model: a run, a folder, an installed model, or a model on the hub."""
     if installed(str(given)) is not None:
         return True
     if is_remote(given):

@@ -1,4 +1,4 @@
-"""The wide readout: what a linear probe can use of H beside h_rhythm; and the beat readout beside that.
+"""Readouts of H for linear probes: the wide readout, and the beat readout behind it.
 
 h_rhythm (eq. rhythm-pool) reads H through one attention, RevIN has taken the leads' heights away before, and
 how evenly beats follow one another is in no token. The wide readout keeps them: simple statistics of H over
@@ -45,13 +45,13 @@ LEAST_VARIANCE = 1e-12
 
 
 def readout_width(config: ModelConfig, readout: Readout = "wide") -> int:
-    """How long an encoder's readout is: W is 12,300 at the paper's width of 768."""
+    """Return the length of an encoder's readout: 12,300 at the paper's width of 768."""
     *_, last = wide_columns(config, readout).values()
     return int(last.stop)
 
 
 def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, slice]:
-    """Where each part of an encoder's wide readout stands, and with `beats` what comes behind it."""
+    """Return the columns of the wide readout's parts, and with `beats` of the beat readout."""
     if readout == "rhythm":
         return {"rhythm": slice(0, config.width)}
     widths = dict.fromkeys(("rhythm", "mean", "max", "std"), config.width)
@@ -69,7 +69,7 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
-    """The columns that are read by a classifier each, whose logits are averaged.
+    """Return the columns of the readout's views; each has a classifier, and logits are averaged.
 
     They are the encoder's, what is measured, and the convolutions; in one, the last would drown the others.
     """
@@ -80,7 +80,7 @@ def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
 
 
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
-    """What each standardised value is multiplied by so that every part of a readout counts alike, [V].
+    """Return a factor per standardised value, [V], that gives all parts of a readout equal weight.
 
     Standardised values count alike one by one, so leads and beats, of which there are most, drown the rest.
     """
@@ -96,7 +96,7 @@ def wide_readout(
     absent_BC: Tensor | None = None,
     modulation_BM: Tensor | None = None,
 ) -> Tensor:
-    """The parts of `wide_columns` side by side, [B, W].
+    """Return the parts of `wide_columns` side by side, [B, W].
 
     They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale, the
     standard deviation in mV that RevIN divided it by; and the modulation spectrum, if there is one. Patches
@@ -121,7 +121,7 @@ def wide_readout(
 
 
 def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
-    """The beats' patches, summed over beats: their means over leads, and each lead of the QRS, [B, V − W].
+    """Sum the beats' patches: means over leads, and every lead of the QRS, [B, V − W].
 
     `beats_BJT` says how many beats have their j-th patch where patch t is.
     """
@@ -132,7 +132,7 @@ def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
 
 
 def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
-    """The same of each lead of P, ST and T, then the heights of all parts in mV, [B, 3·C·D + J·C·H].
+    """Sum the patches of P, ST and T by lead, and the heights in mV, [B, 3·C·D + J·C·H].
 
     `mv_BTCP` are the patches in mV around each lead's mean.
     """
@@ -146,7 +146,7 @@ def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
 def mean_readout(
     total: NDArray[np.float64], windows: int, beats: float, config: ModelConfig
 ) -> NDArray[np.float64]:
-    """The readout of a recording by the sums over its windows and over the beats in them, [W] or longer.
+    """Average a recording's readout from the sums over its windows and beats, [W] or longer.
 
     A recording without beats has the means over all patches in place of those over beats, and no heights.
     """

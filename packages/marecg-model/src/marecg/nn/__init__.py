@@ -1,4 +1,4 @@
-"""The parts of the network: modules that know neither data nor losses.
+"""Parts of the network: modules without knowledge of data or losses.
 
 `encoder` is made of `tokens`, `attention` and `revin`; `pooling` and `prototypes` read what it says.
 """

@@ -1,4 +1,4 @@
-"""What RevIN takes away and a clinician measures: how tall a lead is, given back to its tokens.
+"""Amplitude embedding: the scale that RevIN removed, given back to the tokens.
 
 RevIN scales every lead to unit variance, so that hypertrophy's tall QRS and a low-voltage record look alike.
 With this embedding the logarithm of the scale goes on beside the normalised content; the paper's recipes have
@@ -15,7 +15,7 @@ from marecg.nn.revin import Scale
 
 
 class Amplitude(nn.Module):
-    """An embedding of each lead's log standard deviation, [B, C, D]; zero for a lead that is hidden whole.
+    """Embedding of each lead's log standard deviation, [B, C, D]; zero for a hidden lead.
 
     σ in mV is standardised by its mean and spread over 12-lead records at rest, so that no map begins
     saturated.
@@ -30,7 +30,7 @@ class Amplitude(nn.Module):
         self.apply(init_linear)
 
     def forward(self, scale: Scale, hidden_BTC: Tensor | None = None) -> Tensor:
-        """Embed the scale that RevIN divided by; `hidden_BTC` is True where a pair is masked or padded."""
+        """Embed RevIN's scale; `hidden_BTC` is True for masked or padded pairs."""
         standard_BC1 = (scale.std_BC1.log() - self.MEAN) / self.SPREAD
         embedding_BCD: Tensor = self.mix(gelu(self.widen(standard_BC1)))
         if hidden_BTC is None:

@@ -1,4 +1,4 @@
-"""Multi-head self-attention along one axis of the token tensor, and the feed-forward part beside it.
+"""Multi-head self-attention along one axis of the token tensor, and the feed-forward layer.
 
 The tensor is laid out [B, T, C, D], so that both axes are attended without a copy: the leads of one
 timestep as [B·T, H, C, K], the timesteps of one lead as [B, C·H, T, K].
@@ -13,14 +13,14 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 class Axis(Enum):
-    """Along which axis tokens attend to each other."""
+    """Axis of the tokens' attention."""
 
     LEADS = "leads"
     TIME = "time"
 
 
 class Attention(nn.Module):
-    """Self-attention along `axis`; with `causal`, a timestep sees itself and those before it."""
+    """Self-attention along `axis`; with `causal`, a timestep sees no later one."""
 
     def __init__(self, width: int, heads: int, axis: Axis, *, causal: bool = False) -> None:
         super().__init__()

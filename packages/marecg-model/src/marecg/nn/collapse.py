@@ -1,4 +1,4 @@
-"""Whether embeddings are still spread out, or nearly all on one line.
+"""Collapse of embeddings: their effective rank.
 
 Shapes: B batch, D width.
 """
@@ -15,7 +15,7 @@ POINT = 1e-4
 
 
 def effective_rank(h_BD: Tensor) -> float:
-    """Exponential of the entropy of the centred singular values: 1 is a line, min(B − 1, D) everywhere.
+    """Return the exponential entropy of centred singular values: 1 is a line, at most min(B − 1, D).
 
     A point is 1 too. NaN where `h_BD` isn't finite.
     """

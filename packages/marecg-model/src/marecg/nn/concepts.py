@@ -1,4 +1,4 @@
-"""The concept space: where a record's embedding meets the prototypes (eq. gscl-pred).
+"""Concept space: a record's embedding beside the prototypes (eq. gscl-pred).
 
 Shapes: B batch, N concepts, K concept width (d_c).
 """
@@ -11,7 +11,7 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
-    """⟨ĥ, p̂_c⟩ / τ: the logits of q, [B, N], in float32 under autocast too.
+    """Return the logits of q, ⟨ĥ, p̂_c⟩ / τ, [B, N], always in float32.
 
     Args:
         h_BK: W_sca h_rhythm, not yet normalised.

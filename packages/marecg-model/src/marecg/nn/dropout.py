@@ -1,11 +1,11 @@
-"""Dropout that draws from a generator of ours, so that a resumed run drops what the unbroken one dropped."""
+"""Dropout with an explicit generator: a resumed run drops the same entries."""
 
 import torch
 from torch import Tensor
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Zero each entry with probability `rate` and scale the others by 1 / (1 − rate); 0 draws nothing."""
+    """Zero entries with probability `rate` and scale the others by 1 / (1 − rate); 0 draws nothing."""
     if not rate:
         return x
     keep = torch.rand(x.shape, generator=generator, device=generator.device) >= rate

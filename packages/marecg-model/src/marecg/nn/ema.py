@@ -1,4 +1,4 @@
-"""A slow copy of a network: its parameters follow by exponential moving average and take no gradient."""
+"""Slow copy of a network: exponential moving average of the parameters, without gradient."""
 
 import copy
 import math
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Ema(nn.Module):
-    """Holds the copy as `module`; call `update` after each optimiser step."""
+    """Slow copy as `module`; call `update` after each optimiser step."""
 
     def __init__(self, online: nn.Module) -> None:
         super().__init__()
@@ -16,10 +16,10 @@ class Ema(nn.Module):
 
     @torch.no_grad()
     def update(self, online: nn.Module, momentum: float) -> None:
-        """θ' ← m θ' + (1 − m) θ, all parameters in one fused call."""
+        """Update θ' ← m θ' + (1 − m) θ for all parameters in one fused call."""
         torch._foreach_lerp_(list(self.module.parameters()), list(online.parameters()), 1 - momentum)
 
 
 def momentum_at(step: int, steps: int, start: float) -> float:
-    """The momentum rises from `start` to 1 along half a cosine, as in I-JEPA and BYOL."""
+    """Return the momentum, which rises from `start` to 1 along half a cosine, as in I-JEPA and BYOL."""
     return 1 - (1 - start) * (1 + math.cos(math.pi * step / max(1, steps))) / 2

@@ -19,7 +19,7 @@ def being_traced() -> bool:
 
 
 class Block(nn.Module):
-    """Attend across the leads of a timestep, then along the time of a lead, then feed forward; pre-norm."""
+    """Pre-norm block: attention across leads, attention along time, feed forward."""
 
     def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """`depth` blocks and a closing LayerNorm; at the paper's size 113 M parameters.
+    """Stack of `depth` blocks and a closing LayerNorm; 113 M parameters at the paper's size.
 
     With `checkpoint_activations` set, training keeps only the blocks' inputs and computes them again.
     """
@@ -51,7 +51,7 @@ class Encoder(nn.Module):
         self.apply(init_linear)
 
     def forward(self, z_BTCD: Tensor) -> Tensor:
-        """Contextualise the tokens: H, with the shape of Z."""
+        """Contextualise the tokens Z to H of the same shape."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or being_traced()):
             # Records don't meet here, and no gradient needs the others' activations.
             records = max(1, AT_HAND // max(1, z_BTCD[:1].nbytes))

@@ -1,4 +1,4 @@
-"""The heads that only pretraining has: MLPs, projectors with batch norm, transformers from H to targets.
+"""Heads of pretraining: MLPs, projectors with batch norm, and transformers on H.
 
 Shapes: B batch, T patches, C leads, D width, W width of the predictor.
 """
@@ -21,7 +21,7 @@ class MLP(nn.Sequential):
 
 
 class BatchNormMLP(nn.Sequential):
-    """Linear maps of these widths with batch norm and ReLU between them, as projectors have them.
+    """Projector: linear layers of given widths with batch norm and ReLU between them.
 
     Statistics are always the batch's, so the head needs at least two records and keeps no running mean.
     With `closing` the last map is normalised too, without a gain of its own.
@@ -43,7 +43,7 @@ def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
 
 
 class Predictor(nn.Module):
-    """A narrow factorised transformer from H to something at every token: for JEPA, the EMA encoder's tokens.
+    """Narrow factorised transformer from H to targets at every token, such as JEPA's.
 
     `outputs` is the width of what it says, the encoder's where None.
     """

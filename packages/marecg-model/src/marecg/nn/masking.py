@@ -1,4 +1,4 @@
-"""Which (lead, patch) pairs the encoder does not see (§Backbone: the masked index set M).
+"""Masks of (lead, patch) pairs that the encoder does not see (§Backbone: index set M).
 
 Shapes: B batch, T patches, C leads.
 """
@@ -25,7 +25,7 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
 def block_mask(
     batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
 ) -> Tensor:
-    """Draw M in blocks, which neighbours in time or lead can't fill in: ⌈r·n⌉ of the n blocks of a record.
+    """Draw M in blocks, which neighbours can't fill in: ⌈r·n⌉ of a record's n blocks.
 
     Args:
         block: patches in a row and leads at a time; which leads go together is drawn for each record.

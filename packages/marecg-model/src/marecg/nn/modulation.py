@@ -1,4 +1,4 @@
-"""How a record's beats repeat: the modulation spectrum of its steepness.
+"""Modulation spectrum of a signal's steepness: the repetition of beats.
 
 How fast and how evenly beats follow one another is spread over seconds, and means over tokens keep little of
 it. The power spectrum of an envelope that rises with each QRS keeps it whatever the phase: it peaks at the
@@ -35,7 +35,7 @@ STILL = 1e-6
 
 
 def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
-    """Log power of the envelope, from which its height is taken away, in bands of its frequency: [B, M].
+    """Return the log power of the envelope in frequency bands, without its mean level: [B, M].
 
     Args:
         x_BCL: records in mV, zero in leads that are not given.

@@ -10,12 +10,12 @@ from marecg.nn.attention import init_linear
 
 
 def lead_mean(h_BTCD: Tensor) -> Tensor:
-    """H̄: the mean over leads, one embedding per patch, [B, T, D]."""
+    """Return H̄, the mean over leads, one embedding per patch, [B, T, D]."""
     return h_BTCD.mean(2)
 
 
 class RhythmPool(nn.Module):
-    """h_rhythm (eq. rhythm-pool): attention over time per lead, over leads, then an MLP over the queries.
+    """Pool to h_rhythm (eq. rhythm-pool): attention over time, over leads, then an MLP over queries.
 
     Args:
         width: D.
@@ -34,11 +34,11 @@ class RhythmPool(nn.Module):
 
     @property
     def trained(self) -> bool:
-        """Whether any loss has moved the pool: its biases begin at 0 and leave it with the first step."""
+        """Whether a loss has moved the pool: biases start at 0 and change with the first step."""
         return any(bool(bias.any()) for name, bias in self.named_parameters() if name.endswith("bias"))
 
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D]; `real_BT` is False at patches of padding, which count for nothing."""
+        """Return h_rhythm [B, D]; patches with `real_BT` False are ignored."""
         real_BT = real_or_all(real_BT)
         _, lead_BCQ, summary_BCQD = self._attend(h_BTCD, real_BT)
         pooled_BQD = torch.einsum("bcq,bcqd->bqd", lead_BCQ, summary_BCQD)
@@ -47,7 +47,7 @@ class RhythmPool(nn.Module):
         return self.aggregate(pooled_BQD.flatten(1)) + self.eta * mean_BD  # type: ignore[no-any-return]
 
     def weights(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """How much each query reads of each token, [B, T, C, Q]: at least 0, and 1 in all over T and C.
+        """Return each query's weights of tokens, [B, T, C, Q], which sum to 1 over T and C.
 
         A query's answer, which goes into the MLP of eq. rhythm-pool, is the sum of H under these weights.
         """
@@ -63,5 +63,5 @@ class RhythmPool(nn.Module):
 
 
 def real_or_all(real_BT: Tensor) -> Tensor:
-    """Which patches are pooled, [B, T]: the real ones, or all of a record that has none."""
+    """Return the mask of pooled patches, [B, T]: real ones, or all of a record without any."""
     return real_BT | ~real_BT.any(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Contrasts in float32 under autocast, because 1/τ magnifies the rounding of bf16."""
+"""Contrastive losses in float32 under autocast, because 1/τ magnifies bf16's rounding."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -12,7 +12,7 @@ P = ParamSpec("P")
 
 
 def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Have a function of tensors compute in float32 under autocast too, whatever precision it is given."""
+    """Wrap a function of tensors to compute in float32 even under autocast."""
 
     @wraps(compute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:

@@ -16,7 +16,7 @@ SMALLEST = 1e-3
 
 
 class PrototypeHead(nn.Module):
-    """P = unit rows of two layers (E + ÂE)W; at N = 40, d_e = 128, d_c = 256 it has 55,040 parameters.
+    """Prototypes P: unit rows of two layers (E + ÂE)W; 55,040 parameters at the paper's sizes.
 
     GCNConv's own normalisation would give ÂEW, another equation. Without it, over the weighted edges of
     I + Â, the layer is the paper's.
@@ -46,7 +46,7 @@ class PrototypeHead(nn.Module):
 
     @torch.no_grad()
     def begin_at(self, p_NK: Tensor) -> None:
-        """Let the second layer's W, by least squares, make P of what the seed made of the first.
+        """Fit the second layer by least squares, so that the seeded first layer yields P.
 
         Where N < d_e, as in all recipes but `tiny`, P is met but for the mean of its rows, which LayerNorm
         takes away. W keeps its norm, which LayerNorm doesn't see, so that a step of the optimiser changes it
@@ -63,7 +63,7 @@ class PrototypeHead(nn.Module):
         weight_KE.copy_(w_EK.T * (weight_KE.norm() / w_EK.norm()))
 
     def forward(self, generator: torch.Generator | None = None) -> Tensor:
-        """Return P [N, d_c], rows on the unit sphere; without a generator nothing is dropped."""
+        """Return P [N, d_c] with unit rows; without a generator nothing is dropped."""
         h_NE = self._hidden()
         if generator is not None:
             h_NE = dropout(h_NE, self.dropout, generator)

@@ -20,7 +20,7 @@ class Scale(NamedTuple):
 
 
 class RevIN(nn.Module):
-    """Centre and scale each lead of each record by the statistics of its context.
+    """Normalisation of leads by mean and standard deviation over the context.
 
     Args:
         context: how many leading samples the statistics may see; what follows is to be predicted.
@@ -33,7 +33,7 @@ class RevIN(nn.Module):
         self.eps = eps
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
-        """Normalise; padding (samples from n_valid on) stays zero and counts for nothing."""
+        """Normalise; padding from n_valid on stays zero and is ignored."""
         real_B1L = before(n_valid_B, x_BCL.shape[-1])
         seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)
@@ -44,10 +44,10 @@ class RevIN(nn.Module):
         return centred_BCL / scale.std_BC1 * real_B1L, scale
 
     def invert(self, x_BCL: Tensor, scale: Scale) -> Tensor:
-        """Back to mV."""
+        """Convert normalised signals back to mV."""
         return x_BCL * scale.std_BC1 + scale.mean_BC1
 
 
 def before(n_B: Tensor, length: int) -> Tensor:
-    """True for the first n samples of each record, bool [B, 1, L]."""
+    """Return the mask of the first n samples of each record, bool [B, 1, L]."""
     return (torch.arange(length, device=n_B.device) < n_B[:, None])[:, None, :]

@@ -1,10 +1,10 @@
-"""How a learning rate goes."""
+"""Schedule of a learning rate."""
 
 import math
 
 
 def cosine(step: int, warmup: float, last: float, floor: float = 0.0) -> float:
-    """A share of the peak: up in a line to `warmup`, then down along half a cosine to `floor` at `last`."""
+    """Return the share of the peak: linear to `warmup`, then half a cosine to `floor` at `last`."""
     if step < warmup:
         return (step + 1) / (warmup + 1)
     progress = (step - warmup) / max(1.0, last - warmup)

@@ -1,4 +1,4 @@
-"""What MPCT adds to the network: the concepts' frozen text and the maps that meet it (§subsec:auxiliary).
+"""Modules of MPCT: frozen concept texts and projections to them (§subsec:auxiliary).
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -13,7 +13,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Everything that eq. mgca-loss compares, in common spaces."""
+    """Terms of eq. mgca-loss, in common spaces."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -22,7 +22,7 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Projections of beats and records beside the concepts' frozen sentence embeddings.
+    """Projections of beats and records beside frozen sentence embeddings of concepts.
 
     Args:
         variants_NKE: float [N, K_var, d_text], one embedding per textual variant.
@@ -41,19 +41,19 @@ class TextAlignment(nn.Module):
         self.apply(init_linear)
 
     def forward(self, beats_BKD: Tensor, rhythm_BD: Tensor) -> Aligned:
-        """Project a batch; the prototypes are each concept's mean variant, frozen."""
+        """Project a batch; prototypes are the frozen mean variants of concepts."""
         text_VW = self.text(self.variants.flatten(0, 1))
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
     def active_variants(self, y_BN: Tensor) -> Tensor:
-        """Text variants of each record's active leaves, bool [B, V]."""
+        """Return the mask of text variants of each record's active leaves, bool [B, V]."""
         return y_BN.bool().repeat_interleave(self.variants.shape[1], dim=1)
 
 
 def pool_beats(
     h_BTD: Tensor, real_BT: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
 ) -> tuple[Tensor, Tensor]:
-    """Mean of H̄ over the patches whose centre is within `reach` samples of each R-peak.
+    """Average H̄ over patches whose centre is within `reach` samples of an R-peak.
 
     Args:
         real_BT: False at patches of padding, which belong to no beat.

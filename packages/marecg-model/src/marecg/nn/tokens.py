@@ -1,4 +1,4 @@
-"""From samples to tokens: eq. patch-token and eq. encoder-input.
+"""Tokens from samples: eq. patch-token and eq. encoder-input.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
 """
@@ -12,18 +12,18 @@ from marecg.nn.revin import Scale
 
 
 def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
-    """Cut each lead into overlapping patches, x_BTCP: a view, nothing is copied."""
+    """Cut leads into overlapping patches, x_BTCP, as a view without a copy."""
     return x_BCL.unfold(-1, patch, stride).transpose(1, 2)
 
 
 def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
-    """Which patches hold no padding: bool [B, T]."""
+    """Return the mask of patches without padding: bool [B, T]."""
     ends_T = torch.arange(patches, device=n_valid_B.device) * stride + patch
     return ends_T <= n_valid_B[:, None]
 
 
 class Tokens(nn.Module):
-    """z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
+    """Token embedding z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
 
     A masked pair has the learned token m in place of its content W_p x. Its two embeddings stay: without
     them the masked tokens of a record would all be the same, and attention could not tell where they are.
@@ -44,7 +44,7 @@ class Tokens(nn.Module):
         self.amplitude = Amplitude(width) if amplitude else None
 
     def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None, scale: Scale | None = None) -> Tensor:
-        """Return z_BTCD; `hidden_BTC` is True where a pair is masked or padded, `scale` what RevIN took."""
+        """Return z_BTCD; `hidden_BTC` marks masked or padded pairs, `scale` is RevIN's."""
         content_BTCD = self.project(x_BTCP)
         if hidden_BTC is not None:
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)

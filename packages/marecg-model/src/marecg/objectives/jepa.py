@@ -29,12 +29,12 @@ class JepaConfig(NarrowConfig):
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The predictor's, which learns, and the slow encoder's, which only follows."""
+        """Return the costs of the trained predictor and of the slow encoder."""
         return Flops(super().flops(shape, window_patches).learning, encoder_flops(shape))
 
 
 class Jepa(Objective, of=JepaConfig):
-    """A predictor from the masked H to what an EMA of tokens and encoder makes of the unmasked record."""
+    """Predictor from the masked H to an EMA encoder's tokens of the unmasked record."""
 
     settings: JepaConfig
 
@@ -44,21 +44,21 @@ class Jepa(Objective, of=JepaConfig):
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`jepa`, asked for at M, where there is a record."""
+        """Return `jepa` at the masked places that hold a signal."""
         seen = views.masked
         target_BTCD = views.slow(*self._slow())
         asked_BTC = seen.masked_BTC & seen.real_BT[..., None]
         return {"jepa": jepa_loss(self.predictor(seen.h_BTCD), target_BTCD, asked_BTC)}
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
-        """The slow encoder follows."""
+        """Update the slow encoder."""
         start, horizon = self.settings.momentum, self.settings.horizon
         if horizon is not None:
             start = 1 - 1 / max(1.0, horizon * total_steps)
         self.ema.update(_followed(model), momentum_at(step, total_steps, start))
 
     def encoders(self) -> Iterable[Encoder]:
-        """The slow one."""
+        """Return the slow encoder."""
         encoder = self._slow()[1]
         assert isinstance(encoder, Encoder)
         return (encoder,)
@@ -70,7 +70,7 @@ class Jepa(Objective, of=JepaConfig):
 
 
 def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) -> Tensor:
-    """Smooth-L1 between the prediction and the EMA encoder's tokens, LayerNormed, where it is asked for.
+    """Return smooth-L1 of predictions and the EMA encoder's normalised tokens at target places.
 
     Args:
         target_BTCD: the EMA encoder's H of the unmasked record; no gradient flows into it.

@@ -39,7 +39,7 @@ class MpctConfig(ObjectiveConfig):
 
 
 class Mpct(Objective, of=MpctConfig):
-    """Records and beats beside the frozen text of the concepts that they show."""
+    """Alignment of records and beats with the frozen texts of their concepts."""
 
     reaches = frozenset({"pool", "to_concepts"})
     settings: MpctConfig
@@ -51,7 +51,7 @@ class Mpct(Objective, of=MpctConfig):
         self.text = TextAlignment(embedded(parts.ontology, parts.texts), shape.width, shape.concept_width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """L_ICA, L_BCA and L_OPA."""
+        """Return L_ICA, L_BCA and L_OPA."""
         mpct, seen = self.settings, views.supervised
         truth, concept_BK = seen.supervision, seen.concept_BK
         beats_BKD, real_BK = pool_beats(
@@ -66,14 +66,14 @@ class Mpct(Objective, of=MpctConfig):
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """L_MPCT = β_ICA L_ICA + β_BCA L_BCA + β_OPA L_OPA (eq. mgca-loss)."""
+        """Return L_MPCT = β_ICA L_ICA + β_BCA L_BCA + β_OPA L_OPA (eq. mgca-loss)."""
         mpct = self.settings
         return mpct.beta_ica * named["ica"] + mpct.beta_bca * named["bca"] + mpct.beta_opa * named["opa"]
 
 
 @in_float32
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
-    """L_ICA: bidirectional InfoNCE between a record and the cross-attention summary of its text.
+    """Return L_ICA: bidirectional InfoNCE of records and cross-attention summaries of texts.
 
     Args:
         active_BV: bool, the variants of the record's active leaves.
@@ -89,7 +89,7 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
-    """L_BCA: bidirectional cross-attention between the beats of a record and the variants of its leaves.
+    """Return L_BCA: bidirectional cross-attention of a record's beats and its leaves' variants.
 
     Record a is as like record b's text as a's beats are like what they attend to in that text, and b's
     variants like what they attend to among a's beats. InfoNCE over the records, both ways.
@@ -121,7 +121,7 @@ def beat_concept_loss(
 
 @in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
-    """L_OPA: KL from the uniform distribution over a record's active leaves to its soft assignment."""
+    """Return L_OPA: KL of the soft assignment from the uniform distribution over active leaves."""
     active_B1 = y_BN.sum(-1, keepdim=True)
     logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
     uniform_BN = (y_BN / active_B1.clamp(min=1)).to(logits_BN.dtype)

@@ -50,7 +50,7 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
 
 
 class Msps(Objective, of=MspsConfig):
-    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
+    """Two MLPs on H̄ that predict rhythm statistics and patch positions."""
 
     """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
 
@@ -65,7 +65,7 @@ class Msps(Objective, of=MspsConfig):
         self.position_head = MLP(width, settings.hidden, settings.buckets + PHASES)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
+        """Return L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
         seen = views.supervised
         truth = seen.supervision
         target = RhythmTarget(truth.alternates_B, truth.rate_B, truth.mean_rr_B, truth.rr_cv_B, truth.known_B)
@@ -76,7 +76,7 @@ class Msps(Objective, of=MspsConfig):
         return named | patch_position_losses(self.position_head(seen.h_bar_BTD), truth.phase_BT, seen.real_BT)
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. patch-rhythm-loss, eq. msps-loss)."""
+        """Return L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. msps-loss)."""
         msps = self.settings
         patch_rhythm = (
             msps.alpha_alt * named["alt"]
@@ -89,7 +89,7 @@ class Msps(Objective, of=MspsConfig):
 
 
 class RhythmTarget(NamedTuple):
-    """One value per record; `known_B` is False where no rhythm could be read (NONE)."""
+    """Target of one value per record; `known_B` is False without a readable rhythm (NONE)."""
 
     alternates_B: Tensor
     rate_B: Tensor
@@ -101,7 +101,7 @@ class RhythmTarget(NamedTuple):
 def patch_rhythm_losses(
     out_BTR: Tensor, target: RhythmTarget, real_BT: Tensor, *, z_score: bool = True
 ) -> dict[str, Tensor]:
-    """L_alt, L_rate, L_mRR, L_cv: each record's statistics asked of every one of its patches without padding.
+    """Return L_alt, L_rate, L_mRR, L_cv: a record's statistics predicted from every real patch.
 
     With `z_score` mean RR and RR-CV are standardised over the known records of the batch; else they are taken
     as they come. With none known, all are zero.
@@ -129,7 +129,7 @@ def patch_rhythm_losses(
 
 
 def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor, real_BT: Tensor) -> dict[str, Tensor]:
-    """L_seq and L_phase: where in the sequence a patch stands, and where in its beat.
+    """Return L_seq and L_phase: a patch's position in the sequence, and in its beat.
 
     Args:
         out_BTK: logits of K_p sequence buckets, then of K_φ phases.

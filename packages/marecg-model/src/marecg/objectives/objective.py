@@ -1,4 +1,4 @@
-"""What an objective is: its values, and the module that holds its heads, asks for views and names its losses.
+"""Interface of objectives: values, heads, requested views and named losses.
 
 A file in this folder, or one of yours, has a subclass of each: `ObjectiveConfig` with every value and its
 source, and `Objective`. docs/extending.md begins with the smallest one.
@@ -27,7 +27,7 @@ Part = Literal["pool", "to_concepts"]
 
 
 class Parts(NamedTuple):
-    """What an objective's heads are built beside.
+    """Parts of the network that an objective's heads need.
 
     Attributes:
         texts: the sentence embeddings of the ontology's text variants, where there is such a file.
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 
 class ObjectiveConfig(Settings):
-    """The values of an objective; all have a coefficient in eq. total-loss, and how long that takes to rise.
+    """Values of an objective: its coefficient in eq. total-loss and the coefficient's ramp, among others.
 
     Attributes:
         captions: each loss that it names, with what that measures; the columns of metrics.csv.
@@ -54,23 +54,23 @@ class ObjectiveConfig(Settings):
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
-        """The objective with these values. Raises `ConfigError` where none names them."""
+        """Build the objective. Raises `ConfigError` if none has these values."""
         if not hasattr(self, "objective"):
             remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
             raise ConfigError("no objective is made with these values", where=repr(self), remedy=remedy)
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """One record's arithmetic in a step beyond the masked pass, heads left out."""
+        """Return one record's cost in a step beyond the masked pass, without heads."""
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:
-        """The coefficient at an epoch: it rises linearly over `ramp_epochs` (§sec:values: E_ramp)."""
+        """Return the coefficient at an epoch, on its linear ramp (§sec:values: E_ramp)."""
         return self.weight * ramp(epoch, self.ramp_epochs)
 
 
 class Objective(nn.Module, ABC):
-    """An objective of a run, with whatever of it is trained and thrown away.
+    """Objective of a run, with heads that are discarded after training.
 
     Attributes:
         reaches: the parts of the model that its losses read; what no objective reaches takes no gradient.
@@ -89,26 +89,26 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Every loss by the name that `captions` has, unweighted, each a scalar."""
+        """Return every loss by its name in `captions`, unweighted, each a scalar."""
 
     def forward(self, views: Views) -> dict[str, Tensor]:
-        """The losses."""
+        """Return the losses."""
         return self.losses(views)
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """What goes into L under the coefficient: the sum, unless the objective says otherwise."""
+        """Return the term of L before its coefficient: by default the sum of the losses."""
         first, *further = named.values()
         return sum(further, start=first)
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
-        """What follows an optimiser step: an encoder that goes after the model's, for one."""
+        """React to an optimiser step, such as by updating a slow encoder."""
 
     def encoders(self) -> Iterable[Encoder]:
-        """Encoders of its own at the model's size, which `train.compile` compiles as it does the model's."""
+        """Return the objective's encoders of the model's size, for `train.compile`."""
         return ()
 
     def export(self, model: MarEcg) -> None:
-        """What the exported model takes over from the heads."""
+        """Return the heads' contribution to the exported model."""
 
 
 class _LookedUp(UserDict[str, Tensor]):
@@ -122,7 +122,7 @@ class _LookedUp(UserDict[str, Tensor]):
 
 
 def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch: float) -> Tensor:
-    """An objective's term of L (eq. total-loss).
+    """Return an objective's term of L (eq. total-loss).
 
     Raises `ConfigError` where it names a loss that it does not announce, or leaves one without a weight.
     """
@@ -144,12 +144,12 @@ def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch:
 
 
 def ramp(epoch: float, ramp_epochs: float) -> float:
-    """Linear from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 where there is no ramp."""
+    """Return the coefficient's rise from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 without."""
     return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0
 
 
 class NarrowConfig(ObjectiveConfig):
-    """The values of an objective that has a transformer of its own."""
+    """Values of an objective with a narrow transformer."""
 
     width: int = chosen(384, "half the encoder's, as in MAE and I-JEPA", gt=0)
     depth: int = chosen(4, "as in ST-MEM; I-JEPA has 6 to 12 at twice our width", gt=0)
@@ -162,11 +162,11 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """The transformer beside an encoder of a shape, over so many leads; `outputs` wide, or as H is."""
+        """Build the transformer for an encoder's shape and number of leads; `outputs` wide, or as H."""
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The transformer's, which learns."""
+        """Return the cost of the trained transformer."""
         return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)

@@ -1,4 +1,4 @@
-"""Objectives of other packages, by name."""
+"""Registry of objectives in other packages."""
 
 from functools import cache
 
@@ -13,14 +13,14 @@ GROUP = "marecg.objectives"
 
 
 class Elsewhere(ObjectiveConfig):
-    """The values of an objective that isn't installed here: enough to show a run, not to train it."""
+    """Values of an objective that isn't installed: a run can be shown, but not trained."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
 @cache
 def installed() -> dict[str, type[ObjectiveConfig]]:
-    """The values of every objective that an installed package announces.
+    """Return the values of all objectives that installed packages announce.
 
     Raises `ConfigError` where one isn't an `ObjectiveConfig`, or two packages announce the same name.
     """

@@ -26,12 +26,12 @@ class ViewConfig(ObjectiveConfig):
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second view's pass."""
+        """Return the cost of the second view's pass."""
         return Flops(encoder_flops(shape), 0)
 
 
 class View(Objective, of=ViewConfig):
-    """The masked record and an augmented, unmasked one, projected and contrasted over all ranks."""
+    """Contrast of the masked record and an augmented, unmasked view, over all ranks."""
 
     reaches = frozenset({"pool"})
     settings: ViewConfig
@@ -42,7 +42,7 @@ class View(Objective, of=ViewConfig):
         self.head = MLP(width, width, settings.width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`view`."""
+        """Return `view`."""
         first_BD = views.masked.rhythm_BD
         second_BD = views.clean(self.settings.augmentation).rhythm_BD
         projected = (views.all_ranks(self.head(first_BD)), views.all_ranks(self.head(second_BD)))

@@ -23,7 +23,7 @@ from marecg.nn.tokens import full_patches, patchify
 
 
 class Signal(NamedTuple):
-    """A batch cut into patches: normalised x [B, S, C, P], and bool [B, S] where a patch holds no padding.
+    """Batch in patches: normalised x [B, S, C, P], and the mask [B, S] of patches without padding.
 
     `scale` is what RevIN took away.
     """
@@ -34,7 +34,7 @@ class Signal(NamedTuple):
 
 
 class Pass:
-    """One look of the encoder at the batch, and what is read off it.
+    """One encoder pass over the batch, with its pooled embeddings.
 
     `x_BSCP` are the patches of the whole window after RevIN, the context's first; `real_BS` is False at
     padding, and `real_BT` its part inside the context; `masked_BTC` is the index set M, nothing where the
@@ -56,7 +56,7 @@ class Pass:
 
     @property
     def real_BT(self) -> Tensor:
-        """Where a patch of the context holds no padding."""
+        """Mask of patches without padding."""
         return self.real_BS[:, : self.h_BTCD.shape[1]]
 
     @cached_property
@@ -71,18 +71,18 @@ class Pass:
 
     @cached_property
     def concept_BK(self) -> Tensor:
-        """W_sca h_rhythm: where a record stands in the concept space, not yet normalised."""
+        """Record embeddings in the concept space, W_sca h_rhythm, not yet normalised."""
         rhythm_BD = self.rhythm_BD
         self.reached.add("to_concepts")
         return self._model.to_concepts(rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """h_rhythm of some other H of the record, [B, D]."""
+        """Pool another H of the records to h_rhythm, [B, D]."""
         self.reached.add("pool")
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
-        """H of the patches `start` to `stop` as a record of their own, [B, stop − start, C, D].
+        """Encode the patches `start` to `stop` as records, [B, stop − start, C, D].
 
         So is their scale: by that of the whole record, two halves would know each other.
         """
@@ -94,12 +94,12 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """H of the same signal by other tokens and another encoder, [B, T, C, D]: only padding is hidden."""
+        """Encode the same signal by other tokens and another encoder, [B, T, C, D]."""
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
 class Views:
-    """The looks at one micro-batch; draws are made in the order in which objectives ask.
+    """Encoder passes over one micro-batch; random draws follow the objectives' order.
 
     Args:
         clean: how the unmasked pass looks at a record, and whether it is the one that is supervised.
@@ -133,7 +133,7 @@ class Views:
 
     @cached_property
     def masked(self) -> Pass:
-        """The pass that does not see M, nor padding, nor the leads that the regulariser hides."""
+        """Encode records without M, padding, and leads that the regulariser hides."""
         masking, context = self.masking, self.model.config.context_patches
         block = (masking.block_patches, masking.block_leads)
         masked_BTC = block_mask(
@@ -146,11 +146,11 @@ class Views:
 
     @property
     def supervised(self) -> Pass:
-        """The pass that codes and physiology supervise: the masked one, unless `clean.supervised`."""
+        """Pass for codes and physiology: the masked one, unless `clean.supervised`."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
-        """A pass with nothing masked, over the records as they are or augmented, by one of ours or yours.
+        """Encode the unmasked records, or an augmentation of them by name or function.
 
         It is made once per augmentation and number: another number is another draw of crop and augmentation.
         """
@@ -160,29 +160,29 @@ class Views:
 
     @property
     def first(self) -> Pass:
-        """The pass that the monitors look at: the masked one, or else the first that was made."""
+        """Pass for the monitors: the masked one, or else the first one made."""
         if "masked" in self.__dict__ or not self._clean:
             return self.masked
         return next(iter(self._clean.values()))
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """H of the context [B, T, C, D] by other tokens and another encoder: only padding is hidden."""
+        """Encode the context by other tokens and another encoder, [B, T, C, D]; only padding is hidden."""
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def reached(self) -> set[str]:
-        """The parts of the model that some objective has read so far."""
+        """Return the parts of the model that an objective has read so far."""
         return {part for one in self._passes for part in one.reached}
 
     @property
     def encoded(self) -> list[Tensor]:
-        """Every H of every pass so far that gradients reach."""
+        """Return H of all passes so far that carry a gradient."""
         return [h_BTCD for one in self._passes for h_BTCD in one.encoded]
 
     @cached_property
     def signal(self) -> Signal:
-        """The records as they are, in patches; not yet encoded."""
+        """Unmasked records in patches, not yet encoded."""
         return self._patches(self.batch.x_BCL, self.batch.n_valid_B)
 
     @property

@@ -1,4 +1,4 @@
-"""Tells a damaged record from one that the file system doesn't give at the moment."""
+"""Availability of files: damaged records are told from temporarily unreachable ones."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ PASSING = frozenset(
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Blame the surroundings for a failed reading of `file` below `root`, where they are to blame.
+    """Turn a reading error into one of the surroundings, if they caused it.
 
     Raises:
         SourceGoneError: the folder `root` is gone, or empty as a mount point is.
@@ -48,7 +48,7 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
 
 
 def refuse_gone(root: Path, error: BaseException | None = None) -> None:
-    """See that a folder of records is still there, and not an empty mount point. Raises `SourceGoneError`."""
+    """Check that a folder of records isn't gone or an empty mount point. Raises `SourceGoneError`."""
     if _is_gone(root):
         problem = "is gone, or was unmounted, while its records were read"
         remedy = "Bring it back and run the same command: it goes on"
@@ -56,12 +56,12 @@ def refuse_gone(root: Path, error: BaseException | None = None) -> None:
 
 
 def is_passing(error: OSError) -> bool:
-    """Whether an error of the system speaks of the surroundings, or of a file that went away."""
+    """Whether a system error is temporary, or the file has gone."""
     return error.errno in {*PASSING, errno.ENOENT}
 
 
 def refuse_unreachable(file: Path) -> None:
-    """See that the file system says whether there is such a file. Raises `OSError` where it doesn't."""
+    """Check that the file system can answer for a file. Raises `OSError` otherwise."""
     error = _unreachable(file)
     if error is not None and error.errno in PASSING:
         raise error

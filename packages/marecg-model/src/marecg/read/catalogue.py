@@ -1,4 +1,4 @@
-"""The datasets that are read by name: what they are, where they come from, and what of them is on disk."""
+"""Catalogue of datasets: names, origins, and readers."""
 
 import tomllib
 from functools import cache
@@ -11,7 +11,7 @@ from marecg.base.errors import UsageError
 
 
 class Dataset(Frozen):
-    """One dataset of `datasets/catalogue.toml`, which explains the fields; None: not known for certain."""
+    """Entry of `datasets/catalogue.toml`, which explains the fields; None means unknown."""
 
     name: str
     title: str
@@ -28,14 +28,14 @@ class Dataset(Frozen):
 
 @cache
 def catalogue() -> dict[str, Dataset]:
-    """Every dataset by its name."""
+    """Return all datasets by name."""
     text = (files("marecg.read") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text).items()
     return {name: Dataset.model_validate({"name": name, "sources": [name]} | each) for name, each in tables}
 
 
 def dataset(name: str) -> Dataset:
-    """The dataset of a name. Raises `UsageError` where there is none."""
+    """Return a dataset by name. Raises `UsageError` if it is unknown."""
     if name not in catalogue():
         raise UsageError(f"no dataset is called {name!r}", remedy=suggest(name, catalogue()))
     return catalogue()[name]

@@ -1,4 +1,4 @@
-"""Which records a list of source folders holds, in an order that depends on nothing but their names.
+"""Discovery of records in source folders, in an order that depends on their names alone.
 
 Readers are those of the published datasets, and those that other packages bring.
 """
@@ -52,12 +52,12 @@ EMBEDDINGS = "_embeddings.json"
 
 
 def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
-    """Every reader that asks for folders of its own, those of other packages first. Raises `UsageError`."""
+    """Return all readers of folders, other packages' first. Raises `UsageError`."""
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
 
 def format_of(file: Path) -> Format | None:
-    """Which clinical format a file has, if any."""
+    """Return the clinical format of a file, or None."""
     return next((each for each in FORMATS if each.knows(file)), None)
 
 
@@ -73,7 +73,7 @@ def find(
     layout: Layout | None = None,
     ptbxl_rate: int = PTBXL_FS,
 ) -> list[Candidate]:
-    """Find every record of the given folders and array files, each once, ordered by folder name and path.
+    """Find all records of folders and array files without repetition, ordered by folder and path.
 
     What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder, is
     read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
@@ -113,7 +113,7 @@ def find(
 
 
 def sources_below(root: Path) -> Counter[str]:
-    """How many records of each source a folder holds. Raises `CorpusError` where it can't be listed."""
+    """Count a folder's records by source. Raises `CorpusError` if it can't be listed."""
     return Counter(candidate.source for candidate in _in_folder(root, None, readers(), []))
 
 
@@ -134,14 +134,14 @@ def _places() -> Callable[[Path], str]:
 
 
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """The candidates, their roots named so that no two are called the same."""
+    """Give the candidates' roots distinct names."""
     listed = list(candidates)
     names = names_apart({each.root for each in listed})
     return (replace(each, root_name=names[each.root]) for each in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
-    """The last part of each path, and as many before it as tell the path from the others.
+    """Return the last parts of each path that distinguish it from the others.
 
     Example:
         >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
@@ -159,18 +159,18 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
 
 
 class SourcesHash(NamedTuple):
-    """A hash of what records are, and the paths of those left out because their file couldn't be read."""
+    """Hash of records, and the paths of unreadable files that it leaves out."""
 
     sha256: str
     unhashed: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """As a manifest has it: `unhashed` only where there are some."""
+        """Return the manifest's entries: `unhashed` only if there are such files."""
         return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Hash what the records are: their names, in their order, what their table says, and their headers.
+    """Hash records: names in order, rows of their table, and headers.
 
     Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
     `manifest` of an earlier call the files that it left out are left out, and no others. Raises
@@ -282,6 +282,6 @@ def _unlistable(error: OSError) -> None:
 
 
 def records_on_disk(root: str | Path) -> dict[str, int]:
-    """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
+    """Count a folder's records by dataset. Raises `CorpusError` if it can't be listed."""
     counts: Counter[str] = sources_below(Path(root))
     return {each.name: sum(counts[source] for source in each.sources) for each in catalogue().values()}

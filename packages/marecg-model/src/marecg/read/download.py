@@ -1,4 +1,4 @@
-"""`marecg data get`: a dataset from its publisher, resumed where it was interrupted, every file verified.
+"""`marecg data get`: download a dataset from its publisher, resumably, and verify every file.
 
 A file under its final name has had the publisher's checksum; one that is on its way ends in `.part`.
 """
@@ -49,7 +49,7 @@ ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A file to fetch: its path below the dataset's folder, its address, and its checksum."""
+    """File to download: path below the dataset's folder, address, and checksum."""
 
     path: str
     url: str
@@ -65,7 +65,7 @@ def get(
     verify: bool = False,
     progress: Progress = shown,
 ) -> Path:
-    """Fetch a dataset into the folder of its name below `out`, which is returned; called again, go on.
+    """Download a dataset into a folder of its name below `out`, or continue; return the folder.
 
     `base` is another address of its files, such as a mirror's. With `verify` the files that are there already
     are read, and fetched anew where they have another checksum. Raises `InputError` where it can't be fetched

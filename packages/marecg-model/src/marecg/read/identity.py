@@ -1,4 +1,4 @@
-"""Names of records and patients across data sets: what a record is called in public, and whose it is."""
+"""Public names of records and their patients across data sets."""
 
 import re
 
@@ -19,7 +19,7 @@ _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 
 
 def identity(name: str, source: str) -> str:
-    """What a record is called across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
+    """Return a record's identity across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
@@ -34,7 +34,7 @@ def identity(name: str, source: str) -> str:
 
 
 def published_as(name: str, source: str) -> str | None:
-    """What the world calls a record; None for one of no published collection, whose name says nothing.
+    """Return a record's public name; None outside of published collections.
 
     Example:
         >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
@@ -47,10 +47,10 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """The dataset that an identity names, if any."""
+    """Return the dataset of an identity, if any."""
     return who.rpartition("/")[0]
 
 
 def patient_of(source: str, patient: str | None) -> str | None:
-    """A patient's name across sources, if it is known."""
+    """Return a patient's name across sources, if known."""
     return f"{source}/{patient}" if patient else None

@@ -1,4 +1,4 @@
-"""Records of any leads and length, as `embed`, `predict` and `report` are given them.
+"""Inputs of `embed`, `predict` and `report`: records of any leads and length.
 
 Shapes: K leads as found, L samples.
 """
@@ -18,7 +18,7 @@ from marecg.storage.copies import ensure_local
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
-    """Every record of headers, folders, array files or addresses of these by a name of its own, unread.
+    """Find all records of headers, folders, array files or addresses, unread, with distinct names.
 
     A record in a folder is called by the folder and its path in it, a file that was named by its own name. A
     record that is named twice is there once: a shell's `*` names its header and its signal. Raises
@@ -43,7 +43,7 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
 
 
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
-    """The record that a header, an array file or a folder holds.
+    """Find the one record of a header, array file or folder.
 
     Raises `UsageError` where it holds several; or as `find_inputs` does; `InputError` where an array file
     can't be read.
@@ -55,7 +55,7 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
 
 
 def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
-    """What `find_one` finds, or its first seconds. Raises as that does, and `RecordError`."""
+    """Read the record that `find_one` finds, or its first seconds. Raises as it does, and `RecordError`."""
     return find_one(path, layout).read(seconds)
 
 

@@ -1,4 +1,4 @@
-"""Measurements and statements of the electrocardiograph.
+"""Measurements and statements of the electrocardiograph in a file.
 
 A statement that tells who confirmed the recording is left out: it carries a name.
 """
@@ -19,7 +19,7 @@ _NAMES_SOMEBODY = re.compile(
 
 
 class MachineReport(NamedTuple):
-    """As the file has it; None where it says nothing, or that it couldn't tell."""
+    """Measurements and statements in a file; None if not given or not measured."""
 
     rate: float | None = None
     p: float | None = None
@@ -35,7 +35,7 @@ class MachineReport(NamedTuple):
 
     @classmethod
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
-        """Take what can be meant: formats write 0, 29999 or `Failed` for what wasn't measured.
+        """Build a report without placeholders: formats write 0, 29999 or `Failed` for unmeasured values.
 
         `measured` goes by the names above, values of whatever type; `rr` in milliseconds stands in for the
         rate.
@@ -55,7 +55,7 @@ class MachineReport(NamedTuple):
 
 
 def number(value: object) -> float:
-    """What a cell of a file says; NaN where that isn't a number."""
+    """Return a cell's number; NaN for other texts."""
     try:
         return float(str(value))
     except ValueError:

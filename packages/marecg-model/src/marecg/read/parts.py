@@ -1,4 +1,4 @@
-"""A long recording as several: windows of a corpus, steps of a time line."""
+"""Parts of a long recording: windows of a corpus, or steps of a time line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Split records into parts, with a key; unreadable ones pass unchanged.
+    """Split records into parts with a key; unreadable records pass unchanged.
 
     `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
     what is read of one may be longer where that isn't said.
@@ -35,7 +35,7 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Where the steps of a recording begin; a last one shorter than `shortest` is left out.
+    """Return the starts of a recording's steps, without a last one shorter than `shortest`.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)
@@ -46,7 +46,7 @@ def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
 
 
 def name_of(root_name: str, path: str) -> str:
-    """`Candidate.name` from what an index keeps of a record: its root's name and `Candidate.path`.
+    """Return a `Candidate.name` from an index's columns: root name and path.
 
     Example:
         >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17@9.4")
@@ -60,7 +60,7 @@ def name_of(root_name: str, path: str) -> str:
 
 
 def whole_of(path: str) -> tuple[str, str]:
-    """The `Candidate.path` of the recording that a part is of, and what stands behind it.
+    """Return the `Candidate.path` of a part's recording, and the part's suffix.
 
     Example:
         >>> whole_of("r.hea@18.8"), whole_of("a@b.hea")

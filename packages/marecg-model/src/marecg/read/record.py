@@ -1,4 +1,4 @@
-"""What every reader gives: `Record`, one recording made uniform, and `Candidate`, one found but not yet read.
+"""Results of every reader: `Record`, a uniform recording, and `Candidate`, a record not yet read.
 
 A `Reader` knows one dataset or format. Those of the package are in `datasets`; others join them by the entry
 point group `marecg.readers`.
@@ -26,7 +26,7 @@ from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
 @dataclass(frozen=True)
 class Record:
-    """One recording, with those of the twelve leads that it has.
+    """Recording with its standard leads.
 
     Attributes:
         id, source: its name within the collection that it comes from, such as `georgia`.
@@ -62,20 +62,20 @@ class Record:
 
     @property
     def x_CL(self) -> NDArray[np.float32]:
-        """The signal of all twelve leads, float32 [12, L]. Raises `RecordError` where one is missing."""
+        """Signal of the twelve leads, float32 [12, L]. Raises `RecordError` if one is missing."""
         if self.leads == LEADS:
             return self.x_KL
         with located(self.path):
             return order_leads(self.x_KL, self.leads)
 
     def coded(self, codes: tuple[str, ...]) -> "Record":
-        """The record with other codes."""
+        """Return the record with other codes."""
         notes = tuple(note for note in self.notes if note != NO_DIAGNOSIS)
         return replace(self, codes=codes, notes=notes if codes else (*notes, NO_DIAGNOSIS))
 
 
 class LabelOverride(NamedTuple):
-    """What a table of the user's says of a record, in place of what its file says.
+    """Codes and patient of a record in the user's table, which replace the file's.
 
     Its codes, none where the table names it without any, and its patient; None leaves the file's.
     """
@@ -84,23 +84,23 @@ class LabelOverride(NamedTuple):
     patient: str | None = None
 
     def on(self, record: Record) -> Record:
-        """The record with these codes."""
+        """Return the record with the replaced codes."""
         return replace(record.coded(self.codes), patient=self.patient or record.patient)
 
 
 class StatementCodes(NamedTuple):
-    """What the statements of a record mean by a mapping of the user's, beside the codes that it has."""
+    """Codes of a record's statements by the user's mapping, added to the file's codes."""
 
     mapping: CodeMapping
 
     def on(self, record: Record) -> Record:
-        """The record with these codes, too."""
+        """Return the record with the added codes."""
         meant = [code for text in record.machine.statements for code in self.mapping.of(text)]
         return record.coded(tuple(dict.fromkeys([*record.codes, *meant])))
 
 
 class Unusable(NamedTuple):
-    """Why a candidate can't be read, as its reader knew when it found it."""
+    """Reason why a candidate can't be read, known when it was found."""
 
     reason: Reason
     problem: str
@@ -108,7 +108,7 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Where a record is, which collection (`source`) it belongs to, and who reads it.
+    """Place of a record, its collection (`source`), and its reader.
 
     Attributes:
         root: the folder that no file of the record may lie outside of.
@@ -138,7 +138,7 @@ class Candidate:
     unusable: Unusable | None = field(default=None, compare=False)
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
-        """Read the record, or so many of its seconds from `start` on.
+        """Read the record, or a number of seconds from `start` on.
 
         Raises `RecordError`, and `SourceGoneError` where its root is gone.
         """
@@ -158,7 +158,7 @@ class Candidate:
 
     @property
     def path(self) -> str:
-        """The file relative to its root, with `/` between folders.
+        """Path of the file relative to its root, with `/` between folders.
 
         Behind it stand `#` and the row in a file of many, and `@` and the second at which a part begins.
         """
@@ -167,12 +167,12 @@ class Candidate:
 
     @property
     def place(self) -> str:
-        """Where the record is, for messages."""
+        """Place of the record, for messages."""
         return f"{as_text(str(self.root))}/{self.path}"
 
     @property
     def name(self) -> str:
-        """What tells the record from all others: its root's name and its path, without the ending."""
+        """Unique name of the record: its root's name and its path, without the ending."""
         stem = f"{self.root_name}/{as_text(without_ending(self._file))}"
         return (stem if self.row < 0 else f"{stem}/{self.row}") + self._at
 
@@ -182,7 +182,7 @@ class Candidate:
 
     @property
     def order(self) -> tuple[str, str, int, str]:
-        """Candidates are sorted by the names of their folders and files, and by their rows."""
+        """Sort key: names of folders and files, then rows."""
         return self.root_name, self._file, self.row, str(self.root)
 
     @property
@@ -191,14 +191,14 @@ class Candidate:
 
 
 class ReadsRecords(Protocol):
-    """What reads a candidate; it is sent to other processes."""
+    """Protocol of objects that read a candidate, in any process."""
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, or a stretch of it. Raises `RecordError` where it can't be used."""
+        """Read one record, or a stretch. Raises `RecordError` if it can't be used."""
 
 
 class Reader(ReadsRecords, Protocol):
-    """How one dataset, or one format, is found on disk and read.
+    """Finder and reader of one dataset or format.
 
     Instances are hashable.
 
@@ -210,17 +210,17 @@ class Reader(ReadsRecords, Protocol):
 
     @property
     def source(self) -> str:
-        """See above."""
+        """Name under which the records are counted."""
 
     @property
     def marks(self) -> Sequence[str]:
-        """See above."""
+        """Names or patterns of files and folders, of which a root holds at least one."""
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the records of `folder` are this reader's. More than a name should say so."""
+        """Whether a folder's records are this reader's; a name alone should not decide it."""
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every record of such a folder, none read yet; WFDB headers that it leaves out are read as such.
+        """Find all records of a folder, unread; WFDB headers that it leaves out are read as such.
 
         Raises `CorpusError` where what lists the records can't be understood.
         """
@@ -229,7 +229,7 @@ class Reader(ReadsRecords, Protocol):
 def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
-    """Those of some headers that a dataset's table does not list: they are quarantined, not lost."""
+    """Return candidates for headers that a dataset's table does not list: they are quarantined."""
     files = {str(file) for each in listed for file in (each.file, *each.copies)}
     for header in headers:
         if str(header) not in files:
@@ -238,18 +238,18 @@ def unlisted(
 
 
 def age_in_years(text: str | None) -> float | None:
-    """A plausible age, or None for `NaN`, `Unknown` and the like."""
+    """Return a plausible age; None for `NaN`, `Unknown` and the like."""
     age = number(text)
     return age if 0 <= age <= 120 else None
 
 
 def sex_letter(text: str | None) -> str | None:
-    """`F` or `M` for `Female`, `female`, `F`, `Male`, …; None for anything else."""
+    """Return `F` or `M` for `Female`, `female`, `F`, `Male`, …; None for other texts."""
     return {"f": "F", "female": "F", "m": "M", "male": "M"}.get((text or "").strip().lower())
 
 
 def is_regular(file: Path) -> bool:
-    """Whether there is such a file; a pipe, a device, or a link to itself is none."""
+    """Whether a path is a regular file, and not a pipe, a device or a circular link."""
     try:
         return file.is_file()
     except (OSError, ValueError):
@@ -257,7 +257,7 @@ def is_regular(file: Path) -> bool:
 
 
 def inside(file: Path, root: Path) -> bool:
-    """Whether a file lies below a folder after links are resolved."""
+    """Whether a file lies in a folder after links are resolved."""
     if _is_straight(str(file), f"{root}/"):
         return True
     try:
@@ -278,15 +278,15 @@ def _is_straight(file: str, folder: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether a name from the file system is UTF-8, as tables and JSON need it."""
+    """Whether a file name is UTF-8, as tables and JSON need it."""
     return name.isascii() or name == as_text(name)
 
 
 def as_text(name: str) -> str:
-    """A name from the file system as text, with an escape for every byte that is not UTF-8."""
+    """Return a file name as text; bytes that aren't UTF-8 are escaped."""
     return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def without_ending(path: str) -> str:
-    """A path without what follows the last dot of its name: `g1/a.b.hea` is `g1/a.b`."""
+    """Return a path without its last ending: `g1/a.b.hea` is `g1/a.b`."""
     return os.path.splitext(path)[0]  # noqa: PTH122 — a million times: no pathlib

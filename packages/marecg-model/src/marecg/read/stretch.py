@@ -1,4 +1,4 @@
-"""Which part of a recording is read, and how much there may be: what every reader holds to.
+"""Stretches of recordings, and limits on the size of records for all readers.
 
 A day of ECG is read in stretches. `MARECG_LIMITS=4` in the environment makes all bounds four times as wide.
 """
@@ -23,13 +23,13 @@ MOST_CODES = round(1000 * WIDER)
 
 
 class Stretch(NamedTuple):
-    """So many seconds of a recording, from `start` seconds on; all from there where `seconds` is None."""
+    """Part of a recording: `seconds` from `start` on, or all from there if `seconds` is None."""
 
     start: float = 0.0
     seconds: float | None = None
 
     def samples(self, fs: float, length: int) -> slice:
-        """The samples of a recording of `length` per lead; next to each other stretches leave no gap.
+        """Return the range of samples per lead; adjacent stretches leave no gap.
 
         Raises `RecordError` (`too-long`) where the recording, or what is asked for at once, passes the
         bounds.
@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
         return slice(first, stop)
 
     def within(self, start: float, seconds: float | None) -> "Stretch":
-        """So many seconds from `start` seconds of this stretch on, as far as it reaches.
+        """Return the stretch of a number of seconds from `start` seconds of this stretch on.
 
         Example:
             >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
         return Stretch(self.start + start, None if most == math.inf else most)
 
     def length(self, fs: float, length: int) -> int:
-        """The samples of this stretch of a recording that has `length`; all of that where it is open."""
+        """Return the number of samples of the stretch in a recording of `length` samples."""
         if self.seconds is None:
             return length
         return max(0, min(length, _nth(self.start + self.seconds, fs)) - _nth(self.start, fs))
@@ -72,7 +72,7 @@ def _nth(seconds: float, fs: float) -> int:
 
 
 def refuse_large(file: Path) -> None:
-    """See that a file which is read whole is no larger than such a one may be. Raises `RecordError`."""
+    """Check the size of a file that is read whole. Raises `RecordError`."""
     size = file.stat().st_size
     if size > MOST_BYTES:
         problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {WIDEN}"
@@ -80,6 +80,6 @@ def refuse_large(file: Path) -> None:
 
 
 def refuse_codes(count: int) -> None:
-    """See that a record has no more codes than one may have. Raises `RecordError`."""
+    """Check the number of a record's codes. Raises `RecordError`."""
     if count > MOST_CODES:
         raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {WIDEN}")

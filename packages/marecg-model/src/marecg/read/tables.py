@@ -1,4 +1,4 @@
-"""The tables that datasets bring with them."""
+"""Tables in datasets."""
 
 import csv
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ HEAD = 10_000
 
 
 def columns(table: Path) -> set[str]:
-    """The names in the first line of a table; none where it can't be read, or isn't a regular file."""
+    """Return the names in a table's first line; () if it can't be read or isn't a regular file."""
     if not is_regular(table):
         return set()
     try:
@@ -23,7 +23,7 @@ def columns(table: Path) -> set[str]:
 
 
 def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
-    """The rows of a table by column. Raises `CorpusError` where it can't be read or lacks a column."""
+    """Read a table's rows by column. Raises `CorpusError` if it is unreadable or lacks a column."""
     remedy = f"Get it from its publisher again: its columns include {', '.join(filter(None, needed))}"
     try:
         if not is_regular(table):

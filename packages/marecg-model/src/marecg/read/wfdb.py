@@ -1,4 +1,4 @@
-"""One WFDB record, read and made uniform: leads by name, in millivolts, with its codes.
+"""WFDB records made uniform: leads by name, in millivolts, with codes.
 
 Shapes: K leads as found (in `config.LEADS` order), L samples at the record's own rate.
 """
@@ -49,7 +49,7 @@ def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
 def read_leads(
     header: WfdbHeader, root: Path, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
-    """Read those of the twelve leads that a record has: (x_KL in mV, their names, samples per lead, notes).
+    """Read a record's standard leads: (x_KL in mV, names, samples per lead, notes).
 
     Samples that the format marks as invalid are NaN. Raises `RecordError` for what can't be used.
     """

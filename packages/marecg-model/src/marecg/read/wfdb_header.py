@@ -1,4 +1,4 @@
-"""WFDB headers as they are found in the wild, read without touching the files.
+"""WFDB headers in all their variants, parsed without changing the files.
 
 Reads what the corpora of the CinC Challenges 2020/2021, PTB and PTB-XL really hold: dates before times,
 record names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A gain that is missing or
@@ -36,7 +36,7 @@ _INTEGER = re.compile(r"-?\d{1,9}")
 
 
 class Channel(NamedTuple):
-    """One signal line: where the samples are, and how integers become millivolts."""
+    """Signal line of a header: place of the samples, and scale from integers to millivolts."""
 
     name: str
     file: str
@@ -49,7 +49,7 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class WfdbHeader:
-    """A parsed header: `length` in samples (None: not said), `comments` by lower-case key."""
+    """Parsed header: `length` in samples (None: not stated), `comments` by lower-case key."""
 
     path: Path
     fs: float
@@ -59,7 +59,7 @@ class WfdbHeader:
 
 
 def read_header(path: Path, root: Path) -> WfdbHeader:
-    """Read and parse a header file that lies below `root`, also when links are followed.
+    """Read and parse a header file that lies below `root`, also through links.
 
     Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
     `gain` or `units`.
@@ -81,7 +81,7 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
 
 
 def parse_header(text: str, path: Path) -> WfdbHeader:
-    """Parse the text of the header at `path`. Raises as `read_header` does, without naming it."""
+    """Parse the text of the header at `path`. Raises as `read_header` does, without its name."""
     body = [line for line in header_lines(text) if not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:

@@ -1,4 +1,4 @@
-"""The recipes that have a name (Table component-ablation), each derived from the one before it."""
+"""Named recipes (Table component-ablation), each derived from another."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -52,7 +52,7 @@ def c3() -> Config:
 
 
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
-    """A recipe at a size that two CPU cores train in minutes; C1 with GSCL where none is named.
+    """Return a recipe, by default C1 with GSCL, at a size that two CPU cores train in minutes.
 
     Patches of 200 ms without overlap make 35 of the context's 139; in the few steps of such a run the graph
     teaches more than reconstruction, so less is masked and GSCL weighs more.
@@ -71,7 +71,7 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
 
 
 def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
-    """A recipe, C3 where none is named, at a size that one CPU core trains in an hour or two."""
+    """Return a recipe, by default C3, at a size that one CPU core trains in an hour or two."""
     model = ModelConfig(
         patch=100, stride=100, width=96, depth=2, heads=3, mlp_ratio=2, concept_width=64, **AS_USED
     )
@@ -89,14 +89,14 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """`small-gscl` with leaves and their families in place of the graph's hops: ours, see docs/graph.md."""
+    """Return `small-gscl` with leaves and families in place of the graph's hops (docs/graph.md)."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))
 
 
 def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
-    """The same for one GPU, and patches of 100 ms."""
+    """Return a recipe for one GPU with patches of 100 ms, C3 by default."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
         max_epochs=60, warmup_epochs=3, batch_size=64, lr=5e-4, final_lr=5e-6, average=0.999, accumulate=1
@@ -131,5 +131,5 @@ def _as_it_is_used(
 
 
 def changed(objective: T | None, **changes: object) -> T | None:
-    """An objective's values with some changed; None where a recipe lacks it."""
+    """Return an objective's values with changes; None if the recipe lacks the objective."""
     return objective and objective.model_copy(update=changes)

@@ -1,4 +1,4 @@
-"""Change any value of a recipe, or of a preparation, by its name: `--set key=value`, or a TOML file.
+"""Changes of recipes and preparations by name: `--set key=value`, or a TOML file.
 
 `marecg recipes c3 --format toml` writes one, `--recipe mine.toml` reads it. A file says what is other than in
 its `base`, or than in C1 where it names none. A table is a group of values, and `NAME = false` takes an
@@ -48,7 +48,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 
 class Change(NamedTuple):
-    """A value by its dotted key, and where it was said, for errors."""
+    """Changed value: dotted key, value, and its place in the input, for errors."""
 
     key: str
     value: Any
@@ -56,7 +56,7 @@ class Change(NamedTuple):
 
 
 def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
-    """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
+    """Return a recipe by name, entry point, TOML file or `FILE.py:NAME`.
 
     Args:
         changes: as for `override`; they come after those of a file, and are checked together with them.
@@ -127,7 +127,7 @@ def _typed(value: Any) -> Any:
 
 
 def dotted_keys(config: Config) -> set[str]:
-    """The dotted key of every value that a recipe can have."""
+    """Return the dotted keys of all values of recipes."""
     keys = {name for name, _ in sources(type(config))}
     return keys | {name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")}
 
@@ -137,7 +137,7 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
 
 
 def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
-    """A group of settings with some changed, as by `override`.
+    """Return a group of settings with changes, as by `override`.
 
     Example:
         >>> from marecg.base.config import CorpusConfig
@@ -201,7 +201,7 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
-    """The recipe that a file begins with and what it changes, its name first: that of the file."""
+    """Read a TOML file's base recipe with the file's changes, named after the file."""
     values = read_toml(path, "Name a recipe, or a file of one", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]
@@ -220,7 +220,7 @@ def _start(name: object, where: str) -> Config:
 
 
 def as_toml(config: Config) -> str:
-    """The text of a file with every value of a recipe, each with its source."""
+    """Return a TOML text of all values of a recipe, with their sources."""
     document = tomlkit.document()
     document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left out is as in recipe c1"))
     document.add("name", tomlkit.item(config.name))

@@ -1,4 +1,4 @@
-"""A recipe: everything that defines a run. Those that have a name are in `marecg.recipes`."""
+"""Schema of a recipe, the definition of a run. Named recipes are in `marecg.recipes`."""
 
 from typing import Any, Self
 
@@ -33,7 +33,7 @@ COLUMNS = ("step", "epoch", "loss", "lr")
 
 
 class Config(Settings):
-    """A recipe: everything that defines a run.
+    """Recipe: everything that defines a run.
 
     `data` is how its corpus is prepared; an objective that is None is not part of the run. Objectives are
     asked in the order in which they stand here, so their draws are too. One from outside this package comes
@@ -108,31 +108,31 @@ class Config(Settings):
 
     @property
     def window_patches(self) -> int:
-        """S: the patches of the record window."""
+        """Number S of patches in the record window."""
         return self.model.patches(self.data.window)
 
     @property
     def objectives(self) -> dict[str, ObjectiveConfig]:
-        """The objectives of the run by name, in the order in which they are asked."""
+        """Objectives of the run by name, in their order of evaluation."""
         outside = self.model_extra or {}
         values = ((name, getattr(self, name)) for name in (*type(self).model_fields, *outside))
         return {name: value for name, value in values if isinstance(value, ObjectiveConfig)}
 
     @property
     def captions(self) -> dict[str, str]:
-        """Every loss of the run, a column of metrics.csv, with what it measures."""
+        """Return all losses of the run, columns of metrics.csv, with captions."""
         return {name: meaning for each in self.objectives.values() for name, meaning in each.captions.items()}
 
     def derived(self, **changes: object) -> Self:
-        """The recipe with other values, checked as a whole: `derived(name="mine", jepa=None, toy=Toy())`."""
+        """Return the recipe with other values, validated: `derived(name="mine", jepa=None, toy=Toy())`."""
         return self.model_validate({**dict(self), **changes})
 
     def of_ontology(self, ontology: Ontology) -> Self:
-        """The recipe with as many concepts as a graph has. Raises `ConfigError` where it says another N."""
+        """Return the recipe with a graph's number of concepts. Raises `ConfigError` for another N."""
         return self.derived(model=self.model.of_concepts(len(ontology)))
 
     def step_flops(self) -> int:
-        """One record's arithmetic in a training step."""
+        """Return one record's cost in a training step."""
         added = [each.flops(self.model, self.window_patches) for each in self.objectives.values()]
         coded = self.gscl or self.msps or self.mpct or (self.ar and "labels" in self.objectives)
         taught = self.clean.supervised and coded

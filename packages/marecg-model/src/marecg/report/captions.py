@@ -1,4 +1,4 @@
-"""What the page says of its pictures and tables: how each is to be read."""
+"""Captions of the pages' pictures and tables."""
 
 AGAIN = "To be read as that of record 1."
 

@@ -1,4 +1,4 @@
-"""Charts by matplotlib, as SVG within a page: their words have its colour, in the dark and in print.
+"""Charts by matplotlib as SVG in a page, in the page's colours for dark mode and print.
 
 Shapes: L points of a curve, N concepts, M test records.
 """
@@ -38,20 +38,20 @@ BINS = 240
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Axes]:
-    """Axes of so many inches in the style of every chart; `svg` is called before it closes."""
+    """Open axes of a size in inches in the charts' style; call `svg` before they close."""
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def svg(axes: Axes, label: str) -> Markup:
-    """The chart for a page; the label is for those who can't see it."""
+    """Return the chart for a page, with a label for screen readers."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return Markup(inline_svg(figure, label))  # noqa: S704 (drawn here)
 
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
-    """One column of metrics.csv against the step."""
+    """Draw one column of metrics.csv against the step."""
     at, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
     with canvas(3, 1.7) as axes:
         axes.fill_between(at, least, most, color=ACCENT, alpha=0.2, linewidth=0)
@@ -72,7 +72,7 @@ def matrix(
     axes_names: tuple[str, str] = ("", ""),
     percent: bool = False,
 ) -> Markup:
-    """A table of values, the darker the higher; in per cent each cell says its own, from 1 on."""
+    """Draw a table of values, darker for higher; cells in per cent show values from 1 on."""
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
     side = 0.3 if percent else 0.16
@@ -95,7 +95,7 @@ def matrix(
 
 
 def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> Markup:
-    """Macro AUC in per cent by share of training records, a line for each name: share, mean, low, high."""
+    """Draw macro AUC in per cent by share of training records, a line per name."""
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
         for number, (name, points) in enumerate(lines.items()):
@@ -113,19 +113,19 @@ def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], tit
 
 
 def legend(axes: Axes) -> None:
-    """The names of the lines below the axes, of a few."""
+    """Draw a legend of a few lines below the axes."""
     handles, names = axes.get_legend_handles_labels()
     if 1 < len(names) <= NAMED:
         axes.figure.legend(handles, names, loc="outside lower left", ncols=2)
 
 
 def square(axes: Axes, x: str, y: str) -> None:
-    """Both axes from 0 to 1."""
+    """Set both axes from 0 to 1."""
     axes.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
 
 
 def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], label: str) -> Markup:
-    """A map of records, coloured by name; an axis would mean nothing."""
+    """Draw a map of records, coloured by name, without axes."""
     x_M2, named = np.asarray(x_M2, np.float64), np.array(names)
     with canvas(5, 4) as axes:
         for name, colour in colour_of.items():

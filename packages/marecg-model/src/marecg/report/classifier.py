@@ -1,4 +1,4 @@
-"""A classifier's page and card: its figures on test with charts, and the worst errors as ECGs.
+"""Page and card of a classifier: test figures with charts, and the worst errors as ECGs.
 
 Shapes: C leads, L samples, M test records.
 """
@@ -117,7 +117,7 @@ def _sections(
 def heads_and_rows(
     scores: Sequence[GroupScore], head: str = "class", *, at_prevalence: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The figures as a table in words, a row for each class or group; the first column is text.
+    """Return the figures as a table of text, a row per class or group.
 
     The PPV `at_prevalence` is for the page and the card: a terminal has no room for it.
     """
@@ -156,7 +156,7 @@ def _markdown(scores: Sequence[GroupScore]) -> str:
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:
-    """Which thresholds rest on too few positives, as a sentence; None where none does."""
+    """Return a sentence on thresholds from too few positives; None if there are none."""
     names = [f"{score.name} ({score.chosen_by})" for score in scores if score.uncertain and not score.group]
     if not names:
         return None

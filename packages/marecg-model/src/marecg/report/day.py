@@ -1,4 +1,4 @@
-"""A recording of hours on its page: the rate, a strip of every hour, and where the nearest finding changes.
+"""Page of a recording of hours: its rate, a strip per hour, and changes of the nearest finding.
 
 Shapes: M minutes, N concepts, L samples, K leads as named, D width.
 """
@@ -34,7 +34,7 @@ SMOOTH = 5
 
 
 def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Iterator[Section]:
-    """What a whole recording shows; nothing of a short one. Raises as `find_one` and `step_vectors` do."""
+    """Return the sections of a long recording; () for a short one. Raises as `find_one` does."""
     candidate = find_one(record)
     begin = candidate.read(seconds=SECONDS)
     if begin.length / begin.fs < LONG:

@@ -1,4 +1,4 @@
-"""The whole path on an embedded default: synthesise, prepare, train, probe, report."""
+"""Demo of the whole path: synthesise, prepare, train, probe, report."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
 
 @dataclass(frozen=True)
 class Demo:
-    """Where the demo left what."""
+    """Paths of the demo's results."""
 
     probe: Report
     run: Path
@@ -29,7 +29,7 @@ class Demo:
 
 
 def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
-    """Train `tiny` on a synthetic corpus and probe it on another one, half as large, that it never saw.
+    """Train `tiny` on a synthetic corpus and probe it on another corpus, half as large.
 
     An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
     """

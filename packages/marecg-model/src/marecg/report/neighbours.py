@@ -1,4 +1,4 @@
-"""What a report shows of the embedding: records and those that h_rhythm puts next to them.
+"""Neighbours in the embedding: records and those nearest by h_rhythm.
 
 Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
@@ -35,7 +35,7 @@ LEAD = "II"
 
 
 def neighbours(model: MarEcg, corpus: Corpus) -> Section:
-    """Records of different leaves, each with its nearest others by the cosine of h_rhythm."""
+    """Return records of different leaves, each with its nearest others by the cosine of h_rhythm."""
     rows = np.unique(np.linspace(0, len(corpus) - 1, min(len(corpus), GALLERY)).astype(int))
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)
@@ -97,7 +97,7 @@ def _count_cores() -> None:
 def cosines_to(
     model: MarEcg, corpus: Corpus, rows: NDArray[np.int64], rhythm_D: NDArray[np.float32]
 ) -> list[tuple[int, float]]:
-    """Rows of a corpus with the cosine of their h_rhythm to another one's, the nearest first."""
+    """Return corpus rows and cosines of h_rhythm to one vector, the nearest first."""
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     lengths_B = np.linalg.norm(rhythm_BD, axis=1) * np.linalg.norm(rhythm_D)
     cosine_B = rhythm_BD @ rhythm_D / np.maximum(lengths_B, 1e-12)

@@ -1,4 +1,4 @@
-"""One HTML page that needs no network: sections, figures with captions, tables, a table of contents.
+"""HTML page without network access: sections, figures, tables, and a table of contents.
 
 HTML is `Markup`; any other text is escaped, by the templates and by whatever `Markup` is put together with.
 """
@@ -28,7 +28,7 @@ TEMPLATES.filters["plain"] = plain_markdown
 
 @dataclass(frozen=True)
 class Figure:
-    """Pictures (SVG, each with a label) with one caption that says how to read them.
+    """Pictures (SVG with labels) with one caption.
 
     `name` is what its files are called; `notes` stand under each picture, `aside` beside them; `kind` are the
     classes of page.css, with `wide-only` or `narrow-only` where another figure takes its place.
@@ -48,19 +48,19 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it: figures and HTML."""
+    """Section of a page: heading, figures and HTML."""
 
     title: str
     parts: Sequence[Figure | Markup]
 
     @property
     def id(self) -> str:
-        """Where the table of contents leads to."""
+        """Anchor for the table of contents."""
         return slug(self.title)
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures among its parts."""
+        """Figures among the section's parts."""
         return [part for part in self.parts if isinstance(part, Figure)]
 
 
@@ -72,7 +72,7 @@ def page(
     contents: str = "Contents",
     kind: str = "",
 ) -> str:
-    """The whole page; titles of sections differ from each other, and so do their ids.
+    """Return the whole page; titles of sections, and so their ids, are distinct.
 
     `kind` is a class of page.css; a `record` is printed on one page.
     """
@@ -89,17 +89,17 @@ def page(
 
 
 def heading(text: str) -> Markup:
-    """A heading within a section."""
+    """Return a heading within a section."""
     return Markup("<h3>{}</h3>").format(text)
 
 
 def paragraph(text: str, kind: str = "") -> Markup:
-    """A paragraph of plain text."""
+    """Return a paragraph of plain text."""
     return Markup('<p class="{}">{}</p>').format(kind, text) if kind else Markup("<p>{}</p>").format(text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> Markup:
-    """A table of text, and of pictures where a cell is `Markup`; `numeric` columns go right."""
+    """Return a table of texts, or of pictures as `Markup`; `numeric` columns are right-aligned."""
     return _part("table", head, rows, numeric)
 
 
@@ -109,12 +109,12 @@ def facts(values: Mapping[str, str]) -> Markup:
 
 
 def folded(summary: str, body: Figure | Markup) -> Markup:
-    """What a click unfolds."""
+    """Return a folded block that a click opens."""
     return Markup("<details><summary>{}</summary>{}</details>").format(summary, body)
 
 
 def slug(title: str) -> str:
-    """A title as an id and as the name of a file."""
+    """Return a title as an id and file name."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
 
 

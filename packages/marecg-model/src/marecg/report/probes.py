@@ -1,4 +1,4 @@
-"""What a report says of a run's probes, and whether its encoder may be believed."""
+"""Probes in a report: scores, and a verdict on the encoder."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -23,7 +23,7 @@ Part = Figure | Markup
 
 
 def probes(run: Path, ontology: Ontology) -> Section:
-    """Every probe of a run."""
+    """Read all probes of a run."""
     paths = sorted((run / "probe").glob("*.json"))
     if not paths:
         return Section("Probes", [paragraph(captions.NO_PROBE)])
@@ -72,7 +72,7 @@ def _in_points(value: float, sign: str = "") -> str:
 
 
 class Verdict(StrEnum):
-    """What the probes say, from best to worst."""
+    """Verdict of the probes, from best to worst."""
 
     better = "better"
     even = "even"
@@ -82,7 +82,7 @@ class Verdict(StrEnum):
 
 
 class Trust(NamedTuple):
-    """A verdict with the task and the number of test records that it rests on.
+    """Verdict with its task and its number of test records.
 
     `leak_unknown`: a verdict in favour, though nobody knows whether training saw the test records.
     """
@@ -94,7 +94,7 @@ class Trust(NamedTuple):
 
 
 def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
-    """The worst verdict over the probes of a run: what failed once is not to be believed everywhere.
+    """Return the worst verdict over the probes of a run.
 
     A model that comes without its probes is judged by the `scores` of its card.
     """

@@ -1,4 +1,4 @@
-"""`marecg report RECORD`: one record on a page of its own, as whoever reads ECGs wants to read it.
+"""`marecg report RECORD`: page of one record for readers of ECGs.
 
 Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of a corpus.
 """
@@ -48,7 +48,7 @@ from marecg.use.predict import concepts
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
-    """What a classifier showed on its test records, as `classify fit` kept it."""
+    """Return a classifier's test figures, as `classify fit` wrote them."""
     file = Path(folder) / EVALUATION
     if not file.is_file():
         return say("trust_classifier_untested")
@@ -78,7 +78,7 @@ def write_record(
     data: str | Path | None = None,
     language: str = "en",
 ) -> Path:
-    """Write the page of one record, in any format and with any of the twelve leads; the run stays as it is.
+    """Write the page of one record of any format and any standard leads; the run is unchanged.
 
     `run` is a finished run, a folder of a model or a classifier, or the name of an installed model; `data` a
     prepared corpus, for the most similar labelled records.

@@ -39,7 +39,7 @@ TOP = 10
 
 
 class Shown(NamedTuple):
-    """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on.
+    """Record to show: x_KL in mV, at most 10 s; its leaves; whether training saw it.
 
     Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
     filters that the signal went through, as the file or the dataset's table has it.
@@ -62,7 +62,7 @@ class Shown(NamedTuple):
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
-    """The first 10 s of a record on disk; its leads may be any of the twelve."""
+    """Read the first 10 s of a record with any of the standard leads."""
     record = _read(path)
     x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes], strict=None)[0])
@@ -110,7 +110,7 @@ def _date(header: Path) -> str:
 
 
 def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> list[Shown]:
-    """A few records of a corpus, each of another family; those that were not trained on come first."""
+    """Choose records of different families from a corpus, untrained ones first."""
     family = np.array(ontology.families)
     labelled = np.flatnonzero(corpus.primary >= 0)
     _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
@@ -125,7 +125,7 @@ def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
-    """The section of a record, the `number`th of the page."""
+    """Return the section of a record, the `number`th of the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
     named = ", ".join(map(_named, coded)) or "no leaf of the graph"
     return Section(
@@ -168,7 +168,7 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Mar
 
 
 def concept_graph(ontology: Ontology, q_N: NDArray[np.float32], shown: Shown, label: str) -> Markup:
-    """The graph with q on it; what the record's own codes name has a ring."""
+    """Draw the graph with q; concepts of the record's own codes have a ring."""
     return Markup(inline_svg(graph_figure(ontology, q_N, shown.coded), label))  # noqa: S704 (drawn here)
 
 

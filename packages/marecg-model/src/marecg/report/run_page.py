@@ -1,4 +1,4 @@
-"""`marecg report`: from a run folder to report.html and its pictures; where a run comes from, and its curves.
+"""`marecg report`: report.html of a run folder with its pictures: origin and curves.
 
 Shapes: N concepts, K concept width (d_c).
 """
@@ -30,7 +30,7 @@ from marecg.report.svg import standalone
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:
-    """Write a run's page, and its pictures beside it as SVG.
+    """Write a run's page and its pictures as SVG.
 
     Args:
         data: a prepared corpus, to show records and their nearest neighbours; left out where None.
@@ -101,7 +101,7 @@ def _config(run: Path) -> tuple[Config, dict[str, str]]:
 
 
 def origin(model: MarEcg, config: Config) -> Section:
-    """What the run was trained on, by which versions, for how long, and every setting."""
+    """Return the run's corpus, versions, duration and settings."""
     settings = json.dumps(config.model_dump(mode="json"), indent=2)
     return Section(
         "What was trained",
@@ -113,7 +113,7 @@ def origin(model: MarEcg, config: Config) -> Section:
 
 
 def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup:
-    """Which encoder it is, and what is known of where it comes from."""
+    """Return a table of the encoder's name and origin."""
     provenance = model.provenance
     ontology = model.ontology.header
     rows = list(first)
@@ -138,7 +138,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
 
 
 def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
-    """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
+    """Draw the curves of metrics.csv and monitors.csv; q is over `concepts`."""
     losses = _columns(run / "metrics.csv")
     named = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     caption = captions.TRAINING.format(losses=named)
@@ -151,7 +151,7 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 
 
 def prototypes(model: MarEcg, sigma: float) -> Section:
-    """The prototypes' cosines beside exp(−D/σ), the closeness that the graph asks for (eq. gscl-target)."""
+    """Draw the prototypes' cosines beside exp(−D/σ), the graph's closeness (eq. gscl-target)."""
     order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]
     prototypes_NK = model.prototypes.cpu().numpy()[order]

@@ -1,4 +1,4 @@
-"""Charts of every test record's scores: ROC, precision by recall, reliability, what is mistaken for what.
+"""Charts of test scores: ROC, precision-recall, reliability, confusion.
 
 Of a probe from its logits, of a classifier from its table of predictions.
 
@@ -29,7 +29,7 @@ Z = 1.96
 
 
 def method_rocs(predictions: Predictions, share: float) -> Markup:
-    """A curve per method at one share of the training records, and of what needs none: means over classes."""
+    """Draw an ROC curve per method, mean over classes, at one share of the training records."""
     cells = [(name, at) for name, at in predictions.logits if at in (share, 0)]
     cells.sort(
         key=lambda cell: cell[0] != predictions.reference
@@ -40,7 +40,7 @@ def method_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def class_rocs(predictions: Predictions, share: float) -> Markup:
-    """A curve per class of the method that the probe is about, those of the most frequent classes."""
+    """Draw an ROC curve per frequent class, of the probe's main method."""
     rotations = _rocs(predictions, (predictions.reference, share))
     support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
     frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))
@@ -51,7 +51,7 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
-    """Of the records with the row's family or class, as what the likeliest class would have them.
+    """Draw a matrix of true family or class by likeliest class.
 
     A record whose likeliest class it has counts as right for all its classes. Classes stand family by family.
     """
@@ -121,7 +121,7 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
 
 
 def roc(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
-    """Sensitivity by 1 − specificity of every class."""
+    """Draw sensitivity by 1 − specificity of every class."""
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name, cut in zip(names, cuts, strict=True):
@@ -136,7 +136,7 @@ def roc(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Mar
 
 
 def precision_recall(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
-    """Precision by recall of every class."""
+    """Draw precision by recall of every class."""
     with canvas(4, 4.4) as axes:
         for name, cut in zip(names, cuts, strict=True):
             y_M, p_M = _labelled(frame, name)
@@ -169,7 +169,7 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
 
 
 def confusion(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
-    """The share of each class's records that is called as each class, and as none."""
+    """Draw the share of each class's records that are called as each class, or as none."""
     called = np.stack([frame[f"p {name}"] >= cut for name, cut in zip(names, cuts, strict=True)], 1)
     called = np.column_stack([called, ~called.any(axis=1)])
     share = np.stack([called[frame[f"label {name}"] == 1].mean(axis=0) for name in names])

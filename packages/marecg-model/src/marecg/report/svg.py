@@ -1,4 +1,4 @@
-"""SVG as text. Colours stand in the elements themselves, so that a picture also lives outside its page.
+"""SVG as text, with colours in the elements, so that pictures also stand outside of the page.
 
 Lines and words have `currentColor`, the colour of the text around them: dark on light, light on dark.
 
@@ -19,7 +19,7 @@ UNITS = 100
 
 
 def element(name: str, *children: str, **attributes: object) -> str:
-    """One element; an underscore in an attribute's name is a hyphen, a trailing one goes."""
+    """Return one element; underscores in attribute names become hyphens, a trailing one is dropped."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"' for key, value in attributes.items()
     )
@@ -27,7 +27,7 @@ def element(name: str, *children: str, **attributes: object) -> str:
 
 
 def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> Markup:
-    """A picture with a label for those who can't see it; with a unit (`mm`) its size is true on paper."""
+    """Return a picture with a label for screen readers; with the unit `mm` it prints true to scale."""
     size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
     view = f"0 0 {number(width)} {number(height)}"
     about = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
@@ -35,12 +35,12 @@ def picture(width: float, height: float, *children: str, label: str, unit: str =
 
 
 def words(text: str, x: float, y: float, size: float, **attributes: object) -> str:
-    """A line of text whose baseline begins at (x, y)."""
+    """Return a text with its baseline at (x, y)."""
     return element("text", escape(text), x=x, y=y, font_size=size, **{"fill": "currentColor", **attributes})
 
 
 def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
-    """The path data of a line through points, in steps of 1/UNITS, broken where a value isn't finite.
+    """Return a line's path data, in steps of 1/UNITS, broken at values that aren't finite.
 
     Rounding doesn't add up: every step goes from one rounded point to the next.
     """
@@ -57,14 +57,14 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
 
 
 def standalone(svg: str) -> str:
-    """A picture of the page as a file of its own, on white."""
+    """Return a picture of the page as a separate file, on white."""
     head = '<svg xmlns="http://www.w3.org/2000/svg" '
     head += "" if "font-family" in svg.partition(">")[0] else f'font-family="{FONT}" '
     return str(svg).replace("<svg ", head, 1).replace("var(--back, #fff)", "#fff")
 
 
 def number(value: object) -> str:
-    """A number in as few characters as 1/1000 needs; anything else as it is."""
+    """Format a number to 1/1000 in as few characters as possible; other values are unchanged."""
     if not isinstance(value, float | np.floating):
         return str(value)
     text = f"{value:.3f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""What the page of a record says in the reader's language, and what stands beside its tracing.
+"""Texts of a record's page in the reader's language.
 
 Shapes: K leads, L samples.
 """
@@ -24,7 +24,7 @@ ADULT = 16
 
 
 class Texts:
-    """The texts in one language, filled in when called with a key; another one is a `UsageError`."""
+    """Texts in one language, called with a key; an unknown language is a `UsageError`."""
 
     def __init__(self, language: str) -> None:
         if language not in languages():
@@ -40,20 +40,20 @@ class Texts:
         return text if self.language == "en" else _decimal_commas(text)
 
     def number(self, value: float | None, digits: int = 0) -> str:
-        """A number as it is written in the language; a dash where there is none."""
+        """Format a number for the language; a dash for a missing one."""
         if value is None:
             return "–"
         text = f"{value:.{digits}f}".replace("-", "−")
         return text if self.language == "en" else _decimal_commas(text)
 
     def concept(self, concept: Concept) -> str:
-        """A concept's label, with its abbreviation where that is another word."""
+        """Return a concept's label, with its abbreviation if that differs."""
         label = label_in(concept, self.language).text
         return label if label == concept.abbr else f"{label} ({concept.abbr})"
 
 
 def languages() -> list[str]:
-    """The languages that every text is written in, English first."""
+    """Return the languages of all texts, English first."""
     return list(next(iter(_read().values())))
 
 
@@ -69,7 +69,7 @@ def _decimal_commas(text: str) -> str:
 
 
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
-    """Facts of a recording: patient, time and device."""
+    """Return facts of a recording: patient, time and device."""
     sexes = {"F": say("female"), "M": say("male")}
     seconds = f"{shown.x_KL.shape[1] / shown.fs:.1f}"
     cells = {
@@ -85,7 +85,7 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
 
 
 def electrode_quality(suspected: Doubts, say: Texts) -> str:
-    """What may be wrong with the electrodes, in sentences."""
+    """Return suspected electrode faults as sentences."""
     lines = [
         say(f"quality_{name}", leads=", ".join(leads))
         for name, leads in (("off", suspected.off), ("noisy", suspected.noisy))
@@ -96,7 +96,7 @@ def electrode_quality(suspected: Doubts, say: Texts) -> str:
 
 
 def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
-    """Rate, intervals and axes with their units; a dash for what can't be told."""
+    """Return rate, intervals and axes with units; a dash for missing values."""
     values = {name: getattr(measured, name) for name in ("rate", "p", "pr", "qrs", "qt")}
     values |= {f"qtc_{formula}": measured.qtc(formula) for formula in ("bazett", "fridericia")}
     values |= {name: getattr(measured, name) for name in ("axis", "p_axis", "t_axis")}
@@ -120,7 +120,7 @@ def measurement_remarks(measured: Measurements, say: Texts, age: float | None = 
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
-    """What the electrocardiograph measured and stated; nothing where the file doesn't say."""
+    """Return the electrocardiograph's measurements and statements; () if the file has none."""
     names = ("rate", "atrial_rate", "pr", "qrs", "qt", "qtc", "axis", "p_axis", "t_axis")
     values = {name: getattr(machine, name) for name in names}
     cells = {say(name): _with_unit(name, value, say) for name, value in values.items() if value is not None}
@@ -128,7 +128,7 @@ def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
 
 
 def missing_reasons(measured: Measurements, say: Texts) -> str:
-    """Why there is a dash, a sentence for each reason."""
+    """Return a sentence for each reason of a missing value."""
     names: dict[str, list[str]] = {}
     for name in ("rate", "p", "pr", "qrs", "qt", "axis"):
         if reason := measured.reasons.get(name):

@@ -1,4 +1,4 @@
-"""The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
+"""ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
 
 As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, limb leads and
 chest leads apart, which is written on it, and each lead around its own median, as the high-pass filter would
@@ -51,13 +51,13 @@ THIN = 0.25
 
 
 class Gains(NamedTuple):
-    """mm/mV of the limb leads and of the chest leads."""
+    """Gains of limb leads and of chest leads, in mm/mV."""
 
     limb: float
     chest: float
 
     def of(self, lead: str) -> float:
-        """The gain of a lead."""
+        """Return the gain of a lead."""
         return self.chest if lead.lower().startswith("v") else self.limb
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Gains(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A stretch of one lead: seconds `start` to `stop` drawn from `x` on around the baseline `y`, in mm."""
+    """Stretch of one lead: seconds `start` to `stop` from `x` on around the baseline `y`, in mm."""
 
     lead: str
     start: float
@@ -76,7 +76,7 @@ class Strip(NamedTuple):
 
 
 def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
-    """A record as it is usually printed: four columns of 2.5 s that follow each other, lead II below.
+    """Draw a record as usually printed: four consecutive columns of 2.5 s, lead II below.
 
     Args:
         x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
@@ -94,7 +94,7 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 def tracing_gain(
     x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, reach: float = REACH
 ) -> Gains:
-    """The gains in mm/mV at which `USUAL` of the seconds of a group of leads keep to `reach` mm."""
+    """Return gains in mm/mV at which `USUAL` of the seconds of a lead group stay within `reach` mm."""
     names = [name.lower() for name in leads]
     chest = np.array([name.startswith("v") for name in names], bool)
     usual_C = _usual_heights(x_CL, fs)
@@ -113,7 +113,7 @@ def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
 
 
 def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
-    """The leads as they are named, one below the other over 10 s, for a window too narrow for a sheet.
+    """Draw named leads one below the other over 10 s, for a narrow window.
 
     It keeps its size, and is scrolled through.
     """
@@ -129,7 +129,7 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 
 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
-    """The beginning of one lead on a strip of paper 30 mm high, to be shown at any size."""
+    """Draw the beginning of one lead on a strip of paper 30 mm high, for any size."""
     width, height = seconds * MM_PER_SECOND, ROW
     body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], named=False, width=2 * THIN)
     return picture(width, height, paper(width, height, minor=False), body, label=label)
@@ -151,7 +151,7 @@ def _largest(height: float, reach: float) -> float:
 
 
 def paper(width: float, height: float, minor: bool = True) -> str:
-    """Squares of 1 mm and 5 mm."""
+    """Draw squares of 1 mm and 5 mm."""
     fine = element("path", d=_grid(width, height, 1), stroke=MINOR, stroke_width=0.1) if minor else ""
     coarse = element("path", d=_grid(width, height, 5), stroke=MAJOR, stroke_width=0.15)
     return element("rect", width=width, height=height, fill=PAPER) + fine + coarse
@@ -167,7 +167,7 @@ def lines(
     width: float = THIN,
     height: float = math.inf,
 ) -> str:
-    """The strips of a record, each with its lead's name; a paper's height cuts waves off at its edges."""
+    """Draw the strips of a record with their leads' names; waves are clipped at the paper's edges."""
     gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
     every = max(1, int(fs / FINEST))
     row_of = {name.lower(): place for place, name in enumerate(leads)}
@@ -202,13 +202,13 @@ def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float
 
 
 def pulse(y: float, gain: float = MM_PER_MV) -> str:
-    """The calibration pulse: 1 mV for 200 ms."""
+    """Return the calibration pulse: 1 mV for 200 ms."""
     path = f"M2 {y:g}h1.5v{-gain:g}h5v{gain:g}h1.5"
     return element("path", d=path, fill="none", stroke=INK, stroke_width=0.3)
 
 
 def scale(y: float, gain: float | Gains = MM_PER_MV) -> str:
-    """What a millimetre means, written at the paper's foot."""
+    """Return the paper's scale as text at its foot."""
     gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
     return words(f"25 mm/s    {gains}", 2, y, 3, fill=INK)
 

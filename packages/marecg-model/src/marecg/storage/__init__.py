@@ -1,1 +1,1 @@
-"""Files that lie elsewhere: addresses that fsspec reaches, and their copies on this machine."""
+"""Remote files: addresses that fsspec reaches, and their local copies."""

@@ -1,4 +1,4 @@
-"""What lies at an address, as files of this machine: copied by fsspec into `cache()`, by the same names.
+"""Local copies of remote files, downloaded by fsspec into `cache()` under the same names.
 
 A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
 stated of its file then, and size and time of change of the file here.
@@ -35,7 +35,7 @@ Copied = dict[str, Any]
 
 
 def cache() -> Path:
-    """Where copies are kept: `MARECG_CACHE`, or `marecg` where the user's programs keep such things."""
+    """Return the folder of the copies: `MARECG_CACHE`, or `marecg` in the user's cache folder."""
     own, shared = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(own) if own else Path(shared or "~/.cache") / "marecg").expanduser().resolve()
@@ -44,7 +44,7 @@ def cache() -> Path:
 
 
 def ensure_local(where: str | Path) -> Path:
-    """Return a local path unchanged, and of an address the cached copy with what is new or changed.
+    """Return a local path unchanged; for an address, copy new or changed files into the cache.
 
     Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it; `InputError`
     where nothing is there, or the store or this machine's disk refuses; `OutputError` where the cache
@@ -61,7 +61,7 @@ def ensure_local(where: str | Path) -> Path:
 
 
 def address(path: Path) -> str | None:
-    """Where a copy comes from; None for any other path."""
+    """Return the address of a copy; None for other paths."""
     stores = cache() / "stores"
     if not path.is_relative_to(stores):
         return None
@@ -71,7 +71,7 @@ def address(path: Path) -> str | None:
 
 @contextmanager
 def upload(where: str, last: str) -> Iterator[Path]:
-    """Yield a local folder and upload its files when the block succeeds.
+    """Yield a local folder, and upload its files when the block succeeds.
 
     Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
     says that all is there: it is sent when the others have arrived. Raises `UsageError` where the address

@@ -19,7 +19,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 
 
 def is_remote(where: str | Path) -> bool:
-    """Whether a name is an address for fsspec, and not a path of this machine.
+    """Whether a name is an fsspec address and not a local path.
 
     Example:
         >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
@@ -29,7 +29,7 @@ def is_remote(where: str | Path) -> bool:
 
 
 class Place:
-    """A folder on this machine or at an address as fsspec takes it. Raises `UsageError` as `filesystem`."""
+    """Folder on this machine or at an address. Raises `UsageError` as `filesystem`."""
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
@@ -41,11 +41,11 @@ class Place:
         return self.where
 
     def file(self, name: str) -> str:
-        """A file of it, for messages."""
+        """Return the path of a file in the folder, for messages."""
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """List matching file names in order; none without a folder. Raises `InputError`."""
+        """List matching file names in order; () without a folder. Raises `InputError`."""
         try:
             if self.path:
                 names = [each.name for each in self.path.iterdir()] if self.path.exists() else []
@@ -61,7 +61,7 @@ class Place:
         return sorted(name for name in names if fnmatch(name, pattern))
 
     def open(self, name: str) -> IO[bytes]:
-        """A file for reading. Raises `OSError` where there is none."""
+        """Open a file for reading. Raises `OSError` if it is missing."""
         if self.path is None:
             try:
                 file: IO[bytes] = self._fs.open(f"{self._root}/{name}")
@@ -77,7 +77,7 @@ class Place:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """A path whose content becomes the file's when the block succeeds. Raises `OutputError`."""
+        """Yield a path; its content becomes the file's when the block succeeds. Raises `OutputError`."""
         if self.path:
             with replacing(self.path / name) as temporary:
                 yield temporary
@@ -95,7 +95,7 @@ class Place:
 
 
 def filesystem(where: str) -> tuple[Any, str]:
-    """The file system of fsspec that an address is in, and the path in it.
+    """Return the fsspec file system of an address, and the path in it.
 
     Raises:
         UsageError: fsspec knows no such protocol, or lacks the library for it.
@@ -118,7 +118,7 @@ _UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "Acc
 
 
 def reasoned(error: Exception) -> tuple[str, str]:
-    """What is wrong with a store, and what to do, by an error that its library raised.
+    """Return the cause and the remedy for an error of a store's library.
 
     Example:
         >>> reasoned(PermissionError("Forbidden"))[0]
@@ -136,7 +136,7 @@ def reasoned(error: Exception) -> tuple[str, str]:
 
 @contextmanager
 def reading(where: str | Path) -> Iterator[None]:
-    """Say in words what a store that can't be read says in its own. Raises `InputError`."""
+    """Turn a store's reading errors into clear ones. Raises `InputError`."""
     try:
         yield
     except Exception as error:  # each store has errors of its own
@@ -146,7 +146,7 @@ def reading(where: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(where: str, further: str = "") -> Iterator[None]:
-    """The same of one that can't be written. Raises `OutputError`."""
+    """Turn a store's writing errors into clear ones. Raises `OutputError`."""
     try:
         yield
     except Exception as error:  # as above

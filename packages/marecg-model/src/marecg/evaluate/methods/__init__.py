@@ -1,4 +1,4 @@
-"""Where features come from: the encoder, the hand, MiniRocket, a ResNet, somebody's file; and zero-shot.
+"""Sources of features: encoder, hand-crafted measurements, MiniRocket, ResNet, files; and zero-shot.
 
 Each is a `Method`.
 """

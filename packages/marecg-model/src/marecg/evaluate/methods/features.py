@@ -1,4 +1,4 @@
-"""Features of every recording: computed once per method and kept in the run folder, or computed elsewhere.
+"""Features of recordings: computed once per method and cached in the run folder, or read from a file.
 
 Elsewhere is an `.npz` with `ids` [R] and `features` [R, F], or what `marecg embed` wrote.
 Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C leads, L samples.
@@ -39,7 +39,7 @@ to begin."""
 
 
 class Computed(NamedTuple):
-    """The numbers of a batch's usable recordings, why the others are not by id, and [B, F] of each method."""
+    """Features of a batch: usable rows, reasons of unusable recordings by id, and [B, F] per method."""
 
     usable: list[int]
     unreadable: dict[str, str]
@@ -53,7 +53,7 @@ def extract(
     progress: Progress = shown,
     files: Mapping[str, Path] | None = None,
 ) -> dict[str, FeatureTable]:
-    """What is read from the features of every method, and of `files`, by its name.
+    """Extract the features of all methods, and of `files`, by name.
 
     What `folder` holds under the same method and data is used, anything else is computed and put there. A
     recording is read once, or twice where only some of the methods may be computed by other processes.
@@ -122,7 +122,7 @@ def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Comput
 
 
 def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The signal itself, if every sample has a value. Raises `RecordError` (`nan`) otherwise."""
+    """Return the signal if all samples are finite. Raises `RecordError` (`nan`) otherwise."""
     if not np.isfinite(x_CL).all():
         raise RecordError("nan", "has samples without a value")
     return x_CL
@@ -176,7 +176,7 @@ def _load(path: Path, recordings: Recordings) -> FeatureTable | None:
 
 
 def features_sha256(path: Path) -> str:
-    """The hash of a file's bytes, or of a folder's; empty where they can't be read, as is said later."""
+    """Return the hash of a file or folder of features; "" if it can't be read."""
     try:
         if path.is_dir():
             parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
@@ -187,7 +187,7 @@ def features_sha256(path: Path) -> str:
 
 
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
-    """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
+    """Match a file's features to recordings by id; missing recordings count as unreadable.
 
     Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none. A damaged file,
     arrays that don't fit, values that aren't finite and unknown ids raise `InputError`.

@@ -1,4 +1,4 @@
-"""The encoder under test, and a random one of the same architecture, as ways from signals to features.
+"""Frozen encoders as feature methods: the tested one, and a random one of the same shape.
 
 Its prototypes read a task's classes without a single labelled record (eq. gscl-pred): q = softmax(⟨W_sca
 h_rhythm, p_c⟩/τ) over the concepts; a class's score is the log of the mass on the concepts that the task
@@ -75,7 +75,7 @@ COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
 
 
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
-    """A strictly frozen encoder: eval mode, nothing masked, no gradient; read as h_rhythm and as a whole.
+    """Return a frozen encoder as a method: eval mode, no mask, no gradient.
 
     Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
     `concepts` that once more with the score of each class's concepts behind it. All rows come from the same
@@ -117,7 +117,7 @@ def _blank(model: MarEcg) -> MarEcg:
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
-    """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside.
+    """Return an untrained encoder of the model's shape, with the same readout.
 
     It has no concepts, so beside those it is read by beats.
     """
@@ -130,7 +130,7 @@ def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
-    """An encoder that has learnt nothing; torch's own random state is left as it was."""
+    """Return an untrained encoder, without changing torch's random state."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return MarEcg(config, ontology).eval()
@@ -201,7 +201,7 @@ def zero_shot(
     *,
     family: bool = True,
 ) -> Trial:
-    """Score every record, by its h_rhythm, for every class; `onto` is the ontology that the model carries.
+    """Score records for all classes by h_rhythm; `onto` is the model's ontology.
 
     A class of leaves that no training record bore is scored by the mass of their family, unless `family` is
     false: then by their own, as the row of concepts reads them.
@@ -237,7 +237,7 @@ def zero_shot(
 
 
 def known_concepts(task: Task, name: str, onto: ecg_ontology.Ontology) -> tuple[str, ...]:
-    """The concepts that stand for a class; none where the graph lacks one of them."""
+    """Return the concepts of a class; () if the graph lacks one of them."""
     in_graph = {node.abbr for node in onto.nodes}
     concepts = task.concepts.get(name, ())
     return concepts if in_graph.issuperset(concepts) else ()

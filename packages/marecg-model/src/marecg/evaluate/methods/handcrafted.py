@@ -1,4 +1,4 @@
-"""The hand-crafted baseline: what `marecg.ecg.measured` measures, as a method.
+"""Hand-crafted baseline: the values of `marecg.ecg.measured` as a method.
 
 Shapes: B recordings, C leads, L samples, F values.
 """
@@ -24,7 +24,7 @@ from marecg.evaluate.methods.method import Method, Signals
 
 
 def handcrafted() -> Method:
-    """The baseline as a method; its hash follows from what measures: no change is served from a cache."""
+    """Return the baseline as a method; its hash changes with the measuring code."""
     beats = (median_beat, rpeaks, coincidence, pacing, pan_tompkins, refine)
     files = (str(module.__file__) for module in (measured, intervals, delineation, *beats))
     sha256 = hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()

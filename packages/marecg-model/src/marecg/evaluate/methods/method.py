@@ -1,4 +1,4 @@
-"""What turns signals into features, and the rows of a report that are read from them.
+"""Methods: signals to features, and features to rows of a report.
 
 Shapes: R recordings, M labelled records, K classes, B batch, F features, L samples.
 """
@@ -18,7 +18,7 @@ Signals = list[NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Row:
-    """Which of a method's features one row of a report reads, and how.
+    """Row of a report: the features that it reads, and the way it reads them.
 
     Attributes:
         columns: of the features.
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features float32 [R, F], NaN for the unreadable, and why each of those can't be read, by id.
+    """Features float32 [R, F], NaN for unreadable recordings, and their reasons by id.
 
     `row` says how they are judged, and `sha256` changes when they or that would.
     """
@@ -53,11 +53,11 @@ class FeatureTable:
 
     @property
     def width(self) -> int:
-        """How many values a class is scored by."""
+        """Return the number of values that score a class."""
         return int(self.x_RF.shape[1]) + (self.row.own is not None)
 
     def values(self, task: Task) -> Part:
-        """The features of the task's labelled records, with the classes' own behind them."""
+        """Return the features of labelled records, followed by the classes' own values."""
         x_MF, weight_F = self.x_RF[task.row_M], self.row.weight_F
         if self.row.own is None:
             return Part(x_MF, task.y_MK, weight_F)
@@ -67,14 +67,14 @@ class FeatureTable:
         return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, own=True)
 
     def unlearnt(self, task: Task) -> Trial | None:
-        """What the row says of the test records without labels, where it is read so."""
+        """Return the zero-shot scores of the test records, for rows that need no labels."""
         score = self.row.without_labels
         return score(self.x_RF[task.part(TEST).row_M], task) if score else None
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way from signals to features.
+    """Feature extractor from signals.
 
     Attributes:
         name: such as `encoder`.
@@ -99,11 +99,11 @@ class Method:
 
     @property
     def judged(self) -> Mapping[str, Row]:
-        """The rows of the report."""
+        """Return the rows of the report."""
         return self.rows or {self.name: Row(choose=self.choose)}
 
     def read(self, name: str, features: FeatureTable) -> FeatureTable:
-        """What a row reads of the features."""
+        """Return the features of one row of the report."""
         row = self.judged[name]
         sha256 = f"{self.sha256} {row.columns} {name}"
         return replace(features, x_RF=features.x_RF[:, row.columns], row=row, sha256=sha256)

@@ -1,4 +1,4 @@
-"""How features are judged: linear probes, how their strength is chosen, and the protocols.
+"""Probes of features: linear classifiers, choice of their strength, and protocols.
 
 Nothing here knows where the features come from.
 """

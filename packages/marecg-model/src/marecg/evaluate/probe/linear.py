@@ -1,4 +1,4 @@
-"""The linear probe: a logistic regression per class on frozen features, or MiniRocket's ridge regression.
+"""Linear probe: logistic regression per class on frozen features, or MiniRocket's ridge regression.
 
 Shapes: M records, K classes, F features, G eigenvalues, S strengths.
 """
@@ -46,16 +46,16 @@ class Part:
     own: bool = False
 
     def records(self, rows: NDArray[np.integer]) -> "Part":
-        """Some of the records."""
+        """Return the part with selected records."""
         return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
 
     def only(self, columns: slice) -> "Part":
-        """Some of the features."""
+        """Return the part with selected features."""
         weight_F = None if self.weight_F is None else self.weight_F[columns]
         return replace(self, x_MF=self.x_MF[:, columns], weight_F=weight_F)
 
     def scaler(self) -> StandardScaler:
-        """What standardises features on this part, and weighs them."""
+        """Fit the standardisation, and the weights, of features on this part."""
         scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
         if self.weight_F is not None:
             scaler.scale_ = scaler.scale_ / self.weight_F
@@ -64,7 +64,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was fitted and chosen.
+    """Fitted classifier with its chosen strength.
 
     Attributes:
         chosen: what was chosen on val, such as C.
@@ -91,7 +91,7 @@ def _linear(
 
 
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
-    """Standardise on train, fit at ever weaker strengths, and keep the one with the best macro AUC on val.
+    """Standardise on train, fit decreasing strengths, and keep the best macro AUC on validation.
 
     One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
     strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact. With
@@ -150,7 +150,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
 
 def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]]) -> Fitted:
-    """Fit a classifier on each view's features; average their logits, each in units of its spread on val.
+    """Fit a classifier per view; average their logits, scaled by their spread on validation.
 
     `chosen` is that of the first. Raises as the classifiers do.
     """
@@ -172,7 +172,7 @@ def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
-    """See that something can be told on a part.
+    """Check that at least one class can be scored on a part.
 
     Raises:
         InputError: no class has both positives and negatives there.
@@ -185,7 +185,7 @@ def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
 
 
 def choose_ridge(train: Part, val: Part) -> Fitted:
-    """Standardise on train, fit at every α by one eigendecomposition, keep the best on val.
+    """Standardise on train, fit every α by one eigendecomposition, and keep the best on validation.
 
     Raises `InputError` where no class has both positives and negatives in val.
     """

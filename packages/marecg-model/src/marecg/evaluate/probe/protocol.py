@@ -1,4 +1,4 @@
-"""What a protocol is, and how every one of them walks.
+"""Protocols of probing, and the order of steps that all share.
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
 signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
@@ -34,13 +34,13 @@ Learn = Callable[[Rows, Rows], Fitted]
 
 @dataclass
 class SealedTest:
-    """The test records, which are handed over once, to what has been chosen."""
+    """Test records that are scored once, by the chosen classifier."""
 
     _rows: Rows
     _open: bool = field(default=False, init=False)
 
     def score(self, fitted: Fitted) -> Floats:
-        """Logits [M, K] of the test records; a second call is a mistake in the protocol."""
+        """Return logits [M, K] of the test records; a second call is a programming error."""
         assert not self._open, "the test part was already scored"
         self._open = True
         return fitted.logits(self._rows)
@@ -48,7 +48,7 @@ class SealedTest:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A way to judge features.
+    """Rules by which features are judged.
 
     Attributes:
         name: by which `marecg probe --protocol` knows it.
@@ -83,7 +83,7 @@ class Protocol:
     row: str = ""
 
     def on_features(self, values: Part, choose: Choose | None) -> Learn:
-        """The protocol's classifier on the features of a task's records, or their own where that judges."""
+        """Fit the protocol's classifier, or the features' own, on the records of a task."""
         classifier = (choose if self.own_classifiers else None) or self.choose
 
         def learn(train: Rows, val: Rows) -> Fitted:
@@ -95,7 +95,7 @@ class Protocol:
         return learn
 
     def trials(self, learn: Learn, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
-        """Judge what learns: a trial per share and seed; the whole training part is probed once.
+        """Run a trial per share and seed; the whole training part is probed once.
 
         Args:
             learn: from the task's records by their numbers.
@@ -133,7 +133,7 @@ class Protocol:
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw a stratified share: the sorted numbers of round(fraction · M) records, at least one.
+    """Draw a stratified share: sorted numbers of round(fraction · M) records, at least one.
 
     Systematic sampling (Cochran 1977, §8) from the list ordered by label set, rarest class first and at
     random within a set: each label set, and the rarest class as a whole, gets its share to within one record.

@@ -1,4 +1,4 @@
-"""From scores to numbers: AUC, intervals, tests, the report and the predictions it keeps.
+"""Scores: AUC, intervals, tests, reports and predictions.
 
 Nothing here fits anything.
 """

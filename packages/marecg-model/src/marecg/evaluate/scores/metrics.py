@@ -1,4 +1,4 @@
-"""How well logits rank records, class by class and group by group, and whether probabilities come true.
+"""Metrics of ranking and calibration, by class and by group of records.
 
 Where records were tested in rotations (`Predictions.rotation_M`), a figure is the mean of those within.
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
@@ -28,20 +28,20 @@ Rotations = NDArray[np.int64] | None
 
 
 def rotated(rotation_M: Rotations) -> list[Any]:
-    """What picks the records of each rotation."""
+    """Return the record selection of each rotation."""
     if rotation_M is None:
         return [slice(None)]
     return [np.flatnonzero(rotation_M == number) for number in range(int(rotation_M.max()) + 1)]
 
 
 def scorable(y_MK: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which classes have both positives and negatives, so that an AUC exists: bool [K]."""
+    """Return the mask of classes with both positives and negatives: bool [K]."""
     positives_K = y_MK.sum(axis=0, dtype=np.int64)
     return np.asarray((positives_K > 0) & (positives_K < len(y_MK)))
 
 
 def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
-    """ROC AUC of every class, ties counting half: float64 [K]; NaN where a class is not scorable.
+    """Return the ROC AUC of every class, ties half: float64 [K]; NaN for unscorable classes.
 
     It is the Mann–Whitney statistic: the share of (positive, negative) pairs in the right order.
 
@@ -60,7 +60,7 @@ def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations = None) -> float:
-    """The mean AUC over the scorable classes; NaN where there is none."""
+    """Return the mean AUC over the scorable classes; NaN if there is none."""
     auc = []
     for rows in rotated(rotation_M):
         auc_K = class_auc(y_MK[rows], logits_MK[rows])[scorable(y_MK[rows])]
@@ -69,12 +69,12 @@ def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations 
 
 
 def mean_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> float:
-    """The macro AUC, mean over seeds."""
+    """Return the macro AUC, mean over seeds."""
     return float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
 
 
 def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
-    """Average precision of every class: float64 [K]; NaN where a class is not scorable."""
+    """Return the average precision of every class: float64 [K]; NaN for unscorable classes."""
     scores = [
         average_precision_score(y_M, logits_M) if has_auc else np.nan
         for y_M, logits_M, has_auc in zip(y_MK.T, logits_MK.T, scorable(y_MK), strict=True)
@@ -113,7 +113,7 @@ def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
 
 
 def interval(values_R: Floats) -> tuple[float, float]:
-    """The central 95 % of resampled values, from the 2.5th percentile on; those without a value left out."""
+    """Return the central 95 % of resampled values, without missing ones."""
     low, high = np.nanpercentile(values_R, (2.5, 97.5))
     return float(low), float(high)
 
@@ -121,7 +121,7 @@ def interval(values_R: Floats) -> tuple[float, float]:
 def resampled_macro_auc(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, rotation_M: Rotations = None
 ) -> Floats:
-    """Macro AUC, mean over seeds, on resamples of the records (the bootstrap): float64 [R].
+    """Return macro AUC, mean over seeds, on bootstrap resamples of the records: float64 [R].
 
     The resamples depend on M, R and the rotations alone, so two methods on the same records can be compared
     pair by pair; records are resampled within their rotation. Classes that a resample leaves without
@@ -167,7 +167,7 @@ def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, count_RM: Floats) ->
 
 
 class Reliability(NamedTuple):
-    """What was said and what was, in bins of rising probability: means and shares [N], and records [N]."""
+    """Predicted means and true shares [N], and records [N], in bins of rising probability."""
 
     predicted_N: Floats
     observed_N: Floats
@@ -183,7 +183,7 @@ def reliability(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> Rel
 
 
 def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> float:
-    """The mean gap of `reliability` between what was said and what was, over records (Naeini et al. 2015).
+    """Return the record-weighted mean gap between predicted and true shares (Naeini et al. 2015).
 
     Example:
         >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([0.1, 0.1, 0.8, 0.8]), bins=2)
@@ -195,7 +195,7 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
 
 
 def error_by_chance(p_M: Floats) -> float:
-    """The mean expected calibration error where every probability is true: so many records show no less."""
+    """Return the mean calibration error of true probabilities: the floor for this many records."""
     y_RM = np.random.default_rng(0).random((DRAWS, len(p_M))) < p_M
     return float(np.mean([expected_calibration_error(y_M.astype(float), p_M) for y_M in y_RM]))
 
@@ -207,7 +207,7 @@ FEW = 5
 
 
 def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
-    """The band that each age lies in, such as `40–59`; missing where the age is."""
+    """Return the band of each age, such as `40–59`; missing for missing ages."""
     names = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
     return pd.cut(ages, AGES, right=False, labels=names).astype(object)
 
@@ -215,7 +215,7 @@ def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
 def scored(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None
 ) -> tuple[float, float, float]:
-    """The macro AUC of a few classes or records with its interval: mean over draws, low, high.
+    """Return the macro AUC with its interval: mean over draws, low, high.
 
     By those rotations in which a class can be told at all.
     """
@@ -240,7 +240,7 @@ def group_figures(
     logits_SMK: Floats,
     rotation_M: Rotations = None,
 ) -> tuple[GroupFigure, ...]:
-    """The macro AUC of each group, over the classes that it has enough of; nothing where there is one group.
+    """Return the macro AUC of each group over its scorable classes; () for a single group.
 
     `people` is, by `age`, `sex`, `source` and the like, what is known of the M records; None where nothing
     is.

@@ -1,4 +1,4 @@
-"""Every probe's logits on the test records, so that anything can be computed again, and two runs compared.
+"""Predictions: logits of every probe on the test records, for later figures and comparisons of runs.
 
 DeLong's test is that of DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, by the midranks of Sun &
 Xu 2014, doi:10.1109/LSP.2014.2337313: an AUC's variance is a sum over records of one contribution squared. A
@@ -40,7 +40,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a report's numbers were computed from: logits [S, M, K] by method and fraction.
+    """Data behind a report's numbers: logits [S, M, K] by method and fraction.
 
     `reference` is the method that the report is about; `rotation_M` (int64) is None where there was one
     rotation.
@@ -62,7 +62,7 @@ def predictions(
     reference: str,
     rotation_M: Rotations = None,
 ) -> Predictions:
-    """Collect every trial's logits; the seeds stand in the order in which they were drawn."""
+    """Collect the logits of all trials, seeds in drawing order."""
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
@@ -85,7 +85,7 @@ def save(path: Path, predictions: Predictions) -> None:
 
 
 def load(path: Path) -> Predictions:
-    """Read what `save` wrote."""
+    """Read predictions from an `.npz` that `save` wrote."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
@@ -110,7 +110,7 @@ def load(path: Path) -> Predictions:
 def compare(
     one: Predictions, other: Predictions, test: PairedTest = "bootstrap"
 ) -> dict[float, AucDifference]:
-    """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
+    """Return the difference of two reports' macro AUCs by fraction, with interval and p.
 
     By paired resamples of the records, or after DeLong, which asks for no draws. Two that were not measured
     on the same records, classes and labels, or share no fraction, raise `UsageError`.
@@ -136,7 +136,7 @@ def compare(
 
 
 class Difference(NamedTuple):
-    """On one task, the first run's macro AUC minus another's, and the classes with few records to tell by."""
+    """Difference of two runs' macro AUCs on one task, and the classes with few records."""
 
     task: str
     other: Path
@@ -147,7 +147,7 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """The first run minus each other, on those tasks, or on all that all runs were probed on by the protocol.
+    """Compare the first run with the others, on given tasks or on all common tasks of the protocol.
 
     Raises `UsageError` of fewer than two runs, and as `load` and `compare` do.
     """
@@ -171,7 +171,7 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """The scored classes with few positives (or negatives) in test, and how many of them."""
+    """Count the scored classes with few positives or negatives in test."""
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {
@@ -186,7 +186,7 @@ def bootstrap(
     rotation_M: Rotations = None,
     resamples: int = RESAMPLES,
 ) -> AucDifference:
-    """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
+    """Compare two macro AUCs, averaged over seeds, on the same bootstrap resamples."""
     runs = (one_SMK, other_SMK)
     one, other = (mean_macro_auc(y_MK, run, rotation_M) for run in runs)
     resampled = (resampled_macro_auc(y_MK, run, resamples, rotation_M) for run in runs)
@@ -199,7 +199,7 @@ CENTRAL = float(norm.ppf(0.975))
 def delong(
     y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
 ) -> AucDifference:
-    """The macro AUC of `one` minus that of `other`, both averaged over their seeds.
+    """Compare two macro AUCs, averaged over seeds, by DeLong's test.
 
     The probes are taken as given: the spread is that over test records. A class with a single positive (or
     negative) shows no spread among its positives, and adds none.
@@ -218,7 +218,7 @@ def delong(
 
 
 def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floats]:
-    """One class's AUC, and what each record adds to its variance: float64 [M], to be squared and summed."""
+    """Return a class's AUC, and each record's contribution to its variance: float64 [M]."""
     positive_M = y_M == 1
     positives, negatives = int(positive_M.sum()), int((~positive_M).sum())
     rank_M = rankdata(logits_M)

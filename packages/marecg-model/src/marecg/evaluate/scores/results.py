@@ -1,4 +1,4 @@
-"""What a probe reports, as JSON in the run folder, and what its numbers rest on in words."""
+"""Results of a probe, as JSON in the run folder, and the conditions of its numbers in words."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,28 +14,28 @@ UNKNOWN = "It is not known which records the encoder was pretrained on, so a lea
 
 
 class Spread(Frozen):
-    """A mean over seeds; `sd` (n − 1) is None where there was one seed."""
+    """Mean over seeds; `sd` (n − 1) is None for a single seed."""
 
     mean: float
     sd: float | None
 
 
 class Range(Frozen):
-    """A 95 % bootstrap interval over the test records."""
+    """Bootstrap interval (95 %) over the test records."""
 
     low: float
     high: float
 
 
 class AucDifference(Range):
-    """A method's macro AUC minus another's on the same records, with its paired interval; p is two-sided."""
+    """Difference of two methods' macro AUCs on the same records, paired interval, two-sided p."""
 
     mean: float
     p: Share
 
 
 class ClassScore(Frozen):
-    """One class on the test records; `support` counts its positives there."""
+    """Scores of one class on the test records; `support` is the number of positives."""
 
     name: str
     support: Count
@@ -44,7 +44,7 @@ class ClassScore(Frozen):
 
 
 class Cell(Frozen):
-    """One method at one share of the training records.
+    """Scores of one method at one share of the training records.
 
     Attributes:
         method: whose features; `zero-shot` reads the concept prototypes instead.
@@ -86,7 +86,7 @@ class Cell(Frozen):
 
 
 class Counts(Frozen):
-    """The records of a task; the missing and the unreadable are named, the latter with their reason."""
+    """Numbers of a task's records; missing and unreadable ones by name."""
 
     train: Count
     val: Count
@@ -97,7 +97,7 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Val and test records that the encoder was pretrained on, each under the first sign that tells."""
+    """Validation and test records in the encoder's pretraining, by the first sign of identity."""
 
     records: Count
     same_record: tuple[str, ...]
@@ -106,7 +106,7 @@ class Leak(Frozen):
 
 
 class Report(Frozen):
-    """Everything that a number depends on, and the numbers.
+    """Report of a probe: its conditions and its numbers.
 
     Attributes:
         reference: the method that the report is about, and that the others are compared with.
@@ -147,7 +147,7 @@ class Report(Frozen):
 
 
 def describe_leak(leak: Leak | None) -> str:
-    """Whether the encoder was pretrained on records that judge it, in a sentence or two."""
+    """Say whether the encoder was pretrained on records that judge it."""
     if leak is None:
         return UNKNOWN
     if not leak.records:
@@ -158,7 +158,7 @@ def describe_leak(leak: Leak | None) -> str:
 
 
 def basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Everything that a number depends on: what it is, and its value."""
+    """Return everything that the numbers depend on, as names and values."""
     records = report.records
     pooled = f" (pooled from {report.rotations} rotations, the others on average)" * (report.rotations > 1)
     yield (
@@ -189,7 +189,7 @@ def _lacking(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def remarks(report: Report) -> list[str]:
-    """What a user should know before believing the numbers."""
+    """Return warnings about the reliability of the numbers."""
     records, leak, task = report.records, report.leak, report.task
     lines = []
     if leak and leak.records:

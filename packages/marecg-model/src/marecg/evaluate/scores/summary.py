@@ -1,4 +1,4 @@
-"""What a probe leaves to be scored, and from such trials to the cells of a report.
+"""Summaries of trials: from probes' scores to the cells of a report.
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
@@ -45,7 +45,7 @@ RANDOM = "random encoder"
 
 @dataclass(frozen=True)
 class Trial:
-    """One probe: on which share, drawn with which seed, and what it said of the test records.
+    """One probe: its share, its seed, and its scores on the test records.
 
     `train` are the training records by number; `chosen`, `val_auc` and `untrained` those of `linear.Fitted`;
     `seconds` are of draw, fit, choice and scoring.
@@ -62,7 +62,7 @@ class Trial:
 
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """The same draw of every rotation as one trial: all test records in a row, what was chosen averaged."""
+    """Join the trials of all rotations with the same draw into one; chosen values are averaged."""
     if len(rotations) == 1:
         return list(rotations[0])
     return [
@@ -84,7 +84,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
-    """The method that a run is compared by: its vector of a record, read without a pool that never learnt."""
+    """Return the method that represents a run: its default readout, without an untrained pool."""
     if wide:
         return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
     return MEAN_H if MEAN_H in methods else ENCODER
@@ -176,7 +176,7 @@ def _cell(
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference:
-    """A difference of two macro AUCs, with its interval and p from the same resamples of both.
+    """Return the difference of two macro AUCs, with interval and p from common resamples.
 
     p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
     """
@@ -187,7 +187,7 @@ def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference
 
 
 def spread(values_S: Floats) -> Spread:
-    """Mean and sample standard deviation of one value per seed.
+    """Return the mean and sample standard deviation of a value over seeds.
 
     Example:
         >>> spread(np.array([0.0, 0.5, 1.0]))

@@ -1,4 +1,4 @@
-"""What is asked of an encoder: labels and splits of PTB-XL, CPSC2018 and a prepared corpus.
+"""Tasks: labels and splits of PTB-XL, CPSC2018 and prepared corpora.
 
 `registry` opens a task by its name.
 """

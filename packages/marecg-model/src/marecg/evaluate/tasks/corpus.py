@@ -1,4 +1,4 @@
-"""A task on any prepared corpus: leaves of the concept graph as classes.
+"""Task on a prepared corpus: leaves of the concept graph are the classes.
 
 Shapes: R recordings, M labelled records, N concepts, K classes.
 """
@@ -37,7 +37,7 @@ LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
 
 
 def corpus_task(root: Path) -> Task:
-    """Ask for every leaf with enough support; the split follows from a hash of each patient, or record.
+    """Build a task of all leaves with enough support, split by a hash of patient or record.
 
     Raises `CorpusError` where `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
     """
@@ -75,7 +75,7 @@ def _names(corpus: Corpus) -> tuple[str, ...]:
 
 
 def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
-    """Which rows of a corpus begin a record, bool [M]; all where each has one window."""
+    """Return the mask of rows that begin a record, bool [M]."""
     if corpus.config.windows == "1":
         return np.ones(len(corpus.ids), bool)
     columns = ["root", "path", "start"]  # the windows of a record stand side by side
@@ -95,13 +95,13 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
 
 
 def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
-    """The part of each recording, by a hash of its patient, or of itself where nobody knows one."""
+    """Return the part of each recording by a hash of its patient, or of its name if unknown."""
     pairs = zip(recordings.patients, recordings.ids, strict=True)
     return np.array([split_of(patient or record) for patient, record in pairs])
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """The records of a corpus at 500 Hz, in its order; the first window of several is all of them."""
+    """Return the records of a corpus at 500 Hz, in order; of several windows the first."""
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
         raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)

@@ -1,4 +1,4 @@
-"""CPSC2018: nine classes, of which a record may have several.
+"""CPSC2018: nine classes, several per record.
 
 Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as its organisers published it or in the
 WFDB form of the CinC Challenges (folder `cpsc_2018`). Its hidden test set was never published, so there is no

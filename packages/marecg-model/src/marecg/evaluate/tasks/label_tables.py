@@ -1,4 +1,4 @@
-"""Tables of labels: one's own for a prepared corpus, and MERL's splits.
+"""Tables of labels: the user's for a prepared corpus, and MERL's splits.
 
 One's own has a row per record and a column per class. MERL published a table per part:
 `ptbxl/super_class/ptbxl_super_class_train.csv` (sub_class, form, rhythm likewise) and
@@ -42,7 +42,7 @@ META = {
 
 
 def labels_task(path: Path, root: Path) -> Task:
-    """The records all of whose labels are known, as a task for a probe. Raises as `read_labels` does."""
+    """Return the fully labelled records as a task. Raises as `read_labels` does."""
     task, known_MK = read_labels(path, root)
     return task.only(np.asarray(known_MK.all(axis=1)))
 
@@ -211,7 +211,7 @@ def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = 
 
 
 def described(stem: str, by_position: bool) -> str:
-    """Where labels and split are from, in words."""
+    """Describe the source of labels and split."""
     how = "position, by which a perfect classifier scores 93.37 on the sub task" if by_position else "name"
     return f"the tables {stem}_*.csv, labels by {how}"
 

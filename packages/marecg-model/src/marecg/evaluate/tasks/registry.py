@@ -1,4 +1,4 @@
-"""Every task by the name that `marecg probe --task` takes, and where its data are."""
+"""Registry of tasks: name of `marecg probe --task` to task, and folders of their data."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,14 +22,14 @@ ALL = "all"
 
 
 def task_named(name: str) -> TaskDefinition:
-    """The task of that name, `FILE.py:NAME`, or a table of labels. Raises `UsageError` where it is none."""
+    """Return a task by name, `FILE.py:NAME` or table of labels. Raises `UsageError` if unknown."""
     if name.endswith(".csv"):
         return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
     return named(name, TASKS, TaskDefinition, "task")
 
 
 def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefinition, Path]:
-    """By task, the folder of its data, the tasks in the order of `names`; `ALL` is every published one.
+    """Return the data folder of each task in the order of `names`; `ALL` means all published tasks.
 
     Each of `folders` is `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the
     data set of the first task that none is named for. Raises `UsageError` where there is no such task, or a

@@ -1,4 +1,4 @@
-"""What a probe is asked: recordings, a table of labels with an official split, and what makes a task of them.
+"""Task of a probe: recordings, a table of labels with an official split, and its definition.
 
 Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
@@ -23,7 +23,7 @@ TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class Recordings:
-    """A data set's signals, whatever is asked of them; features are computed and cached per recording.
+    """Signals of a data set, independent of tasks; features are cached per recording.
 
     Attributes:
         ids: R record names, each once.
@@ -53,13 +53,13 @@ View = Callable[[Recordings], Recordings]
 
 
 def unchanged(recordings: Recordings) -> Recordings:
-    """The recordings as they are."""
+    """Return the recordings unchanged."""
     return recordings
 
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Who has what, and which part it belongs to: K `classes`, M `ids`, `y_MK` uint8, M names of `SPLITS`."""
+    """Labels and parts: K `classes`, M `ids`, `y_MK` uint8, M names of `SPLITS`."""
 
     classes: tuple[str, ...]
     ids: tuple[str, ...]
@@ -96,24 +96,24 @@ class Task:
 
     @cached_property
     def viewed(self) -> Recordings:
-        """The recordings as a method gets them."""
+        """Return the recordings in the method's view."""
         return self.view(self.recordings)
 
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
-        """The same task on some of its records."""
+        """Return selected records as a task."""
         return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
 
     def part(self, name: str) -> "Task":
-        """The same task on one of `SPLITS`."""
+        """Return the records of one of `SPLITS` as a task."""
         return self.only(self.split_M == name)
 
     def without(self, records: Collection[str]) -> "Task":
-        """Return the task without some records."""
+        """Return the task without given records."""
         return self.only(np.array([self.recordings.ids[row] not in records for row in self.row_M], bool))
 
     @property
     def sha256(self) -> str:
-        """What was asked: equal for two tasks with the same records, labels and split."""
+        """Hash of the task: equal for the same records, labels and split."""
         digest = hashlib.sha256("\n".join(self.classes).encode())
         for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
             digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
@@ -121,7 +121,7 @@ class Task:
 
 
 def task_sha256(rotations: Sequence[Task]) -> str:
-    """What was asked in all rotations together."""
+    """Return a hash of the task in all rotations."""
     if len(rotations) == 1:
         return rotations[0].sha256
     return hashlib.sha256(" ".join(task.sha256 for task in rotations).encode()).hexdigest()
@@ -135,7 +135,7 @@ def assemble(
     absent: tuple[str, ...] = (),
     concepts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Task:
-    """Match a label table to recordings by id, in the table's order; what the recordings lack is missing.
+    """Match a label table to recordings by id, in the table's order; absent recordings are listed.
 
     `folds` says in words how the split came about; `absent` are further records known to be missing.
     """
@@ -157,7 +157,7 @@ def assemble(
 
 
 def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Sets of class names → uint8 [M, K]; other names are passed over.
+    """Convert sets of class names to uint8 [M, K]; unknown names are skipped.
 
     Example:
         >>> multi_hot([{"MI", "CD"}, {"SR"}], ("CD", "MI"))
@@ -178,7 +178,7 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """The part that a record, or a patient, falls into by a hash of its name, whatever others there are.
+    """Return the part of a record or patient by a hash of its name alone.
 
     Example:
         >>> split_of("georgia/E00001")
@@ -190,7 +190,7 @@ def split_of(record: str) -> str:
 
 @dataclass(frozen=True)
 class Folds:
-    """Fold numbers by what they are for, in the order of `SPLITS`; a fold that is in none takes no part.
+    """Fold numbers by part, in the order of `SPLITS`; other folds are left out.
 
     Example:
         >>> folds = Folds.of("1-5,6,7-8")
@@ -214,7 +214,7 @@ class Folds:
         return cls(parts, text)
 
     def part(self, number: int) -> str:
-        """Which of `SPLITS` a fold belongs to; empty where to none."""
+        """Return the part of a fold; "" if none."""
         return next((name for name, part in zip(SPLITS, self.parts, strict=True) if number in part), "")
 
     def __str__(self) -> str:
@@ -232,7 +232,7 @@ def _numbers(part: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TaskDefinition:
-    """A task that can be asked.
+    """Definition of a task, from which it is opened.
 
     Attributes:
         name: by which `marecg probe --task` knows it, and its reports are called.
@@ -250,7 +250,7 @@ class TaskDefinition:
     def open(
         self, root: Path, splits: Path | None = None, *, by_position: bool = False, folds: Folds | None = None
     ) -> Task:
-        """Build the task from its folder, by its own labels and folds or by those that are given.
+        """Build the task from its folder, with its own or given labels and folds.
 
         Raises `UsageError` where it has no split tables, or no folds, or is given both; `CorpusError`
         where the data isn't there or can't be understood.
@@ -271,7 +271,7 @@ class TaskDefinition:
 
 @cache
 def zeroshot_concepts(task: str) -> dict[str, tuple[str, ...]]:
-    """The concepts (abbreviations) that stand for each class of a published task, by class."""
+    """Return the concepts (abbreviations) of each class of a published task."""
     with Path(__file__).with_name("zeroshot.tsv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t") if row["task"] == task]
     return {row["class"]: tuple(row["concepts"].split()) for row in rows}

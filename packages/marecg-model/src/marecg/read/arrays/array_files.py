@@ -1,4 +1,4 @@
-"""Arrays inside files, opened so that only what is asked for is read.
+"""Arrays in files, opened lazily: only the requested slices are read.
 
 NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and slices of the first axes.
 """
@@ -35,7 +35,7 @@ PIECE = 1 << 20
 
 
 class Lazy(Protocol):
-    """An array on disk with a shape, read by slices of its first axes."""
+    """Array on disk with a shape, read by slices of its first axes."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ class Lazy(Protocol):
 
 
 def arrays_in(path: Path) -> Mapping[str, Lazy]:
-    """Every array of real numbers in a file, by name; a `.npy` file's is called `array`.
+    """Return all arrays of real numbers in a file, by name; a `.npy` file's is called `array`.
 
     Nothing outside the file is read: links of HDF5 are not followed, and pickled objects aren't numbers.
     Raises `InputError` where the file can't be read as what its ending says.

@@ -43,11 +43,11 @@ class Layout:
 
     @property
     def per_mv(self) -> float:
-        """How many of the array's units make a millivolt."""
+        """Number of the array's units in a millivolt."""
         return self.gain if self.gain is not None else UNITS_PER_MV[self.units.lower()]
 
     def twelve(self) -> "Layout":
-        """This layout, if it has the twelve standard leads. Raises `UsageError`."""
+        """Return the layout if it has the twelve standard leads. Raises `UsageError`."""
         try:
             lead_rows(self.leads)
         except RecordError as error:
@@ -56,10 +56,10 @@ class Layout:
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; `Layout(**…)` reads it back."""
+        """Return the layout for JSON."""
         return asdict(self) | {"leads": list(self.leads)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Layout":
-        """What `as_dict` gave."""
+        """Build a layout from the result of `as_dict`."""
         return cls(**values | {"leads": tuple(values["leads"])})

@@ -1,4 +1,4 @@
-"""Records from plain arrays with a layout that the user gives.
+"""Records in plain arrays with a layout from the user.
 
 `.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples], [records, samples, leads], or
 one record [leads, samples] or [samples, leads]; which axis the leads are on is known by their number. Arrays
@@ -34,7 +34,7 @@ MOST_PACKED = 10_000
 
 
 class ArrayFile:
-    """The records of one array in a file; `one` says whether the whole array is one record.
+    """Records of one array in a file; `one` means that the whole array is one record.
 
     `leads` are named in the order of its records, by the file itself where its columns say them, as are
     `names` of the records. Raises `InputError` where the file can't be read, `UsageError` where its shape
@@ -60,7 +60,7 @@ class ArrayFile:
         return 1 if self.one else self._array.shape[0]
 
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
-        """One record in mV, or a stretch of it: (x_KL, samples per lead in the file).
+        """Read one record in mV, or a stretch: (x_KL, samples per lead in the file).
 
         Raises `RecordError` where the row can't be read, or its shape is not that of the others,
         `OutputError` where there is no room to unpack the file.
@@ -111,7 +111,7 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Whether a file is an array by its ending, and not the signal file of a WFDB record, nor a table."""
+    """Whether a file is an array by its ending, and neither a WFDB signal file nor a table."""
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
@@ -120,19 +120,19 @@ def is_array(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Reads array files by what the user says of them."""
+    """Reader of array files with a layout from the user."""
 
     layout: Layout
 
     def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
-        """Every record of a file below `root`. Raises as `ArrayFile` does."""
+        """Find the records of a file below `root`. Raises as `ArrayFile` does."""
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
             name = array.names[row] if array.names else None
             yield Candidate(root, file, source, self, own_name=name, row=-1 if array.one else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
-        """The same for a file that was come across: one that can't be used is a record to be quarantined."""
+        """Find the records of a file in a folder; an unusable file becomes a quarantined record."""
         source = as_text(file.parent.name)
         try:
             yield from self.in_file(root, file, source)
@@ -158,7 +158,7 @@ class Arrays:
 def read_row(
     file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
-    """Read those of the twelve leads that a record has, or a stretch of them; `row` −1: the file is one.
+    """Read the standard leads of a record, or a stretch; `row` −1 means that the file is one record.
 
     Returns x_KL in mV, the leads' names in the order of `config.LEADS`, and samples per lead in the file.
     Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
@@ -184,7 +184,7 @@ def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
 
 
 def lead_axis(shape: Sequence[int], leads: int) -> int | None:
-    """Which of a record's two axes the leads are on; None where neither or both could be."""
+    """Return the axis of a record's leads; None if neither or both axes fit."""
     fitting = [axis for axis, size in enumerate(shape) if size == leads]
     return fitting[0] if len(shape) == 2 and len(fitting) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Signals as text: a column per lead, a row per instant, parted by commas, semicolons, tabs or blanks.
+"""Signals as text: a column per lead, a row per instant; separated by comma, semicolon, tab or blank.
 
 Columns named by lead are taken and others, such as the time, passed over; without names the user says them.
 A column `record` says whose a row is; then a row may also hold one `value` of one `lead`.
@@ -32,7 +32,7 @@ TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
 
 
 class Form(NamedTuple):
-    """How a file is written: what parts its cells, its decimal sign, and the names of its columns, if any."""
+    """Form of a text file: separator, decimal sign, and names of columns, if any."""
 
     separator: str
     decimal: str
@@ -41,18 +41,18 @@ class Form(NamedTuple):
 
     @property
     def leads(self) -> dict[int, str]:
-        """The columns that are named by lead."""
+        """Return the columns that are named after leads."""
         plain = (re.sub(r"^(lead|ecg)[ _]", "", name.strip().strip('"').lower()) for name in self.names or ())
         return {place: _LEADS[name] for place, name in enumerate(plain) if name in _LEADS}
 
     def column(self, *called: str) -> int | None:
-        """The first column of such a name."""
+        """Return the first column with one of these names."""
         names = [name.strip().strip('"').lower() for name in self.names or ()]
         return next((names.index(name) for name in called if name in names), None)
 
     @property
     def numbers(self) -> list[int]:
-        """The columns that hold millivolts."""
+        """Return the columns of millivolts."""
         value = self.column("value")
         if self.leads or value is None or self.column("lead") is None or self.column(*RECORD) is None:
             return list(self.leads)
@@ -60,7 +60,7 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """How a file of signals is written; None where its beginning isn't such a file's."""
+    """Detect the form of a text file of signals; None if its first lines have none."""
     try:
         with path.open(encoding="utf-8-sig", errors="strict") as file:
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
@@ -168,7 +168,7 @@ def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[st
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
-    """The one array of a file. Raises `ValueError` where it holds no signals."""
+    """Return the array of a file. Raises `ValueError` if it holds no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("has no columns of numbers, named by lead or without names")

@@ -13,7 +13,7 @@ Slices = tuple[slice, ...]
 
 
 class Unpacked:
-    """An array decompressed on first use, piece by piece, into a memory map.
+    """Array decompressed on first use, piece by piece, into a memory map.
 
     `pieces` gives the bytes, of which `skip` come before the array, or raises `ValueError`; they lie
     `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them.

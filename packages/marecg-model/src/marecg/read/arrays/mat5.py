@@ -1,4 +1,4 @@
-"""MATLAB files of level 5 (before v7.3), read without trusting them.
+"""MATLAB files of level 5 (before v7.3), parsed defensively.
 
 scipy's reader follows a file's tags in C wherever they lead: a damaged one can end the process. Here every
 piece is a slice of the file, and one that leads outside of it or does not hold what its variable announces is
@@ -46,7 +46,7 @@ Element = tuple[int, memoryview]
 
 
 class Variable:
-    """A variable of a file, which knows its name, its shape and whether it is of real numbers.
+    """Variable of a file: name, shape, and whether it is of real numbers.
 
     It is read as far as it is asked for.
     """
@@ -59,7 +59,7 @@ class Variable:
 
     @cached_property
     def value(self) -> Any:
-        """Its numbers [*shape], text, fields by name, or None for anything else. Raises `ValueError`."""
+        """Return numbers [*shape], text, fields by name, or None for other types. Raises `ValueError`."""
         if self.real:
             return self[(slice(None),) * len(self.shape)]
         return _value(_matrix(self._element, self._order, MOST_BYTES)[0], self._order)
@@ -96,7 +96,7 @@ def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
 
 
 def variables(path: Path) -> list[Variable]:
-    """The variables of a file. Raises `ValueError` where it is damaged."""
+    """Return the variables of a file. Raises `ValueError` if it is damaged."""
     content = np.memmap(path, np.uint8, "r").data
     order = "<" if bytes(content[126:HEADER]) == b"IM" else ">"
     return [Variable(element, order) for element in _elements(content[HEADER:], order)]

@@ -32,7 +32,7 @@ LEAD_COLUMNS = "the lead columns"
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
-    """The arrays of a file, by column."""
+    """Return the arrays of a file, by column."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
     names = {lead.lower(): lead for lead in LEADS}
     columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}

@@ -1,4 +1,4 @@
-"""SCP-ECG (EN 1064, ANSI/AAMI EC71): sections behind a table of pointers, each lead a stream of its own.
+"""SCP-ECG (EN 1064, ANSI/AAMI EC71): sections behind a table of pointers, a stream per lead.
 
 The rhythm (section 6) is read as plain samples or by the default Huffman code, whole or as differences. What
 is compressed by tables of its own, by two sampling rates or against a reference beat is refused.
@@ -47,7 +47,7 @@ class _Lead(NamedTuple):
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` where it is damaged."""
+    """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` if it is damaged."""
     refuse_large(file)
     content = file.read_bytes()
     checksum, length = struct.unpack_from("<HI", content)
@@ -163,7 +163,7 @@ def _value(word: bytes) -> int:
 
 
 def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
-    """Samples from the samples themselves (0), from their first or from their second differences.
+    """Restore samples from themselves (0), first (1) or second differences (2).
 
     Example:
         >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()

@@ -1,4 +1,4 @@
-"""What every clinical format gives, and how it becomes a `Record`: leads by their names, mV, a pseudonym.
+"""Waveforms of clinical formats as a `Record`: leads by name, mV, a pseudonym.
 
 Shapes: K leads as found, L samples.
 """
@@ -37,7 +37,7 @@ _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?"
 
 
 class Waveform(NamedTuple):
-    """One recording as its file has it; `x_KL` is in mV, with `names` of all its leads.
+    """Recording in a clinical file; `x_KL` is in mV, with `names` of all its leads.
 
     `x_KL` is the stretch that was asked for where `length`, the file's samples per lead, says so, else all.
     `patient` is the number by which the file knows the patient, still as it is; `born` and `acquired` are ISO
@@ -73,7 +73,7 @@ class Format:
     magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
-        """Whether a file is of this format, by its ending, or by its first bytes where it has none."""
+        """Whether a file has the format, by its ending, or by its first bytes without an ending."""
         ending = file.suffix.lower()
         if f"*{ending}" in self.marks:
             return True
@@ -81,14 +81,14 @@ class Format:
         return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
 
     def begins(self, file: Path) -> bool:
-        """Whether the format's bytes stand in a file where they belong."""
+        """Whether a file has the format's signature."""
         place, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
             return content.read(place + len(magic))[place:] == magic
         return False
 
     def require(self, file: Path) -> None:
-        """Raise `UsageError` unless what reads the file is installed."""
+        """Raise `UsageError` unless the format's reader is installed."""
         if find_spec(self.module) is None:
             remedy = "pip install 'marecg-model[clinical]', or take it out of the folder"
             raise UsageError(
@@ -96,7 +96,7 @@ class Format:
             )
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, or a stretch of it. Raises `RecordError` where it can't be used."""
+        """Read one record, or a stretch. Raises `RecordError` if it can't be used."""
         if not is_regular(candidate.file):
             raise RecordError(Reason.unreadable, "isn't a regular file")
         if not self.begins(candidate.file):
@@ -175,7 +175,7 @@ def _with_derived(
 
 
 def lead_name(text: str) -> str:
-    """The usual name of a lead; a text that names none stays.
+    """Return the usual name of a lead; other texts are unchanged.
 
     Example:
         >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
@@ -191,14 +191,14 @@ def is_lead(text: str) -> bool:
 
 
 def per_mv(unit: str | None) -> float:
-    """How many of a unit make a millivolt. Raises `RecordError`."""
+    """Return the number of a unit in a millivolt. Raises `RecordError`."""
     if (unit or "").strip().lower() not in UNITS_PER_MV:
         raise RecordError(Reason.units, f"is in {(unit or 'no unit')[:20]!r}, not in volts")
     return UNITS_PER_MV[(unit or "").strip().lower()]
 
 
 def finite_gain(value: object) -> float:
-    """What one step of a converter is worth. Raises `RecordError` where that is nothing or not said."""
+    """Return the value of one converter step. Raises `RecordError` if it is zero or missing."""
     gain = number(value)
     if not 0 < abs(gain) < np.inf:
         raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
@@ -206,7 +206,7 @@ def finite_gain(value: object) -> float:
 
 
 def filtered(low: object = None, high: object = None, notch: object = None) -> tuple[str, ...]:
-    """A note of the filters that a file says its signal went through, in Hz; none where it says nothing.
+    """Return a note on the filters in Hz that a file states, if any.
 
     Example:
         >>> filtered("0.050", 150, "0"), filtered(None, None), filtered(high=40, notch=50)
@@ -226,7 +226,7 @@ def _hertz(value: object) -> float | None:
 
 
 def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Leads of one length as [K, L]. Raises `RecordError`."""
+    """Stack leads of equal length to [K, L]. Raises `RecordError`."""
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
         raise RecordError(Reason.shape, f"has leads of {lengths[0]} and of {lengths[-1]} samples")
@@ -236,13 +236,13 @@ def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def pseudonym(number: str | None) -> str | None:
-    """Hash a patient number into a stable name; who has the numbers can reverse it."""
+    """Hash a patient number into a stable name; a list of the numbers reverses it."""
     text = (number or "").strip()
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
 
 
 def moment(text: str | None) -> str | None:
-    """A date, or date and time, as ISO 8601; None for anything else.
+    """Return a date, or date and time, as ISO 8601; None for other texts.
 
     Example:
         >>> moment("20130125105919.000"), moment("19710123"), moment("00000000")

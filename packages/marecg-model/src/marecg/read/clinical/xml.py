@@ -1,4 +1,4 @@
-"""XML documents of three makers, parsed once, without entities from outside or bombs from inside."""
+"""XML documents of three makers, parsed once, safe from external and nested entities."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -25,10 +25,10 @@ CHAPMAN = 10_646
 
 @dataclass(frozen=True)
 class Cinc2021:
-    """Reads every header that no other reader claims; a record is counted under its collection's name."""
+    """Reader of WFDB headers that no other reader claims, counted by collection."""
 
     def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
-        """The records of some headers below `root`."""
+        """Return the records of given headers below `root`."""
         for header in headers:
             yield Candidate(root, header, collection(header, root), self)
 
@@ -44,7 +44,7 @@ def is_header(name: str) -> bool:
 
 
 def collection(header: Path, root: Path) -> str:
-    """Which collection a header belongs to: a known one that its path names, or the folder below `root`."""
+    """Return the collection of a header: a known one in its path, or the folder below `root`."""
     named, folder = _folder(header.parent, root)
     number = None if named else _JS.fullmatch(header.stem)
     if number:

@@ -43,7 +43,7 @@ CODES = {
 
 
 class Exam(NamedTuple):
-    """One row of the table."""
+    """Row of the table of exams."""
 
     patient: str | None
     age: float | None
@@ -62,11 +62,11 @@ class Code15:
     marks = (TABLE,)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder's table says which file an exam is traced in."""
+        """Whether the folder's table names the file of each exam."""
         return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every tracing on disk; a part that can't be read is one record that can't. Raises as `rows`."""
+        """Find all tracings on disk; an unreadable part becomes one unusable record. Raises as `rows`."""
         exams = _exams(root / TABLE)
         for file in sorted(root.rglob("exams_part*.hdf5")):
             try:
@@ -102,7 +102,7 @@ class Code15:
 
 
 def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What is left when the instants at both ends at which all leads are zero are taken away."""
+    """Cut off zeros of all leads at both ends."""
     signal_L = np.flatnonzero(x_CL.any(axis=0))
     return x_CL[:, signal_L[0] : signal_L[-1] + 1] if len(signal_L) else x_CL[:, :0]
 

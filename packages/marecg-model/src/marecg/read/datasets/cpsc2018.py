@@ -1,4 +1,4 @@
-"""CPSC2018 as its organisers published it: MAT structs and a table of labels.
+"""CPSC2018 in its organisers' layout: MAT structs and a table of labels.
 
 `REFERENCE.csv` has up to three labels per recording; each `A0001.mat` holds a struct `ECG` with `sex`, `age`
 and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archives may be unpacked into one
@@ -39,11 +39,11 @@ class Cpsc2018:
     marks = (REFERENCE, "TrainingSet[1-3]")
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder holds the table of labels, itself or in one of its `TrainingSet` folders."""
+        """Whether the folder, or a `TrainingSet` folder in it, holds the table of labels."""
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every recording of the table; one whose labels make no sense can't be used. Raises as `rows`."""
+        """Find all recordings of the table; invalid labels make them unusable. Raises as `rows`."""
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"
@@ -53,7 +53,7 @@ class Cpsc2018:
             yield Candidate(root, files.get(name, root / name), CPSC2018, self, key, unusable=unusable)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one recording. Raises `RecordError` where its file is missing or holds no such struct."""
+        """Read one recording. Raises `RecordError` if its file is missing or has another structure."""
         file = candidate.file
         if not is_regular(file):
             raise RecordError(Reason.no_signal_file, "its signal file is missing")
@@ -80,7 +80,7 @@ class Cpsc2018:
 
 
 def recordings(root: Path) -> list[Candidate]:
-    """The recordings below a folder by name, as their organisers or as the Challenges published them.
+    """Return a folder's recordings by name, in the organisers' or the Challenges' layout.
 
     Raises `CorpusError` where a table of labels can't be read.
     """
@@ -92,7 +92,7 @@ def recordings(root: Path) -> list[Candidate]:
 
 
 def codes_of(candidate: Candidate) -> tuple[str, ...]:
-    """The codes of one of `recordings`, without reading its signal; none where they make no sense."""
+    """Return the codes of one of `recordings`, without its signal; () for invalid labels."""
     if isinstance(candidate.reader, Cpsc2018):
         return candidate.key or ()
     try:

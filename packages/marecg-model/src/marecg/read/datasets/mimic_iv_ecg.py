@@ -1,4 +1,4 @@
-"""MIMIC-IV-ECG as PhysioNet publishes it: 800,000 records without codes, for pretraining only.
+"""MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes, for pretraining only.
 
 `record_list.csv` names them (`files/p1000/p10000032/s40689238/40689238`); aVF stands before aVL in the files,
 which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.
@@ -18,7 +18,7 @@ LIST = "record_list.csv"
 
 @dataclass(frozen=True)
 class MimicIvEcg:
-    """Reads the records that the list names."""
+    """Reader of the records in the list."""
 
     source = "mimic-iv-ecg"
     marks = (LIST,)
@@ -28,7 +28,7 @@ class MimicIvEcg:
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every listed record that is on disk, and the others below `files/`. Raises as `rows`."""
+        """Find the listed records on disk, and others below `files/`. Raises as `rows`."""
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])
             for row in rows(root / LIST, "subject_id", "path")

@@ -1,4 +1,4 @@
-"""The PTB Diagnostic ECG Database as PhysioNet publishes it: 1000 Hz, 15 leads, diagnoses in words.
+"""PTB Diagnostic ECG Database in PhysioNet's layout: 1000 Hz, 15 leads, diagnoses in words.
 
 One folder per patient (`patient001/s0010_re.hea`). Bousseljot et al. 1995, doi:10.13026/C28C71.
 The Challenges' copy of it, with codes, is read by `cinc2021`.
@@ -34,23 +34,23 @@ _RECORD = re.compile(r"s\d{4}(_re|lre)\.hea")
 
 @dataclass(frozen=True)
 class Ptbdb:
-    """Reads the headers in the patients' folders."""
+    """Reader of the headers in the patients' folders."""
 
     source = SOURCE
     marks = ("patient001",)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the first patient's folder holds a record that is named as this database names them."""
+        """Whether the first patient's folder holds a record with a name of this database."""
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every header in a patient's folder; those deeper down aren't of this database."""
+        """Find the headers in the patients' folders, without deeper ones."""
         for file in root.glob("patient*/*.hea"):
             if _PATIENT.fullmatch(file.parent.name):
                 yield Candidate(root, file, self.source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record; codes of a `#Dx` comment, which the database itself has not, are kept.
+        """Read one record; codes of an added `#Dx` comment are kept.
 
         Raises `RecordError` as `wfdb.read_record` does.
         """

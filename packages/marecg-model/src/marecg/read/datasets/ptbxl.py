@@ -1,4 +1,4 @@
-"""PTB-XL in the layout in which PhysioNet publishes it.
+"""PTB-XL in PhysioNet's layout.
 
 `ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean), and the recordings
 twice: `records500/` as recorded, `records100/` at 100 Hz.
@@ -31,7 +31,7 @@ RECORDS = ("records500", "records100")
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the database: `scp` maps each statement to its likelihood in percent (0: not given).
+    """Row of the database: `scp` maps a statement to its likelihood in percent (0: not given).
 
     `file` is the recording at 500 Hz, `slow_file` the one at 100 Hz, or empty.
     """
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Statement:
-    """One row of the statements: what kind of finding it is, and its diagnostic class and subclass if any."""
+    """Row of the statements: kind of finding, and diagnostic class and subclass, if any."""
 
     name: str
     description: str
@@ -79,7 +79,7 @@ class PtbXl:
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every entry on disk, and the headers in its folders that it doesn't list. Raises as `database`."""
+        """Find the entries on disk, and unlisted headers in their folders. Raises as `database`."""
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
             header = header_of(root, entry, self.rate)
@@ -96,7 +96,7 @@ class PtbXl:
 
 
 def is_root(folder: Path) -> bool:
-    """Whether a folder is the root of a PTB-XL release: its table, and one thing more that it alone has."""
+    """Whether a folder is the root of a PTB-XL release: its table, and a second sign."""
     table = folder / DATABASE
     beside = (*RECORDS, STATEMENTS)
     return is_regular(table) and (
@@ -105,7 +105,7 @@ def is_root(folder: Path) -> bool:
 
 
 def database(root: Path) -> list[Entry]:
-    """Every row of the database, by ecg_id, whether its record is on disk or not.
+    """Return all rows of the database by ecg_id, also of records not on disk.
 
     Raises `CorpusError` where the database is missing or isn't PTB-XL's.
     """
@@ -114,12 +114,12 @@ def database(root: Path) -> list[Entry]:
 
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
-    """The rows whose header is on disk at either rate, by ecg_id. Raises as `database` does."""
+    """Return the rows with a header on disk, by ecg_id. Raises as `database` does."""
     return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
 def statements(root: Path) -> dict[str, Statement]:
-    """The SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
+    """Return the SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
     kinds = ("diagnostic", "form", "rhythm")
     return {
         row[""]: Statement(
@@ -136,7 +136,7 @@ def statements(root: Path) -> dict[str, Statement]:
 
 
 def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
-    """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
+    """Return the entry's header at a rate (500 or 100 Hz), or at the other rate if only it exists."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
     preferred, other = (root / f"{file}.hea" for file in files)
     return other if is_regular(other) and not is_regular(preferred) else preferred
@@ -204,6 +204,6 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
+    """Return the patient of each published record id, also of records not on disk."""
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
