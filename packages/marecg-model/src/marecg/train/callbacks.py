@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: metrics.csv, monitors.csv, trackers and how fast it is."""
+"""Callbacks of a run: metrics.csv, monitors.csv, trackers and speed."""
 
 import csv
 import time
@@ -20,12 +20,12 @@ from marecg.train.trackers import track
 
 
 class AfterStep(lightning.Callback):
-    """Does something once per optimiser step, after its last micro-batch."""
+    """Callback that acts once per optimiser step, after its last micro-batch."""
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Look whether the micro-batch was the step's last."""
+        """Call `after_step` after the step's last micro-batch."""
         if (batch.number + 1) % trainer.accumulate_grad_batches == 0:
             self.after_step(trainer, pl_module, batch)
 
@@ -35,7 +35,7 @@ class AfterStep(lightning.Callback):
 
 
 class Metrics(AfterStep):
-    """Writes a step's rows, hands them on to the trackers, and tells step, speed and losses.
+    """Writer of a step's rows, for files, trackers and the progress line.
 
     metrics.csv has one row per optimiser step, `step,epoch,loss,lr,<named losses…>`; a loss is the mean over
     the step's micro-batches and ranks. monitors.csv has one per look at the signs of collapse. `records/s` is
@@ -52,7 +52,7 @@ class Metrics(AfterStep):
         self._records = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Forget the rows of steps that the checkpoint doesn't know, and look at the clock."""
+        """Drop rows of steps after the checkpoint, and start the clock."""
         for name in ("metrics.csv", "monitors.csv") if trainer.is_global_zero else ():
             _forget_after(self.folder / name, trainer.global_step)
         self._began = time.perf_counter()
@@ -60,19 +60,19 @@ class Metrics(AfterStep):
     def on_before_optimizer_step(
         self, trainer: lightning.Trainer, pl_module: Any, optimizer: torch.optim.Optimizer
     ) -> None:
-        """Note the learning rate that this step is taken with."""
+        """Store the learning rate of this step."""
         self._lr = optimizer.param_groups[0]["lr"]
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Keep the losses; Lightning hands `loss` back divided by the number of micro-batches."""
+        """Keep the losses; Lightning has divided `loss` by the number of micro-batches."""
         whole = outputs["loss"] * trainer.accumulate_grad_batches
         self._batches.append({**outputs, "loss": whole.detach()})
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Write the step's rows, and say them."""
+        """Write the step's rows, and show them."""
         # One tensor for all losses: one exchange between ranks, and one wait for the GPU.
         values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
         reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")

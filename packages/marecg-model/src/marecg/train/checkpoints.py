@@ -1,4 +1,4 @@
-"""Checkpoints: written whole, with a SHA-256 each, and only read where it still holds.
+"""Checkpoints: written whole with a SHA-256, and read only if it matches.
 
 checkpoints/step-*.ckpt   the newest two
 checkpoints.sha256        their hashes, as `sha256sum --check` reads them
@@ -30,7 +30,7 @@ SUMS = "checkpoints.sha256"
 
 
 class Checkpoints(AfterStep, Checkpoint):
-    """A checkpoint every so many optimiser steps, after the last, and where any rank is asked to stop.
+    """Checkpoints at a step interval, after the last step, and on a request to stop.
 
     An older one goes only when the newer is complete, so a full disk costs no more than the newest.
     """
@@ -42,11 +42,11 @@ class Checkpoints(AfterStep, Checkpoint):
         self.writing = WrittenBehind(run)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Take the signals back from Lightning, which would end the run without a checkpoint."""
+        """Restore signal handlers, because Lightning's would end the run without a checkpoint."""
         self.preemption.listen()
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Save after the step that is due."""
+        """Save a checkpoint if one is due."""
         self.writing.look()
         step = trainer.global_step
         # What any rank was asked, all were: one that ended as if it were complete would export its model.
@@ -60,12 +60,12 @@ class Checkpoints(AfterStep, Checkpoint):
             trainer.should_stop = True
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """See that the last checkpoint is written. Raises `OutputError` where it can't be."""
+        """Wait for the last checkpoint. Raises `OutputError` if it can't be written."""
         self.writing.finish()
 
 
 class WrittenBehind(TorchCheckpointIO):
-    """Copies a checkpoint to memory, and writes it while the training goes on; one at a time.
+    """Background writer: copies a checkpoint to memory and writes it while training continues.
 
     Until a checkpoint is whole the former is the newest, as if the process had been a little slower.
     """
@@ -78,24 +78,24 @@ class WrittenBehind(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Begin to write; the former one is finished first. Raises `OutputError` where that can't be."""
+        """Start a write after the former one has finished. Raises `OutputError` if that fails."""
         self.finish()
         copied = apply_to_collection(checkpoint, torch.Tensor, lambda x: x.detach().to("cpu", copy=True))
         self._begun = self._thread.submit(self._write, copied, Path(path))
 
     def look(self) -> None:
-        """Raise `OutputError` where the writing has failed meanwhile."""
+        """Raise `OutputError` if a write has failed meanwhile."""
         if self._begun is not None and self._begun.done():
             self.finish()
 
     def finish(self) -> None:
-        """Wait until what was begun is written. Raises `OutputError` where it can't be."""
+        """Wait for the current write. Raises `OutputError` if it fails."""
         begun, self._begun = self._begun, None
         if begun is not None:
             begun.result()
 
     def teardown(self) -> None:
-        """Finish after another error, which is the one to report."""
+        """Finish writing after another error, which is the one to report."""
         try:
             self.finish()
         except OutputError as error:
@@ -115,17 +115,17 @@ class WrittenBehind(TorchCheckpointIO):
 
 
 def written(run: Path) -> list[Path]:
-    """The checkpoints of a run, oldest first, whether they are whole or not."""
+    """Return all checkpoints of a run, oldest first, whole or damaged."""
     return sorted((run / "checkpoints").glob("step-*.ckpt"))
 
 
 def step_of(checkpoint: Path) -> int:
-    """After how many optimiser steps a checkpoint was written."""
+    """Return the number of optimiser steps at a checkpoint."""
     return int(checkpoint.stem.removeprefix("step-"))
 
 
 def newest(run: Path) -> Path | None:
-    """The newest checkpoint that is whole; None where the run has none yet. Says which are damaged.
+    """Return the newest whole checkpoint, or None; report damaged ones.
 
     Raises `CheckpointError` where there are some, and none is whole.
     """

@@ -1,4 +1,4 @@
-"""What a run trains on: whether a corpus fits, each rank's batches, and what supervises their records."""
+"""Training data: suitability of a corpus, batches per rank, and supervision of records."""
 
 import logging
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
-    """What supervises a corpus under a recipe's σ, rule and thresholds."""
+    """Return a corpus' supervision under a recipe's σ, rule and thresholds."""
     model = config.model
     if config.clean.crop:
         model = model.model_copy(update={"context": config.data.window})
@@ -35,7 +35,7 @@ def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSuper
 
 
 class CorpusData(lightning.LightningDataModule):
-    """Hands each rank its stream of micro-batches, once the ranks are known."""
+    """Data module that gives each rank its stream of micro-batches."""
 
     def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class CorpusData(lightning.LightningDataModule):
         self.config, self.steps = config, steps
 
     def train_dataloader(self) -> BatchStream:
-        """The stream of this rank."""
+        """Return the stream of this rank."""
         assert self.trainer is not None
         train = self.config.train
         return BatchStream(
@@ -58,13 +58,13 @@ class CorpusData(lightning.LightningDataModule):
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Pin what goes to a GPU."""
+        """Pin a batch on its way to a GPU."""
         assert self.trainer is not None
         return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
 def refuse_unfit(config: Config, corpus: Corpus) -> None:
-    """Refuse a corpus of another rate or window, or without labels for what learns from them.
+    """Refuse a corpus of another rate or window, or without labels that an objective needs.
 
     Such a loss would be zero, and `predict` speak.
     """
@@ -83,7 +83,7 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
 
 
 def warn_of_corpus(config: Config, corpus: Corpus) -> None:
-    """Say once that its R-peaks aren't the recipe's, and that probes of a run on it will carry a mark."""
+    """Warn once that the corpus' R-peaks differ from the recipe's, which marks its probes."""
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
     if prepared != of_recipe:
         logger.warning(

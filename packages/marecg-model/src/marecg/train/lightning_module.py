@@ -1,4 +1,4 @@
-"""How the network is trained: one optimiser step after the other (§subsec:implementation).
+"""Lightning module of the training: optimiser steps of the network (§subsec:implementation).
 
 What a step computes is in `marecg.train.network`.
 
@@ -34,7 +34,7 @@ UNDECAYED = ("lead", "position", "query", "embedding")
 
 
 class Pretraining(lightning.LightningModule):
-    """The network under its optimiser, schedule and guard against steps that aren't finite.
+    """Network with optimiser, schedule, and a guard against steps that aren't finite.
 
     Schedules and ramps span `total_steps` optimiser steps.
     """
@@ -63,11 +63,11 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **named}
 
     def looked_at(self, step: int) -> bool:
-        """Whether the monitors look at a step: every so many, and the last."""
+        """Whether the monitors read a step: at an interval, and the last."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.
+        """Clip the gradients, and skip the step if they aren't finite.
 
         One norm answers both. Lightning's own clipping refuses the fused AdamW. The tenth such step in a row
         raises `DivergedError`.
@@ -84,7 +84,7 @@ class Pretraining(lightning.LightningModule):
             raise self.diverged(self.global_step + 1)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Step, then let the objectives do what follows."""
+        """Step, then let the objectives react."""
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
         if self.average is not None:
@@ -93,13 +93,13 @@ class Pretraining(lightning.LightningModule):
             self.average.update(self.network, momentum)
 
     def exported(self) -> MarEcg:
-        """The model that the run leaves: of the averaged weights where there are any."""
+        """Return the run's final model, of averaged weights if there are any."""
         network = self.network if self.average is None else self.average.module
         assert isinstance(network, Network)
         return network.export()
 
     def configure_optimizers(self) -> Any:
-        """AdamW over the model and each objective's heads, groups of their own on the same schedule."""
+        """Build AdamW for the model and every objective's heads, in groups on one schedule."""
         train, network = self.config.train, self.network
         optimizer = torch.optim.AdamW(
             parameter_groups([network.model, *network.objectives.values()], train.weight_decay),
@@ -117,7 +117,7 @@ class Pretraining(lightning.LightningModule):
         checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Go on counting skipped steps."""
+        """Restore the count of skipped steps."""
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
 
     def _generator(self, number: int) -> torch.Generator:
@@ -156,7 +156,7 @@ class Pretraining(lightning.LightningModule):
 
 
 def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
-    """A step's learning rate as a fraction of the peak: linear warm-up, then a cosine to `final_lr`.
+    """Return a step's learning rate as a share of the peak: warm-up, then a cosine to `final_lr`.
 
     Warm-up keeps its share of the run, `warmup_epochs / max_epochs`, when `max_steps` cuts the run short.
     """
@@ -165,7 +165,7 @@ def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
 
 
 def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:
-    """Two groups per module: its matrices, decayed, and the rest. What takes no gradient is left out."""
+    """Return two groups per module: matrices, with weight decay, and the rest; frozen ones are left out."""
     groups: list[dict[str, Any]] = []
     for module in modules:
         decayed: list[nn.Parameter] = []

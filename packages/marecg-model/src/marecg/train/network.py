@@ -1,4 +1,4 @@
-"""The network that is trained: the model, the objectives of a recipe, and L as the sum of their terms.
+"""Trained network: model, objectives of a recipe, and L as the sum of their terms.
 
 What an objective computes is in `marecg.objectives`; how the network is optimised in
 `marecg.train.lightning_module`. `monitor` reads signs of collapse off a step.
@@ -25,7 +25,7 @@ from marecg.recipes import Config
 
 
 class Outcome(NamedTuple):
-    """L, every loss of the recipe by name, unweighted, and what the objectives looked at."""
+    """Result of a step: L, every unweighted loss by name, and the objectives' encoder passes."""
 
     loss: Tensor
     named: dict[str, Tensor]
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 class Network(nn.Module):
-    """The model and what trains it.
+    """Model with the objectives that train it.
 
     `texts` are the sentence embeddings of the ontology's text variants, if they were made (`marecg texts`);
     `weights` what the model begins with in place of random values: the objectives' heads are new, and the
@@ -62,7 +62,7 @@ class Network(nn.Module):
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """L = Σ λ L_objective (eq. total-loss); coefficients rise along `epoch`, of the run's full length.
+        """Return L = Σ λ L_objective (eq. total-loss); coefficients depend on `epoch` of the full run.
 
         Raises `ConfigError` where an objective names a loss that it never weighs, or reads what it
         does not reach.
@@ -87,7 +87,7 @@ class Network(nn.Module):
         return Outcome(sum(terms[1:], start=terms[0]), named, views)
 
     def after_step(self, step: int, total_steps: int) -> None:
-        """What the objectives do after an optimiser step."""
+        """Let the objectives react to an optimiser step."""
         for objective in self._objectives():
             objective.after_step(self.model, step, total_steps)
 
@@ -99,7 +99,7 @@ class Network(nn.Module):
                 encoder.compile(mode=mode)
 
     def export(self) -> MarEcg:
-        """The model with what objectives leave in it, in eval mode; the heads stay behind."""
+        """Return the model with the objectives' contributions, in eval mode, without heads."""
         for objective in self._objectives():
             objective.export(self.model)
         return self.model.eval()
@@ -109,7 +109,7 @@ class Network(nn.Module):
 
 
 def monitor(outcome: Outcome) -> dict[str, float]:
-    """The monitors of one micro-batch.
+    """Return the monitors of one micro-batch.
 
     `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss `grad_…`, the
     norm of the gradient that it alone sends into H, before any weight: into those of all passes together,
@@ -127,6 +127,6 @@ def monitor(outcome: Outcome) -> dict[str, float]:
 
 
 def entropy(logits_BN: Tensor) -> float:
-    """Mean entropy of softmax(logits), in nats: log N where nothing is told apart."""
+    """Return the mean entropy of softmax(logits), in nats: log N for uniform logits."""
     log_q_BN = logits_BN.log_softmax(-1)
     return float(-(log_q_BN.exp() * log_q_BN).sum(-1).mean())

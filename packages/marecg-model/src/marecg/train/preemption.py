@@ -1,4 +1,4 @@
-"""A run that is asked to end: it finishes its step, keeps what it has, and says so.
+"""Preemption of a run: on a signal it finishes its step, saves a checkpoint, and reports it.
 
 Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to; Ctrl-C is SIGINT.
 """
@@ -31,7 +31,7 @@ def left_to_others() -> Iterator[None]:
 
 
 class Preemption:
-    """Which `signal` asked the run to end, in this process or another of the run; None if there was none."""
+    """Signal that asked the run to end, in any of its processes; None if there was none."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -40,7 +40,7 @@ class Preemption:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take note of signals instead of dying of them; afterwards they do what they did before.
+        """Catch signals in the block, and restore the handlers afterwards.
 
         One that is ignored stays so: a shell's background job shall not hear the Ctrl-C meant for another.
         """
@@ -55,7 +55,7 @@ class Preemption:
                     signal.signal(number, handler)
 
     def listen(self) -> None:
-        """Install the handlers; Python lets none but the main thread do that."""
+        """Install the handlers, which Python allows in the main thread alone."""
         if threading.current_thread() is threading.main_thread():
             for number in self._heard:
                 signal.signal(number, self._note)

@@ -1,4 +1,4 @@
-"""What `marecg train` does: corpus and ontology in, run folder out.
+"""`marecg train`: pretrain on a corpus and write a run folder.
 
 A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
 checkpoints.sha256, what a tracker keeps and, at the end, model/. Of several processes none waits for ever for
@@ -54,7 +54,7 @@ _SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "
 
 @dataclass(frozen=True)
 class Run:
-    """What a finished run did."""
+    """Results of a finished run."""
 
     folder: Path
     steps: int
@@ -72,7 +72,7 @@ def train(
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
 ) -> Run:
-    """Pretrain by a recipe on a prepared corpus; called again, go on from the newest whole checkpoint.
+    """Pretrain by a recipe on a prepared corpus, or continue from the newest whole checkpoint.
 
     Every step after a checkpoint draws what the unbroken run would have drawn. SIGTERM, SIGUSR1 and SIGINT
     end the run after the step that it is in, with a checkpoint.
@@ -234,7 +234,7 @@ def _total_steps(config: Config, records: int, world: int) -> int:
 
 
 def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:
-    """The strategy of a run: DDP with our patience where there are several processes."""
+    """Return the strategy of a run: DDP with a longer timeout for several processes."""
     local = max(1, torch.cuda.device_count()) if devices == "auto" else devices
     return DDPStrategy(timeout=PATIENCE) if local * nodes > 1 else "auto"
 

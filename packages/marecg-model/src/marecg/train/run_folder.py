@@ -1,4 +1,4 @@
-"""What a run folder was started with, and whether a command may resume it."""
+"""Run folder: the settings that it was started with, and the check before it is resumed."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def claim(
     *,
     resume: bool | None,
 ) -> BeganFrom | None:
-    """Make the run folder, locked already, ours, or make sure that the run in it is the one to go on with.
+    """Create a locked run folder, or check that the run in it may continue.
 
     `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
     `resume` says whether there must be a run in it. Returns what the run was begun from, if not from random
@@ -76,7 +76,7 @@ def claim(
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
-    """What tells a corpus from any other: its records' number, signals and labels, in their order."""
+    """Return a hash that identifies a corpus by number, signals and labels of its records."""
     return {
         "records": len(corpus),
         "signals": trained_on.signals_sha256(corpus),

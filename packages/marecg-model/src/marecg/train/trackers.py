@@ -1,4 +1,4 @@
-"""Where a run is followed beside metrics.csv: TensorBoard, W&B, MLflow, or a logger of one's own.
+"""Trackers of a run: TensorBoard, W&B, MLflow, or a custom logger, beside metrics.csv.
 
 Each is kept in the run folder and none asks for a network, unless the user does: W&B by WANDB_MODE=online,
 MLflow by MLFLOW_TRACKING_URI. A run that goes on is the same run there, too.
@@ -33,7 +33,7 @@ IDS = "trackers.json"
 
 
 def refuse_missing(loggers: Sequence[str | Logger]) -> None:
-    """Refuse a tracker that is unknown or not installed, before anything is written. Raises `UsageError`."""
+    """Refuse an unknown or missing tracker before anything is written. Raises `UsageError`."""
     for name in loggers:
         if isinstance(name, str) and name not in NEEDS:
             raise UsageError(f"there is no tracker {name!r}", remedy=suggest(name, NEEDS))
@@ -46,7 +46,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open the trackers of a run at `step`, tell them its settings, and close them. Raises `OutputError`."""
+    """Open the trackers of a run at `step` with its settings, then close them. Raises `OutputError`."""
     followers: list[Logger] = []
     for each in loggers:
         try:
@@ -66,7 +66,7 @@ def opened(
 
 
 def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
-    """Hand a step's figures on to every tracker; one that fails ends with a warning."""
+    """Send a step's figures to every tracker; a failing tracker ends with a warning."""
     for each in list(trainer.loggers):
         try:
             each.log_metrics(dict(row), trainer.global_step)

@@ -1,4 +1,4 @@
-"""Given weights that a run begins with, in place of random ones: continued pretraining."""
+"""Warm start: continued pretraining from given weights."""
 
 import logging
 import re
@@ -27,14 +27,14 @@ FOLLOWS = "concepts"
 
 @dataclass(frozen=True)
 class Start:
-    """The weights that a run begins with, what it says of them, and where their records may be listed."""
+    """Starting weights, their description, and the folder that may list their records."""
 
     model: MarEcg
     origin: BeganFrom
     run: Path
 
     def weights(self, config: Config) -> Mapping[str, Tensor]:
-        """Every parameter and buffer of the model by name, as a run of this recipe begins with them.
+        """Return all parameters and buffers by name for the start of a run of this recipe.
 
         Prototypes that nothing trains any more would not fit the encoder, so without GSCL there are none.
         Raises `ConfigError` where the recipe's model is another.
@@ -53,7 +53,7 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Warn of weights that the new run drops, and of facts that it can't know."""
+        """Warn of weights that the new run drops, and of unknown facts."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
                 "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "
@@ -69,7 +69,7 @@ class Start:
 
 
 def load_start(given: str | Path, ontology: Ontology) -> Start:
-    """The weights of a name, as `MarEcg.from_pretrained` takes it, for a corpus of an ontology.
+    """Load weights by name, as `MarEcg.from_pretrained`, for a corpus of an ontology.
 
     Raises `CheckpointError` where they can't be loaded, or have prototypes of another enumeration.
     """
@@ -86,7 +86,7 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
-    """The recipe of a run that begins with given weights: their own if None is named; its model is theirs.
+    """Return the recipe of a warm start, by default that of the weights, with their model.
 
     Raises `UsageError` where the weights don't say by which recipe they were made, or none that has a
     name here.

@@ -1,4 +1,4 @@
-"""What a trained model is for: embeddings, concepts, files of vectors, exports.
+"""Uses of a trained model: embeddings, concepts, classifiers, neighbours, exports.
 
 Nothing here trains or judges.
 """

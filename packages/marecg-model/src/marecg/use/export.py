@@ -1,4 +1,4 @@
-"""A trained encoder as one file that needs no marecg: ONNX, or a program of torch.export.
+"""Export of a trained encoder as one file without marecg: ONNX, or a program of torch.export.
 
 An encoder's file takes windows of the encoder's context, as many at a time as one likes, and gives what
 `MarEcg.forward` gives. Resampling, windows and the mean over them stay outside.
@@ -42,7 +42,7 @@ ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
 
 class Comparison(NamedTuple):
-    """A file beside the model that it was made of: the largest difference over so many records.
+    """Comparison of an exported file with its model: the largest difference over a number of records.
 
     Of a classifier that is the difference of probabilities; `changed` counts the records of which a class is
     called by one of the two alone.
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Export:
-    """A written file and its metadata.
+    """Exported file and its metadata.
 
     `difference` is the largest from the eager model, over `records` random ones; of a classifier the model is
     `EcgClassifier`, with its windows and beginnings. `real` is the same over ECGs, where some were given.
@@ -69,7 +69,7 @@ class Export:
 
 
 def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recording] = ()) -> Export:
-    """Write the encoder of a run, or a classifier, as one file, if it says what the eager model says.
+    """Write an encoder or a classifier as one file, after comparing it with the eager model.
 
     `run` is as for `MarEcg.from_pretrained`, or a folder of `EcgClassifier.save`; `out` ends in `.onnx`, or
     in `.pt2` for a program of torch.export. A classifier's file is also compared on `records`, whole ones.

@@ -1,4 +1,4 @@
-"""What an exported file computes: an encoder on one window, or a classifier on whole records.
+"""Networks in exported files: an encoder on one window, or a classifier on whole records.
 
 A classifier's network cuts the windows that `marecg.ecg.windows.tta_windows` cuts, averages their logits,
 calibrates and calls, so that its file says what `EcgClassifier.predict_recordings` says.
@@ -31,7 +31,7 @@ BATCHES = (1, 2, 5)
 
 
 class ExportedEncoder(nn.Module):
-    """An encoder with plain arguments and a plain tuple of results, for windows of its context."""
+    """Encoder with plain arguments and a tuple of results, for windows of its context."""
 
     outputs: tuple[str, ...] = ("rhythm", "patch")
 
@@ -45,25 +45,25 @@ class ExportedEncoder(nn.Module):
         return features.rhythm, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """What the file has to say of some records."""
+        """Return the expected results for records."""
         return self(*inputs)  # type: ignore[no-any-return]
 
     def error(self, expected: Outputs, given: Outputs) -> float:
-        """How far a file is from `reference`."""
+        """Return the largest difference of a file's results from `reference`."""
         return max(float((mine - theirs).abs().max()) for mine, theirs in zip(expected, given, strict=True))
 
     def about(self) -> dict[str, str]:
-        """What the file says beside what it says of the encoder."""
+        """Return the file's metadata beside the encoder's."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
-        """Inputs to trace the network with, and which of their axes are free."""
+        """Return example inputs for tracing, and their free axes."""
         context, records = self.model.config.context, Dim("records", min=1)
         inputs = (torch.zeros(2, len(LEADS), context), torch.full((2,), context), _given(2))
         return inputs, ({0: records}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
-        """Random windows in batches of several sizes: whole and padded, with and without absent leads."""
+        """Draw windows in several batch sizes: whole and padded, with and without absent leads."""
         config, rng = self.model.config, np.random.default_rng(0)
         for batch in BATCHES:
             n_valid = rng.integers(config.patch, config.context, batch)
@@ -72,7 +72,7 @@ class ExportedEncoder(nn.Module):
 
 
 class ExportedClassifier(ExportedEncoder):
-    """A classifier for whole records of any length: windows, beginnings, head, calibration and calls.
+    """Classifier of whole records of any length: windows, head, calibration and calls.
 
     Raises `UsageError` where it reads beats.
     """
@@ -137,7 +137,7 @@ class ExportedClassifier(ExportedEncoder):
         return start + share_BK * (end - start)
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """What `EcgClassifier` says of these records."""
+        """Return the results of `EcgClassifier` for these records."""
         (classifier,) = self.classifier
         x, n_valid, absent = (each.numpy() for each in inputs)
         whole = [
@@ -149,7 +149,7 @@ class ExportedClassifier(ExportedEncoder):
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
     def error(self, expected: Outputs, given: Outputs) -> float:
-        """How far the logits are from `reference`, and the probabilities from what these logits mean.
+        """Return the largest difference of logits and probabilities from `reference`.
 
         A calibration may rise so steeply that a rounding of the logit shows in the probability.
         """
@@ -161,7 +161,7 @@ class ExportedClassifier(ExportedEncoder):
         return float(max(np.abs(expected[0].numpy() - logit_BK).max(), np.abs(meant_BK - p_BK).max()))
 
     def about(self) -> dict[str, str]:
-        """Classes, thresholds, and whether a record has one class alone."""
+        """Return classes, thresholds, and whether a record has exactly one class."""
         (classifier,) = self.classifier
         return {
             "classes": json.dumps(classifier.classes_.tolist()),
@@ -170,14 +170,14 @@ class ExportedClassifier(ExportedEncoder):
         }
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
-        """Inputs to trace the network with, and which of their axes are free: records and samples."""
+        """Return example inputs for tracing, and their free axes: records and samples."""
         config, records = self.model.config, Dim("records", min=1)
         length = 2 * config.context - config.patch
         inputs = (torch.zeros(2, len(LEADS), length), torch.tensor([length, config.context]), _given(2))
         return inputs, ({0: records, 2: Dim("samples", min=config.patch)}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
-        """Random records of several lengths in batches of several sizes, some with absent leads."""
+        """Draw records of several lengths and batch sizes, some with absent leads."""
         config, rng = self.model.config, np.random.default_rng(0)
         for batch, length in zip(BATCHES, (config.patch, config.context, 3 * config.context), strict=True):
             n_valid = rng.integers(config.patch, length + 1, batch)

@@ -1,4 +1,4 @@
-"""The records nearest to one, exactly, among any number: embeddings are read block by block.
+"""Exact nearest records among any number: embeddings are read block by block.
 
 Shapes: B records of a block, W width of a vector.
 """
@@ -21,7 +21,7 @@ TOLD = ("source", "patient", "codes")
 
 @dataclass(frozen=True)
 class Near:
-    """A record, its cosine to the query, and its row in the file."""
+    """Nearest record: name, cosine to the query, and row in the file."""
 
     id: str
     cosine: float

@@ -1,4 +1,4 @@
-"""What a trained encoder says of signals without any probe: q over the concepts (eq. gscl-pred).
+"""Predictions of a trained encoder without a probe: q over the concepts (eq. gscl-pred).
 
 `marecg predict` of many records or steps is a table: a row for each, with what a person joins it by.
 
@@ -46,7 +46,7 @@ ABOUT = ("id", "record", "source", "identity", "patient", "start")
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A concept beside another in the graph: what it is to that one, and its own share of q."""
+    """Neighbour of a concept in the graph: the kind of edge, and its share of q."""
 
     index: int
     abbr: str
@@ -57,7 +57,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One concept of a record: its share of q, and its neighbours, the most probable first.
+    """Predicted concept of a record: its share of q, and its graph neighbours.
 
     `support` is how many records of the training bore it; None for a family, and where nobody noted it. Of a
     leaf that none bore, `by_family` is its family's share, by which it is better judged; else None.
@@ -126,7 +126,7 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 def step_vectors(
     model: MarEcg, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Where the steps of a recording begin, in seconds, and h_rhythm of the first `seconds` of each, [T, D].
+    """Return the steps' starts in seconds, and h_rhythm of the first `seconds` of each, [T, D].
 
     Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
     """
@@ -145,7 +145,7 @@ def step_vectors(
 
 
 def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
-    """The model of a run, or a classifier's folder. Raises `CheckpointError`."""
+    """Load the model of a run, or a classifier. Raises `CheckpointError`."""
     if is_classifier(run):
         return EcgClassifier.load(run)
     model = MarEcg.from_pretrained(run).to(best_device())
@@ -172,7 +172,7 @@ def telling(
 def predict_table(
     reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
 ) -> tuple[pd.DataFrame, Embedded]:
-    """The shares of all concepts, or a classifier's calibrated probabilities, of every record.
+    """Return the shares of all concepts, or calibrated class probabilities, of all records.
 
     Returns:
         A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
@@ -217,7 +217,7 @@ def predict_table(
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as text, its shares with six digits."""
+    """Return the table as text, shares with six digits."""
     starts = table["start"].map("{:.12g}".format)
     table = table.assign(start=starts).rename(columns=guarded).map(guarded)
     text: str = table.to_csv(index=False, float_format="%.6g")
@@ -225,7 +225,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None = None) -> Embedded:
-    """Write `predict_table` to a `.csv` or `.parquet` file, whole or not at all; what became of the records.
+    """Write `predict_table` to a `.csv` or `.parquet` file; return the outcome of the records.
 
     Raises `UsageError` where the file ends otherwise, or is one that is read; and as `predict_table`;
     `CheckpointError` where the model can't be loaded; `OutputError` where it can't be written.
@@ -245,12 +245,12 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
 
 
 def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
-    """The concepts that a record is nearest to, most probable first, each with its graph neighbours."""
+    """Return a record's nearest concepts, most probable first, with their graph neighbours."""
     return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
 
 
 def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
-    """The leaves that no record taught, in the order of their families' shares."""
+    """Return the leaves without training records, ordered by their families' shares."""
     predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
     return sorted(predictions, key=lambda each: -(each.by_family or 0))
 

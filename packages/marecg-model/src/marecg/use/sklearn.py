@@ -24,7 +24,7 @@ from marecg.use.embedding.embed import BATCH, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn ECGs into vectors: a frozen encoder, so `fit` learns nothing and labels can't leak.
+    """Transformer of ECGs to vectors by a frozen encoder: `fit` learns nothing.
 
     Args:
         model: a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub. It is loaded

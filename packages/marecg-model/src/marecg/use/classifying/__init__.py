@@ -1,1 +1,1 @@
-"""The classifier on top of an encoder: fit, calibrate, save, load and ask."""
+"""Classifier on an encoder: fit, calibrate, save, load and predict."""

@@ -1,4 +1,4 @@
-"""From logits to probabilities that come true, and the probability above which a class is called.
+"""Calibration: logits to true probabilities, and thresholds for calls.
 
 Shapes: M records, N knots of an isotonic curve.
 """
@@ -31,7 +31,7 @@ DOUBT = 0.5
 
 
 class Calibration(Settings):
-    """A class's probability by its logit: σ(slope · logit + shift), or an isotonic curve through knots.
+    """Class probability by logit: σ(slope · logit + shift), or an isotonic curve through knots.
 
     A `temperature` (1 / slope) has a shift, too (Platt 1999), for a prior that weights of classes have moved;
     `values` are the probability at each knot, straight between them, level beyond. `none` is σ(logit). The
@@ -64,7 +64,7 @@ class Calibration(Settings):
 def calibrate(
     logit_M: Floats, y_M: NDArray[np.floating], method: Method = "best", expected: float = 0.0
 ) -> Calibration:
-    """Fit a class's calibration on the logits of records that it wasn't trained on, and their labels, 0 or 1.
+    """Fit a class's calibration on logits and labels (0 or 1) of records outside of training.
 
     `best` leaves the logits as they are unless another kind is better by more than a standard error of the
     log loss, cross-validated in `PARTS` parts of the records, and with fewer positives than parts. A
@@ -96,13 +96,13 @@ def calibrate(
 
 
 def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
-    """The cross-entropy of probabilities; none of them counts as surer than float64 tells from 1."""
+    """Return the cross-entropy of probabilities, clipped to float64's resolution at 0 and 1."""
     p_M = p_M.clip(1e-12, 1 - 1e-12)
     return np.asarray(-(y_M * np.log(p_M) + (1 - y_M) * np.log1p(-p_M)))
 
 
 def log_loss(y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """The mean of `losses_of`."""
+    """Return the mean of `losses_of`."""
     return float(losses_of(y_M, p_M).mean())
 
 
@@ -140,14 +140,14 @@ _RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")
 
 
 def check_rule(rule: str) -> None:
-    """See that there is such a rule for a threshold. Raises `UsageError`."""
+    """Check the name of a threshold's rule. Raises `UsageError`."""
     if not _RULE.fullmatch(rule):
         remedy = "Choose youden, f1, sensitivity=.9 or specificity=.95"
         raise UsageError(f"there is no rule {rule!r} for a threshold", remedy=remedy)
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """The probability from which on a class is called; ½ where the records are all of one kind.
+    """Return the probability from which a class is called; ½ for records of one kind.
 
     `youden` takes the largest sensitivity + specificity, `f1` the largest F1, `sensitivity=S` the highest
     threshold that finds a share S of the positives, `specificity=S` the lowest that lets that share of the

@@ -1,4 +1,4 @@
-"""A fine-tuned, calibrated classifier in scikit-learn's manner, kept as safetensors and JSON.
+"""Fine-tuned, calibrated classifier in scikit-learn's manner, saved as safetensors and JSON.
 
 Shapes: B records, M records of validation, K classes, L samples.
 """
@@ -33,7 +33,7 @@ HELD_OUT = 0.2
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Train an encoder with a new head on labelled ECGs: the head alone, its last blocks too, or all of it.
+    """Classifier of labelled ECGs: a new head, with frozen, partly or fully trained encoder.
 
     A fifth of the records, drawn by the seed, is not trained on: it decides when to stop, calibrates each
     class's probability, and chooses the threshold from which on a class is called.
@@ -236,11 +236,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def encoder(self) -> MarEcg:
-        """The encoder as it was fine-tuned."""
+        """Fine-tuned encoder."""
         return self.tuned_.net.model
 
     def save(self, folder: str | Path) -> None:
-        """Keep the classifier: the fine-tuned model under `model/`, the head, and what the labels are.
+        """Save the classifier: the fine-tuned model under `model/`, the head, and the labels.
 
         Args:
             folder: new, or one that holds a classifier.

@@ -1,4 +1,4 @@
-"""How a classifier is kept: its model's folder, the head as safetensors, and what the labels are as JSON."""
+"""Folder of a classifier: its model, the head as safetensors, and the labels as JSON."""
 
 import os
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ FILES = {MARK, "head.safetensors", "model"}
 
 
 class Description(Settings):
-    """What classifier.json says: labels and what was learnt of each, and `EcgClassifier`'s arguments."""
+    """Content of classifier.json: labels with their calibration, and `EcgClassifier`'s arguments."""
 
     format: Literal[3] = 3
     classes: list[str] | list[int]
@@ -44,7 +44,7 @@ class Description(Settings):
 
 
 def write_folder(folder: Path, description: Description, net: Classifier) -> None:
-    """Write a classifier into a folder that is being made."""
+    """Write a classifier into a temporary folder."""
     state = net.state_dict()
     folder.mkdir(exist_ok=True)
     net.model.save_pretrained(folder / "model")
@@ -54,7 +54,7 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
 
 
 def read_folder(folder: Path) -> tuple[Description, Classifier]:
-    """What `write_folder` wrote. Raises `CheckpointError` where it is missing or damaged."""
+    """Read a classifier's folder. Raises `CheckpointError` if it is missing or damaged."""
     remedy, head_file = f"Name a folder that {WRITERS} wrote", folder / "head.safetensors"
     content = read_bytes(folder / MARK, remedy, CheckpointError)
     refuse_pipe(head_file, remedy, CheckpointError, LARGEST_HEAD)
@@ -81,7 +81,7 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
 
 
 def is_classifier(folder: str | Path) -> bool:
-    """Whether a folder is one that `EcgClassifier.save` wrote."""
+    """Whether `EcgClassifier.save` wrote a folder."""
     return os.path.lexists(Path(folder) / MARK)
 
 

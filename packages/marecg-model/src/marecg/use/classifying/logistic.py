@@ -1,4 +1,4 @@
-"""Logistic regression of every class on the same vectors, with labels that may be unknown.
+"""Logistic regression of all classes on the same vectors, with partly unknown labels.
 
 Shapes: M records, K classes, W values of a vector, S strengths, V views.
 """
@@ -25,7 +25,7 @@ PARTS = 5
 
 
 class Logistic(NamedTuple):
-    """A fit: mean [W] and scale [W] of the vectors, weights [K, W], intercepts [K], and logits [M, K].
+    """Fitted model: mean [W] and scale [W], weights [K, W], intercepts [K], and logits [M, K].
 
     These are validation's, by `cross_fitted`.
     """
@@ -38,7 +38,7 @@ class Logistic(NamedTuple):
 
 
 def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """What each label counts, [M, K]: 0 where it is NaN, or where training shows one kind of it alone.
+    """Return label weights, [M, K]: 0 for NaN, and for classes with one kind of training label.
 
     `balanced` counts positives n / 2n₊ and negatives n / 2n₋, by the n training records with a label.
     """
@@ -51,7 +51,7 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
 
 
 def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """The weighted mean cross-entropy of every class, [K]; NaN where no label counts."""
+    """Return the weighted mean cross-entropy of every class, [K]; NaN without labels."""
     loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK
     total_K = weight_MK.sum(axis=0)
     loss_K = np.full(len(total_K), np.nan)
@@ -60,7 +60,7 @@ def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Float
 
 
 def weighted_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """The mean of `class_losses` over the classes that have one; 0 where none has."""
+    """Return the mean of `class_losses` over classes with labels; 0 without any."""
     loss_K = class_losses(logits_MK, y_MK, weight_MK)
     scored_K = weight_MK.sum(axis=0) > 0
     return float(loss_K[scored_K].mean()) if scored_K.any() else 0.0
@@ -75,7 +75,7 @@ def fit_logistic(
     val_weight: Floats,
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Standardise on train, fit at ever weaker strengths; each class keeps the best by its validation loss.
+    """Standardise on train, fit decreasing strengths; every class keeps its best validation loss.
 
     Standardised values are multiplied by `part_W`, if it is given. A class without both kinds has no weights.
     """
@@ -115,7 +115,7 @@ def fit_logistic(
 
 
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """The logits of records, in `PARTS` parts, at the strengths that the records of the other parts choose.
+    """Return cross-fitted logits of records in `PARTS` parts, at strengths from the other parts.
 
     Nothing that is fitted on them, a calibration, takes a strength's luck on its own records for its skill.
     """
@@ -147,7 +147,7 @@ def fit_views(
     views: Sequence[slice],
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """`fit_logistic` on the columns of each view; the mean of their logits is one head of the same form.
+    """Fit `fit_logistic` on the columns of every view; join the averaged logits into one head.
 
     Before the mean, a class's logits are brought to the spread on validation (on training, where that is one
     record) that they have over all views. A view whose logits are all alike doesn't count for that class.
@@ -185,7 +185,7 @@ def fit_views(
 
 
 def span(x_MW: Floats) -> Floats | None:
-    """An orthonormal basis [W, M] of what M vectors span, where they are fewer than their values.
+    """Return an orthonormal basis [W, M] of M vectors that are fewer than their values.
 
     The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
     """

@@ -1,4 +1,4 @@
-"""A linear head on a readout: fitted exactly on frozen vectors, then trained with the encoder.
+"""Tuning of a linear head: fitted on frozen readouts, then trained with the encoder.
 
 Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
 starts from the best head that the frozen encoder allows, so few records or steps never give less.
@@ -52,7 +52,7 @@ SLOPES = np.linspace(0.4, 1, 7)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How an encoder is fine-tuned, as `EcgClassifier` says it; raises `UsageError` for what can't be.
+    """Settings of fine-tuning, from `EcgClassifier`; raises `UsageError` for impossible values.
 
     `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
     """
@@ -86,14 +86,14 @@ class Tuning:
             raise UsageError(f"seed is {self.seed!r}", remedy="Give a whole number from 0")
 
     def blocks(self, depth: int) -> int:
-        """How many of the encoder's blocks are trained."""
+        """Return the number of trained encoder blocks."""
         if self.layers in ("head", "all"):
             return depth if self.layers == "all" else 0
         return min(depth, int(self.layers.partition(":")[2]))
 
 
 class Vectors:
-    """Readouts of records, which `fetch` reads, by a frozen encoder, each computed once."""
+    """Cached readouts of records by a frozen encoder; `fetch` reads the records."""
 
     def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
         self.model, self.fetch, self.readout = model, fetch, readout
@@ -101,7 +101,7 @@ class Vectors:
         self._read: dict[int, NDArray[np.float32]] = {}
 
     def narrowed(self, readout: Readout) -> "Vectors":
-        """The same records read as one of `HEADS` that this one begins with; nothing is computed twice."""
+        """Return the vectors as a shorter readout of `HEADS`, without recomputation."""
         other = copy.copy(self)
         other.readout = readout
         return other
@@ -129,7 +129,7 @@ class Tuned:
     val_MK: Floats | None = None
 
     def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
-        """Logits [M, K] of records; where the encoder stayed frozen, from its vectors."""
+        """Return logits [M, K] of records, from cached vectors if the encoder stayed frozen."""
         readout = self.net.readout
         of_net = vectors.narrowed(readout) if self.frozen else Vectors(self.net.model, vectors.fetch, readout)
         return self.net.logits(of_net(rows_M))
@@ -138,7 +138,7 @@ class Tuned:
 def tune(
     how: Tuning, vectors: Vectors, y_MK: NDArray[np.floating], train_M: Sequence[int], val_M: Sequence[int]
 ) -> Tuned:
-    """Fit a head, and train the layers that `how` names; keep the best step.
+    """Fit a head, train the layers that `how` names, and keep the best step.
 
     In each step one window, from any of the phases' beginnings, is drawn from each of its records and
     augmented by `rhythm_safe`. `y_MK`, NaN where nobody knows, is of the training records and then of the
@@ -214,7 +214,7 @@ def fit_best(
     least: float,
     patience: float = math.inf,
 ) -> tuple[int, float]:
-    """Train, and leave the network as it stood after its best round: (which, 0 for none; its score).
+    """Train, and restore the network of the best round: (round, 0 for none; its score).
 
     `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
     score above `least`, and after `patience` of them without a gain it ends.
@@ -231,7 +231,7 @@ def fit_best(
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """`weighted_loss` at the one of `SLOPES` that suits all classes best."""
+    """Return `weighted_loss` at the best common slope of `SLOPES`."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 

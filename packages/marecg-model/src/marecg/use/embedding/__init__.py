@@ -1,1 +1,1 @@
-"""ECGs → vectors: of one record, of many in memory, and of folders into files."""
+"""Embeddings of ECGs: one record, many in memory, or folders into files."""

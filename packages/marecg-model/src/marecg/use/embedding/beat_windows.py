@@ -1,4 +1,4 @@
-"""Plug-in of the readouts `beats` and `full`: where the beats are, and a local view of the signal.
+"""Inputs of the readouts `beats` and `full`: places of the beats, and local features.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F values measured and of convolutions.
 """
@@ -26,7 +26,7 @@ WHOLE_S = 30
 def with_beats(
     recordings: Iterable[Recording], config: ModelConfig, *, local: bool = False
 ) -> Iterator[ShownWindow]:
-    """The windows of `windows.tta_windows`, each with its beats, and with `local` what ends there.
+    """Yield the windows of `windows.tta_windows` with their beats, and with `local` their features.
 
     R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
     """
@@ -57,7 +57,7 @@ def _viewed(whole: Recording, window: Window, config: ModelConfig) -> NDArray[np
 def local_view(
     x_CL: NDArray[np.float32], absent_C: NDArray[np.bool_], config: ModelConfig
 ) -> NDArray[np.float32]:
-    """What is measured (`ecg.measured`) and the shares of `ecg.convolutions`, float32 [F].
+    """Return the features of `ecg.measured` and `ecg.convolutions`, float32 [F].
 
     The convolutions see the mean of the other leads in place of one that is absent.
     """
@@ -68,7 +68,7 @@ def local_view(
 
 
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
-    """How many beats have their j-th patch where patch t is: float32 [J, T], T being the context's.
+    """Count the beats with their j-th patch at context patch t: float32 [J, T].
 
     Of the beginnings from which a window is read (`ModelConfig.phases`), a beat counts in those at which a
     patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window,

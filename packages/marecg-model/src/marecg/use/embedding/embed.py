@@ -1,4 +1,4 @@
-"""From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
+"""Embedding of signals of any sampling rate, length and set of leads as named arrays.
 
 Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
 J patches of a beat, V readout, F local values.
@@ -172,7 +172,7 @@ def encode(
     readout: Readout = "wide",
     patches: bool = True,
 ) -> Iterator[WideEmbeddings]:
-    """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
+    """Embed recordings of any lengths and leads; their windows share batches.
 
     No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
     Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
@@ -228,13 +228,13 @@ def loaded(model: MarEcg | str | Path, device: str | torch.device | None = None)
 
 
 def check_readout(readout: str) -> None:
-    """See that there is such a readout. Raises `UsageError` where there is none."""
+    """Check the name of a readout. Raises `UsageError` if it is unknown."""
     if readout not in get_args(Readout):
         raise UsageError(f"there is no readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
 
 
 def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
-    """The array [B, K, L] in float32, if it is one. Raises `UsageError` as `embed` does."""
+    """Return the array [B, K, L] in float32. Raises `UsageError` as `embed` does."""
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
     try:

@@ -1,4 +1,4 @@
-"""What `marecg embed` does: records on disk in, a folder of Parquet parts, or one file of them, out.
+"""`marecg embed`: records on disk to one Parquet file or a folder of parts.
 
 A part is the unit: it is embedded by one process, alone, in an order of its own, and never changes once it is
 there. So it does not matter who makes it, or how often the others were interrupted. A file is made of parts
@@ -42,7 +42,7 @@ FORMAT = 3
 
 
 class Shard(NamedTuple):
-    """Which parts are this process': every `of`-th, the `number`-th of them first."""
+    """Share of a process: every `of`-th part from the `number`-th on."""
 
     number: int = 1
     of: int = 1
@@ -58,7 +58,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """What every part is made by, besides the model; it is sent to other processes.
+    """Settings of all parts besides the model, sent to other processes.
 
     A process notes in the folder `notes`, if there is one, the number of the record that it is at; `killers`
     are the numbers of those that get whoever reads them killed.
@@ -71,7 +71,7 @@ class Work:
 
 
 def is_folder(out: str | Path) -> bool:
-    """Whether embeddings go to a folder of parts, and not to one file: it ends in / or without an ending."""
+    """Whether a name means a folder of parts: it ends in / or has no ending."""
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
 
@@ -92,7 +92,7 @@ def embed_records(
     cluster: str | None = None,
     progress: Progress = shown,
 ) -> Embedded:
-    """Embed records into a file, or into a folder of Parquet parts, which goes on after an interruption.
+    """Embed records into a file, or into a folder of Parquet parts that can be continued.
 
     Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
     `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the

@@ -1,4 +1,4 @@
-"""Embeddings in files: written row by row as Parquet, gathered into one file, read in blocks.
+"""Files of embeddings: Parquet written row by row, joined into one file, read in blocks.
 
 Shapes: M records, B records of a block, T patches of a record, D width, W wide readout or any vector.
 """
@@ -46,7 +46,7 @@ BLOCK = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """The columns of a file: `ABOUT`, `rhythm` [D], and `wide` [W or longer] and `patch` [T, D] if wanted."""
+    """Return a file's columns: `ABOUT`, `rhythm` [D], and optionally `wide` and `patch` [T, D]."""
     widths = {"rhythm": config.width}
     if readout != "rhythm":
         widths["wide"] = readout_width(config, readout)
@@ -62,7 +62,7 @@ def write(
     rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
     metadata: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write rows, each what `ABOUT` says and its vectors, to a Parquet file, and metadata behind them."""
+    """Write rows of `ABOUT` columns and vectors to a Parquet file, then metadata."""
     rows = iter(rows)
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         while some := list(islice(rows, _group(columns))):
@@ -93,7 +93,7 @@ def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
 
 
 def gather_parquet(parts: Sequence[Path], path: Path) -> None:
-    """Write the rows of some parts into one file, a row group for each."""
+    """Write parts into one file, a row group per part."""
     columns = pq.read_schema(parts[0]).remove_metadata()
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         for part in parts:
@@ -101,7 +101,7 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write the rows of some parts: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], `wide` [M, W].
+    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], `wide` [M, W].
 
     With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
     """
@@ -137,7 +137,7 @@ FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
 
 
 def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
+    """Read columns of embeddings from a file, or a folder's parts, block by block.
 
     `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
     others are read where there are such. Raises `UsageError` where there is no such column, `InputError` for
@@ -164,7 +164,7 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
 
 
 def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
-    """A column of vectors, float32 [B, W]."""
+    """Return a column of vectors, float32 [B, W]."""
     values = block.column(column)
     x: NDArray[np.float32] = values.flatten().to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
     return x.reshape(len(block), values.type.list_size)

@@ -1,4 +1,4 @@
-"""A folder of embeddings: what it holds is fixed before the first part is written.
+"""Folder of embeddings, with a manifest that is fixed before the first part.
 
 _embeddings.json     what it is: model, readout, records, how many a part has
 part-00000.parquet   the first of them (`embedding_files.write`); in its metadata what could not be embedded
@@ -40,7 +40,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """The parts of a folder or an address, finished or not.
+    """Parts of a folder or an address, finished or not.
 
     `about` is what its manifest says; equal manifests lead to equal bytes.
     """
@@ -53,21 +53,21 @@ class EmbeddingStore:
 
     @property
     def key(self) -> str:
-        """What a part says that it belongs to."""
+        """Return the identity that a part's metadata must have."""
         return hashlib.sha256(json.dumps(self.about, sort_keys=True).encode()).hexdigest()
 
     def span(self, number: int) -> tuple[int, int]:
-        """The first record of a part, and the one behind its last."""
+        """Return the range of a part's records."""
         first = number * int(self.about["part_records"])
         return first, min(first + int(self.about["part_records"]), int(self.about["records"]))
 
     @staticmethod
     def name(number: int) -> str:
-        """A part's file."""
+        """Return a part's file name."""
         return f"part-{number:05d}.parquet"
 
     def begin(self) -> None:
-        """Make the folder ready to go on in.
+        """Prepare the folder for a start or a continuation.
 
         Raises `UsageError` where it holds something else, or embeddings of others, `OutputError` for a full
         disk.
@@ -89,7 +89,7 @@ class EmbeddingStore:
             raise UsageError(problem, where=place, remedy=remedy)
 
     def finished(self, number: int) -> Embedded | None:
-        """What became of a part's records; None where it is to be made.
+        """Return the outcome of a part's records; None if it is unfinished.
 
         That is where it is missing, damaged or another's, or records of it were unavailable.
         """
@@ -110,7 +110,7 @@ class EmbeddingStore:
 
     @contextmanager
     def writing(self, number: int) -> Iterator[Path]:
-        """Where a part is written that appears whole or not at all."""
+        """Yield a path for a part that appears whole or not at all."""
         try:
             with Place(self.where).writing(self.name(number)) as temporary:
                 yield temporary
@@ -119,14 +119,14 @@ class EmbeddingStore:
                 raise
 
     def metadata(self, done: Embedded) -> dict[str, str]:
-        """What a part says of its records beside their vectors."""
+        """Read a part's metadata."""
         about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         if done.unavailable:
             about["unavailable"] = sorted(done.unavailable)
         return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
 
     def tidy(self) -> None:
-        """Once all parts are there, remove what processes that were killed on other machines left behind."""
+        """Remove left-overs of killed processes once all parts are finished."""
         place = Place(self.where)
         if place.path and len(place.names("part-*.parquet")) == len(self):
             for path in place.path.glob(".part-*.parquet"):
@@ -134,7 +134,7 @@ class EmbeddingStore:
 
 
 def manifest(where: str | Path) -> dict[str, Any] | None:
-    """What the embeddings in a folder, or at an address, were begun with; None where there are none.
+    """Read the manifest of a folder or address of embeddings; None if it has none.
 
     Raises `CorpusError` where the file is damaged.
     """

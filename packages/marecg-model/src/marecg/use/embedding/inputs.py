@@ -1,4 +1,4 @@
-"""What `marecg embed` is given, as one row of records: files, folders, arrays and prepared corpora.
+"""Inputs of `marecg embed` in one order: files, folders, arrays and prepared corpora.
 
 Shapes: K leads, L samples.
 """
@@ -29,7 +29,7 @@ Named = tuple[str, str, Callable[..., Record]]
 
 @dataclass(frozen=True)
 class Files:
-    """Records of files, by their names."""
+    """Records in files, by name."""
 
     candidates: tuple[tuple[str, Candidate], ...]
 
@@ -37,7 +37,7 @@ class Files:
         return len(self.candidates)
 
     def part(self, first: int, last: int) -> "Files":
-        """Those with these numbers."""
+        """Return the records with given numbers."""
         return Files(self.candidates[first:last])
 
     def __iter__(self) -> Iterator[Named]:
@@ -46,7 +46,7 @@ class Files:
 
 @dataclass(frozen=True)
 class CorpusRows:
-    """Some windows of a prepared corpus without their padding, named as the files that they came from."""
+    """Windows of a prepared corpus without padding, named after their original files."""
 
     folder: Path
     first: int
@@ -54,14 +54,14 @@ class CorpusRows:
 
     @classmethod
     def of(cls, folder: Path) -> "CorpusRows":
-        """All of them. Raises `CorpusError` as `Corpus.open`."""
+        """Return all windows of a corpus. Raises `CorpusError` as `Corpus.open`."""
         return cls(folder, 0, len(_opened(folder)[0]))
 
     def __len__(self) -> int:
         return self.last - self.first
 
     def part(self, first: int, last: int) -> "CorpusRows":
-        """Those with these numbers."""
+        """Return the windows with given numbers."""
         return CorpusRows(self.folder, self.first + first, self.first + min(last, len(self)))
 
     def __iter__(self) -> Iterator[Named]:
@@ -72,7 +72,7 @@ class CorpusRows:
 
     @property
     def roots(self) -> set[str]:
-        """What the folders were called that the records came from."""
+        """Names of the records' original folders."""
         return set(_opened(self.folder)[1]["root"].unique().to_pylist())
 
 
@@ -104,7 +104,7 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
 
 
 class Inputs:
-    """Records by name, unread: files first, then corpora, in a fixed order.
+    """Unread records by name: files, then corpora, in a fixed order.
 
     `inputs` are headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these;
     without a `layout`, arrays in folders are passed over; with a `step`, in seconds, each recording is as
@@ -146,7 +146,7 @@ class Inputs:
         return sum(map(len, self._sources))
 
     def part(self, first: int, last: int) -> list[Source]:
-        """The records with these numbers."""
+        """Return the records with given numbers."""
         parts, start = [], 0
         for source in self._sources:
             begin, end = max(first - start, 0), min(last - start, len(source))
@@ -155,13 +155,13 @@ class Inputs:
         return parts
 
     def refuse(self, out: Path) -> None:
-        """See that an output isn't one of the files that are read. Raises `UsageError`."""
+        """Check that an output isn't an input file. Raises `UsageError`."""
         alike = (each.file for _, each in self._files.candidates if each.file.name == out.name)
         if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-        """A hash of what the records are, wherever the folders are mounted; `manifest` as `hash_sources`."""
+        """Hash the records independently of mount points; `manifest` as in `hash_sources`."""
         candidates = self._files.candidates
         files = hash_sources([candidate for _, candidate in candidates], manifest)
         digest = hashlib.sha256(files.sha256.encode())

@@ -23,7 +23,7 @@ Given = TypeVar("Given")
 
 
 def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
-    """How many embed so many records: `jobs`, or one per GPU.
+    """Return the number of processes for a number of records: `jobs`, or one per GPU.
 
     On a CPU a small model has one for each of torch's threads that has work, a large one a single one.
     """
@@ -37,7 +37,7 @@ def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
 
 
 def threadless(model: MarEcg) -> bool:
-    """Whether processes of one thread each serve a model better than one process of several."""
+    """Whether single-threaded processes are faster for a model than one threaded process."""
     small = sum(weights.numel() for weights in model.parameters()) <= SMALL
     return small and model.prototypes.device.type == "cpu"
 
@@ -51,7 +51,7 @@ def elsewhere(
     cluster: str | None,
     where: object,
 ) -> Iterator[T]:
-    """What `make(model, *task)` gives of each task, in their order, by `count` other processes.
+    """Yield `make(model, *task)` of each task in order, computed by `count` processes.
 
     These share out this one's threads; or they are the workers of the Dask scheduler at the address
     `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors. Raises
@@ -85,7 +85,7 @@ def _loaded(run: str, weights: str) -> MarEcg:
 
 
 def device_here() -> torch.device:
-    """Choose the GPU of this process; worker processes take turns."""
+    """Choose this process' GPU; worker processes take turns."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     worker = multiprocessing.current_process().name.rpartition("-")[2]

@@ -1,4 +1,4 @@
-"""Vectors of records; records that the encoder can't take are named with the reason.
+"""Vectors of records; unusable records are named with the reason.
 
 A recording of hours is read and resampled piece by piece.
 Shapes: C the twelve leads, K leads as found, L samples.
@@ -69,7 +69,7 @@ class LongSignal:
 
 
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
-    """A record (of a long one its beginning), and the whole of it as the encoder takes it.
+    """Read a record, of a long one its beginning, and the whole recording as encoder input.
 
     A long one has been read to its end once, so that it is refused before it is half embedded. Raises
     `UsageError` as `marecg.ecg.windows.recording`, and `RecordError`.
@@ -85,7 +85,7 @@ def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Re
 
 @dataclass
 class Embedded:
-    """How many records were embedded; what could not be read, and what is hardly in mV, with the reason.
+    """Counts of embedded records; reasons of unreadable ones and of doubtful units.
 
     `unavailable` are those of `failed` that the file system didn't give, to be tried again.
     """
@@ -96,14 +96,14 @@ class Embedded:
     unavailable: set[str] = field(default_factory=set)
 
     def add(self, other: "Embedded") -> None:
-        """Count other records too."""
+        """Add the counts of other records."""
         self.records += other.records
         self.failed |= other.failed
         self.doubtful |= other.doubtful
         self.unavailable |= other.unavailable
 
     def refuse_none(self) -> None:
-        """Raise `InputError`, with the first one's reason, where every record failed."""
+        """Raise `InputError` with the first reason if every record failed."""
         if self.failed and not self.records:
             first = next(iter(self.failed.values()))
             raise InputError(f"not one record could be read, the first because: {first}")
@@ -118,7 +118,7 @@ def embedded(
     readout: Readout = "wide",
     patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Yield vectors of records with their rows; `done` collects all outcomes."""
+    """Yield vectors of records with their rows; collect all outcomes in `done`."""
     waiting: deque[dict[str, Any]] = deque()
     whole = recordings(model, records, done, waiting)
     for vectors in encode(model, whole, batch_size, readout=readout, patches=patches):
@@ -128,7 +128,7 @@ def embedded(
 def recordings(
     model: MarEcg, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
 ) -> Iterator[Recording]:
-    """Yield readable records as encoder input; their rows join `waiting`."""
+    """Yield readable records as encoder input; append their rows to `waiting`."""
     for name, place, read in records:
         try:
             record, whole = read_recording(read, model.config)
