@@ -1,4 +1,4 @@
-"""`load`: the way into the package."""
+"""Loading of ontologies: `load`, drafts and errata."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 
 
 def read_draft(source: str | Path | None) -> Draft:
-    """Read `source` (`None`: the packaged bundle) as stated, unchecked."""
+    """Read a source (`None`: the packaged bundle) unchecked."""
     if source is None:
         return read_bundle(PACKAGED)
     if str(source) == EXTENDED:
@@ -57,7 +57,7 @@ def read_draft(source: str | Path | None) -> Draft:
 
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
-    """Return where the paper contradicts itself or its sources, what was decided, and the test that holds it.
+    """Return contradictions of the paper, the decisions on them, and the tests that hold these.
 
     Args:
         source: as for `load`.

@@ -1,4 +1,4 @@
-"""The ontology as one object: vocabulary, routing and targets behind it.
+"""Ontology as one object: vocabulary, routing and targets.
 
 Arrays, the graph library and the checks load on first use: a single code is routed without them.
 
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Ontology(Vocabulary):
-    """A concept graph with its routing table.
+    """Concept graph with its routing table.
 
     Build one with `ecg_ontology.load`. It never changes.
 
@@ -133,7 +133,7 @@ class Ontology(Vocabulary):
         return cls(draft_from_networkx(graph, iri, **about), where=iri)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the concepts as a pandas table: a row each by index, with its family and its codes.
+        """Return the concepts as a pandas table: a row per concept by index, with family and codes.
 
         Raises:
             UsageError: pandas is not installed.
@@ -188,7 +188,7 @@ class Ontology(Vocabulary):
 
     @cached_property
     def bundle_sha256(self) -> str:
-        """SHA-256 of everything that `save` writes, labels, texts, flags and routing of all profiles as well.
+        """SHA-256 of the content that `save` writes: labels, texts, flags and routing of all profiles too.
 
         Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
         """
@@ -198,12 +198,12 @@ class Ontology(Vocabulary):
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the routing tables, routed or not."""
+        """All codes of the routing tables, routed or not."""
         return self._routing.codes
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """The rows of the routing tables that hold in this profile, code by code."""
+        """Rows of the routing tables in force in this profile, code by code."""
         return self._routing.rows
 
     @property
@@ -212,7 +212,7 @@ class Ontology(Vocabulary):
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
-        """Return π of one code, SNOMED CT or with a prefix (``scp:NORM``). An unknown one gets an answer.
+        """Return π of one code, SNOMED CT or prefixed (``scp:NORM``); unknown codes get an answer, too.
 
         Args:
             code: as text, or as a whole number.
@@ -231,7 +231,7 @@ class Ontology(Vocabulary):
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
-        """Return how many of `codes` have each status; each counts as often as it is there.
+        """Return the number of codes by status; repeated codes count repeatedly.
 
         Args:
             codes: as for `route`.
@@ -265,7 +265,7 @@ class Ontology(Vocabulary):
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
 
     def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
-        """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.
+        """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 without a leaf.
 
         Args:
             y: leaf multi-hot, [B, N].

@@ -1,4 +1,4 @@
-"""Graphs that are wrong on purpose: what a model learns from them, it has not learnt from the real one.
+"""Control graphs with deliberate errors, which show a model's debt to the real graph.
 
 Each is an ontology of its own: another IRI, concepts below it, so another sha256, and a title that says so.
 Concepts keep their indices, abbreviations, labels and texts, and codes their leaves; only edges change.
@@ -29,7 +29,7 @@ _KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")
 
 
 def shuffled(onto: Ontology, seed: int) -> Ontology:
-    """Let the leaves exchange their places: the same graph, and so the same D, over other concepts.
+    """Exchange the places of leaves: the same graph and D over permuted concepts.
 
     Raises `UsageError` where this seed leaves the graph as it is, as it must where there is one leaf.
     """
@@ -44,12 +44,12 @@ def shuffled(onto: Ontology, seed: int) -> Ontology:
 
 
 def flat(onto: Ontology) -> Ontology:
-    """Leave every leaf its family and nothing else. Raises `UsageError` where the graph is flat already."""
+    """Keep only the family edges of leaves. Raises `UsageError` if the graph is flat already."""
     return without(onto, [kind for kind in Kind if kind is not Kind.family], name="flat")
 
 
 def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontology:
-    """Drop all edges of some kinds, any but `family`, without which a leaf has no root.
+    """Drop all edges of given kinds; `family` stays, because leaves need a root.
 
     The new IRI ends in `name`, else in the kinds. Raises `UsageError` where the graph has no such edge.
     """

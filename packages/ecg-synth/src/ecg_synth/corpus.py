@@ -1,4 +1,4 @@
-"""A whole synthetic corpus on disk: headers, signals and, beside each record, the truth about it.
+"""Synthetic corpora on disk: headers, signals, and the truth about every record.
 
 Records are as the CinC Challenges 2020/2021 publish them: a WFDB header with comments, and a MATLAB v4
 matrix, which is what WFDB calls format 16 behind a 24-byte prolog: MATLAB's own 20-byte header, the name
@@ -39,7 +39,7 @@ _LABELS, _QUIRKS = 1, 2
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_corpus` wrote: the record names, and how many good records have each diagnosis."""
+    """Result of `write_corpus`: record names, and numbers of good records by diagnosis."""
 
     names: tuple[str, ...]
     diagnoses: dict[str, int]
@@ -199,13 +199,13 @@ _MATLAB_INT16 = 30
 
 
 def quantised(leads_mv: Array) -> NDArray[np.int16]:
-    """The twelve leads in steps of 1 µV, int16[12, n]; I + III = II holds for the integers too."""
+    """Return the twelve leads in steps of 1 µV, int16[12, n]; I + III = II holds exactly."""
     steps = np.rint(leads_mv[_INDEPENDENT_ROWS] * PER_MV)
     return np.clip(np.rint(twelve(steps)), -_FULL_SCALE, _FULL_SCALE).astype(np.int16)
 
 
 def matrix_of(samples: NDArray[np.int16]) -> bytes:
-    """The `.mat` file's content for int16[C, n]."""
+    """Return the `.mat` file's content for int16[C, n]."""
     channels, n = samples.shape
     return (
         struct.pack("<5i4s", _MATLAB_INT16, channels, n, 0, 4, b"val\0") + samples.T.astype("<i2").tobytes()
@@ -221,7 +221,7 @@ def header_of(
     sex: str,
     codes: Sequence[str],
 ) -> str:
-    """The `.hea` file's text, with each signal's first sample and checksum."""
+    """Return the `.hea` file's text, with first sample and checksum of all signals."""
     checksums = samples.sum(axis=1, dtype=np.int64).astype(np.int16)
     lines = [f"{name} {len(leads)} {fs} {samples.shape[1]}"]
     lines += [

@@ -1,4 +1,4 @@
-"""What a diagnosis is: its codes, what it does to beat and rhythm, whom it strikes, what it comes with."""
+"""Diagnosis: its codes, its changes to beat and rhythm, its patients and companions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ecg_synth.rhythm import Atrium, Conduction, Ectopy
 
 
 class Range(NamedTuple):
-    """A number drawn evenly between two."""
+    """Range of a number that is drawn evenly."""
 
     low: float
     high: float
@@ -19,7 +19,7 @@ Change = Mapping[str, object]
 
 
 def change(**fields: object) -> Change:
-    """What a diagnosis does to a beat, by the fields of `morphology.Shape`."""
+    """Return a diagnosis' change to a beat, by the fields of `morphology.Shape`."""
     return fields
 
 
@@ -31,7 +31,7 @@ VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t",
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding: codes that mean it, of which one is drawn, and those that stand beside it in the header.
+    """One finding: alternative codes, of which one is drawn, and accompanying codes.
 
     Of the changes to the beat, `shapes`, one is drawn; `atrium`, `conduction` and `ectopy` are the parts of
     the rhythm that it takes over, and `hides` what can't be seen beside it. `weight` is how often it leads a

@@ -36,7 +36,7 @@ _REACH = 4.0
 
 
 class Bumps(NamedTuple):
-    """K bumps: when each peaks, how wide its flanks are (standard deviations, s), where it points (mV)."""
+    """K bumps: peak times, widths of the flanks (standard deviations, s), directions (mV)."""
 
     centre: Array
     left: Array
@@ -45,7 +45,7 @@ class Bumps(NamedTuple):
 
 
 def joined(parts: list[Bumps]) -> Bumps:
-    """All bumps of `parts` in one."""
+    """Join the bumps of several parts."""
     return Bumps(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
@@ -70,12 +70,12 @@ def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
 
 
 def project(vcg: Array) -> Array:
-    """The vectorcardiogram float64[3, n] as the independent leads, float64[8, n]."""
+    """Project the vectorcardiogram float64[3, n] to the independent leads, float64[8, n]."""
     return np.asarray(DOWER @ vcg)
 
 
 def twelve(independent: NDArray[np.generic]) -> Array:
-    """The twelve leads in the order of `LEADS`, float64[12, n], from the independent ones, [8, n].
+    """Compute the twelve leads in the order of `LEADS`, float64[12, n], from the independent ones, [8, n].
 
     III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws, so noise obeys them too.
     """

@@ -1,4 +1,4 @@
-"""Which diagnoses stand together in one record: what excludes what, and what comes with what in whom."""
+"""Combinations of diagnoses in one record: exclusions, and companions by patient."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from ecg_synth.rhythm import Rhythm
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each once. Raises `UsageError` for one that isn't an abbreviation of a diagnosis."""
+    """Return the names without repetition. Raises `UsageError` for an unknown abbreviation."""
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
         problem = f"no such diagnosis: {', '.join(unknown)}"
@@ -21,7 +21,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def completed(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with normal sinus rhythm where none of them is a rhythm.
+    """Return the names, with normal sinus rhythm if none of them is a rhythm.
 
     Raises `UsageError` as `checked`, and for two findings that can't be seen in one record.
     """
@@ -35,12 +35,12 @@ def completed(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def compatible(names: Sequence[str], other: str) -> bool:
-    """Whether `other` claims nothing that `names` already decide."""
+    """Whether `other` claims no feature that `names` decide already."""
     return not _claims(names) & DIAGNOSES[other].claims
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """The rhythm whose parts the findings bring; what none of them brings is a healthy heart's."""
+    """Return the rhythm of the findings; missing parts are a healthy heart's."""
     parts = {
         part: value
         for name in names
@@ -51,13 +51,13 @@ def rhythm_of(names: Sequence[str]) -> Rhythm:
 
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
-    """The joint odds ratios of the findings, per decade of age and for men."""
+    """Return the joint odds ratios of findings, per decade of age and for men."""
     causes = [DIAGNOSES[name] for name in names]
     return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """`leading`, what comes with it in this patient, and a rhythm."""
+    """Return the leading finding with its companions in this patient, and a rhythm."""
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):
@@ -71,7 +71,7 @@ def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> 
 
 
 def weighted(shares: Mapping[str, float], rng: np.random.Generator) -> str:
-    """One of the names, drawn by its share."""
+    """Draw a name by its weight."""
     weights = np.array(list(shares.values()))
     return list(shares)[int(rng.choice(weights.size, p=weights / weights.sum()))]
 

@@ -1,4 +1,4 @@
-"""From a schedule and a beat's shape to the vectorcardiogram's bumps, and to the truth about every beat.
+"""Heart: a schedule and a beat's shape become the dipole's bumps and the truth about every beat.
 
 Shapes: K atrial events, N beats. Units: mV and s.
 """
@@ -50,7 +50,7 @@ class Beats:
 
 
 def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
-    """A beat of this patient: everybody's own variation first, then what each finding changes."""
+    """Draw a beat of this patient: individual variation, then the findings' changes."""
     shape = replace(
         Shape(),
         pr=rng.uniform(0.13, 0.19),
@@ -66,7 +66,7 @@ def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.
 
 
 def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
-    """The shape of each beat type: the patient's own, and one focus for beats from the ventricles."""
+    """Return the shape of each beat type: the patient's own, and one focus for ventricular beats."""
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
     focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
     return {
@@ -80,7 +80,7 @@ def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
 
 
 def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
-    """The borders of every beat's waves; QT follows the beat's own RR and, twice as much, the usual one."""
+    """Compute the borders of all beats' waves; QT follows the beat's RR and the usual RR."""
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
     rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
@@ -103,13 +103,13 @@ def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
 
 
 def p_onsets(plan: Schedule, start: float, end: float) -> Array:
-    """Onsets of all P-waves in [start, end), conducted or not."""
+    """Return the onsets of all P-waves in [start, end), conducted or not."""
     onset = plan.atrial.onset[np.isin(plan.atrial.kind, _P_WAVES)]
     return np.sort(onset[(onset >= start) & (onset < end)])
 
 
 def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
-    """Everything that moves the dipole."""
+    """Return all bumps of the dipole."""
     parts = _atria(plan, shapes[rhythm.NORMAL])
     for kind in np.unique(beats.kind):
         parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)

@@ -1,4 +1,4 @@
-"""What one heartbeat looks like: tables of waves, and how a beat lays them out in time.
+"""Shape of a heartbeat: tables of waves, and their layout in time.
 
 A beat has three segments: P (from its onset), QRS (from its onset) and recovery (from the J point to the end
 of T). A `Wave` is placed in fractions of its segment, so the same table serves a narrow and a wide complex.
@@ -16,7 +16,7 @@ Dipole = tuple[float, float, float]
 
 
 class Wave(NamedTuple):
-    """One bump of a segment: its peak and its flanks (standard deviations) as fractions of the segment."""
+    """Bump of a segment: peak and flanks (standard deviations) as fractions of the segment."""
 
     at: float
     left: float
@@ -29,7 +29,7 @@ Waves = tuple[Wave, ...]
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of beat; durations in s, dipoles in mV. The defaults are a healthy adult's at 60 bpm."""
+    """Shape of a beat; durations in s, dipoles in mV. Defaults are a healthy adult's at 60 bpm."""
 
     p: Waves = (Wave(0.36, 0.14, 0.14, (0.03, 0.09, -0.06)), Wave(0.64, 0.14, 0.14, (0.07, 0.06, 0.04)))
     p_duration: float = 0.10
@@ -147,14 +147,14 @@ T ends (the tangent method: Lepeschkin & Surawicz, Circulation 6 (1952) 378)."""
 
 
 def recovery(shape: Shape) -> Waves:
-    """The ST segment's plateau and the T-wave, in fractions of the time from the J point to the end of T."""
+    """Return ST plateau and T-wave, in fractions of the time from J point to end of T."""
     st = scaled(shape.st, shape.st_gain / _PLATEAU_HEIGHT)
     plateau = tuple(Wave(at, width, width, st) for at, width in _PLATEAU)
     return (*plateau, Wave(_T_AT, _T_LEFT, _T_RIGHT, scaled(shape.t, shape.t_gain)))
 
 
 def scaled(dipole: Dipole, gain: float) -> Dipole:
-    """`dipole`, `gain` times as large."""
+    """Return a dipole multiplied by a gain."""
     x, y, z = dipole
     return x * gain, y * gain, z * gain
 
@@ -172,7 +172,7 @@ def place(waves: Waves, onset: Array, duration: Array, gain: Array) -> Bumps:
 
 
 def r_peak(shape: Shape) -> float:
-    """When the QRS dipole is longest, as a fraction of the QRS duration; a pacing spike doesn't count."""
+    """Return the time of the longest QRS dipole, as a fraction of the QRS, without pacing spikes."""
     time = np.linspace(0, 1, 401)
     at, left, right = (np.array([wave[i] for wave in shape.qrs])[:, None] for i in range(3))
     height = np.exp(-0.5 * ((time - at) / np.where(time < at, left, right)) ** 2)

@@ -1,4 +1,4 @@
-"""What a recorder adds to the heart's signal, electrode by electrode.
+"""Noise of a recorder, electrode by electrode.
 
 Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6) and reaches the leads through the
 same differences as the heart's potential, so Einthoven's law holds for a noisy record as it does for a clean
@@ -20,7 +20,7 @@ _ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 
 
 @dataclass(frozen=True)
 class Noise:
-    """How strong each kind of noise is at an electrode, in mV (standard deviation; `motion`: largest)."""
+    """Strengths of an electrode's kinds of noise, in mV (standard deviation; `motion`: maximum)."""
 
     wander: float = 0.03
     mains: float = 0.003
@@ -30,7 +30,7 @@ class Noise:
     mains_hz: tuple[float, ...] = (50.0, 60.0)
 
     def times(self, factor: float) -> "Noise":
-        """Return the same mixture with all strengths multiplied.
+        """Return the mixture with all strengths multiplied.
 
         Args:
             factor: of all strengths; 0 is a clean record.

@@ -1,4 +1,4 @@
-"""Who lies under the electrodes: age and sex, and what they change in prevalence, rate and voltage."""
+"""Patient: age and sex, and their effects on prevalence, rate and voltage."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -37,21 +37,21 @@ class Patient:
 
     @property
     def voltage(self) -> float:
-        """A factor on the QRS: men's and young people's complexes are taller."""
+        """Factor on the QRS: men's and young people's complexes are taller."""
         return (0.92 if self.sex == "Female" else 1.05) * (1 + 0.15 * (self.youth - 0.43))
 
     def breathing(self, time: Array) -> Array:
-        """The breath's phase as a sine, at `time` in s."""
+        """Return the breath's phase as a sine, at `time` in s."""
         return np.asarray(np.sin(2 * np.pi * self.breath_hz * time + self.breath_phase))
 
 
 def likelihood(age: float, male: bool, per_decade: float, male_odds: float) -> float:
-    """How much commoner a finding is at this age and sex than in a woman of 60, by its two odds."""
+    """Return a finding's frequency at an age and sex relative to a woman of 60, by its odds."""
     return float(per_decade ** ((age - 60) / 10) * (male_odds if male else 1.0))
 
 
 def drawn(per_decade: float, male_odds: float, rng: np.random.Generator) -> Patient:
-    """Draw a patient who has a finding with these odds: Bayes' rule over ages 18–95 and both sexes."""
+    """Draw a patient for a finding's odds: Bayes' rule over ages 18–95 and both sexes."""
     by_age = _AGE_WEIGHT * per_decade ** ((_AGES - 60) / 10)
     male = rng.random() < male_odds / (1 + male_odds)
     return Patient(

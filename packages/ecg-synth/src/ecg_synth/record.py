@@ -1,4 +1,4 @@
-"""One synthetic record: diagnoses in, twelve leads and the truth about every beat out."""
+"""Synthetic record: from diagnoses to twelve leads and the truth about every beat."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def drawn_record(
     seconds: float = 10.0,
     noise: Noise | None = None,
 ) -> SyntheticRecord:
-    """Return a record of a drawn leading finding, of a patient who has it, and of what comes with it.
+    """Return a record with a drawn leading finding, a patient for it, and its companions.
 
     Args:
         shares: weight of each leading finding, by abbreviation.
@@ -165,7 +165,7 @@ def truth(record: SyntheticRecord) -> dict[str, Any]:
 
 
 def r_samples(record: SyntheticRecord) -> NDArray[np.int64]:
-    """Return the sample nearest to each R-peak, int64[N].
+    """Return the samples nearest to the R-peaks, int64[N].
 
     Args:
         record: from `record` or `drawn_record`.

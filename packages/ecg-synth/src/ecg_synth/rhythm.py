@@ -1,4 +1,4 @@
-"""When the atria and the ventricles fire: who paces, what the AV node lets through, and what comes too early.
+"""Rhythm of atria and ventricles: pacemaker, conduction through the AV node, early beats.
 
 A rhythm is an atrium (`sinus`, `fibrillation`, `flutter`, `silent`), a conduction (`conducted`, `every_nth`,
 `dropping`, `independent`), both with what they take filled in, and, maybe, an `Ectopy`; `schedule` runs them
@@ -36,7 +36,7 @@ class Atrial(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Atrial events and N beats: QRS onset, type, and the index of the atrial event before it (−1: none)."""
+    """Atrial events and N beats: QRS onset, type, and index of the preceding atrial event (−1: none)."""
 
     atrial: Atrial
     onset: Array
@@ -45,7 +45,7 @@ class Schedule(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Who is recorded, for how many seconds, and what draws."""
+    """Session of a recording: patient, seconds, and random generator."""
 
     patient: Patient
     seconds: float
@@ -61,7 +61,7 @@ Conduction = Callable[[Atrial, float, Session], Schedule]
 def sinus(
     session: Session, bpm: Between, respiratory: Between = (0.01, 0.05), jitter: float = 0.008
 ) -> Atrial:
-    """The sinus node: rate, how far breathing sways it, and jitter (both as fractions of the PP interval)."""
+    """Return sinus beats: rate, respiratory variation and jitter (fractions of the PP interval)."""
     patient, _, rng = session
     low, high = bpm
     rate = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
@@ -74,7 +74,7 @@ def sinus(
 
 
 def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between = (0.6, 1.5)) -> Atrial:
-    """Fibrillatory waves, fine or coarse: no two alike, with a mean frequency in Hz."""
+    """Return fibrillatory waves, fine or coarse, all different, with a mean frequency in Hz."""
     _, seconds, rng = session
     gap = 1 / rng.uniform(*hertz)
     onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
@@ -82,17 +82,17 @@ def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between 
 
 
 def flutter(session: Session, per_minute: Between = (240.0, 320.0)) -> Atrial:
-    """A macro-re-entry: identical waves without a pause between them, the saw's teeth."""
+    """Return flutter waves of a macro-re-entry: identical and without a pause, a sawtooth."""
     return _atrial(_regular(60 / session.rng.uniform(*per_minute), session), "flutter")
 
 
 def silent(session: Session) -> Atrial:
-    """Atria without visible activity."""
+    """Return atria without visible activity."""
     return _atrial(np.zeros(0), "sinus")
 
 
 def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
-    """Each atrial event is followed by a beat, PR later; one that an ectopic P-wave leads to is `ATRIAL`."""
+    """Return a beat after each atrial event, PR later; after an ectopic P-wave it is `ATRIAL`."""
     kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
     return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
 
@@ -104,7 +104,7 @@ def every_nth(
     ratios: tuple[int, ...] = (2, 3, 4),
     changing: float = 0.35,
 ) -> Schedule:
-    """The AV node answers every second, third or fourth flutter wave, or a changing mixture of these."""
+    """Return conduction of every second, third or fourth flutter wave, or a changing mixture."""
     count = atrial.onset.size
     mixed = session.rng.random() < changing
     steps = session.rng.choice(ratios, count if mixed else 1)
@@ -114,7 +114,7 @@ def every_nth(
 
 
 def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int], step: Between) -> Schedule:
-    """Second-degree AV block: of every `cycle` P-waves the last is not conducted.
+    """Return second-degree AV block: the last P-wave of every `cycle` is not conducted.
 
     With `step` (s) PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach); without it PR is
     constant (Mobitz II).
@@ -135,7 +135,7 @@ def independent(
     kinds: tuple[str, ...] = (NORMAL,),
     retrograde: float | None = None,
 ) -> Schedule:
-    """Ventricles that follow no P-wave: fibrillation, re-entry, an escape rhythm, a pacemaker, VT.
+    """Return ventricular beats independent of P-waves: fibrillation, re-entry, escape, pacemaker, VT.
 
     `retrograde` s after each beat, if given, follows an inverted P-wave.
     """
@@ -151,7 +151,7 @@ def independent(
 
 @dataclass(frozen=True)
 class Ectopy:
-    """Beats that come too early, at a fraction (`coupling`) of the interval before the next expected one.
+    """Early beats at a fraction (`coupling`) of the interval before the next expected one.
 
     `every` 2 is bigeminy, 3 trigeminy; None scatters about two in ten seconds. An atrial one resets the
     sinus node; a ventricular one leaves it alone, so that the pause after it is fully compensatory.
@@ -162,7 +162,7 @@ class Ectopy:
     every: int | None = None
 
     def advance(self, atrial: Atrial, seconds: float, rng: np.random.Generator) -> Atrial:
-        """Atrial events of which the chosen ones are ectopic and early, and all later ones shifted."""
+        """Make the chosen atrial events ectopic and early, and shift all later ones."""
         onset, kind = atrial.onset.copy(), atrial.kind.copy()
         for k in self._chosen(onset, seconds, rng):
             onset[k:] -= (1 - rng.uniform(*self.coupling)) * (onset[k] - onset[k - 1])
@@ -170,7 +170,7 @@ class Ectopy:
         return Atrial(onset, kind, atrial.gain)
 
     def usurp(self, plan: Schedule, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Beats of which the chosen ones are ventricular and early; their P-waves stay, without a beat."""
+        """Replace the chosen beats by early ventricular ones; their P-waves stay, without a beat."""
         onset, kind, p_of = plan.onset.copy(), plan.kind.copy(), plan.p_of.copy()
         coupling = rng.uniform(*self.coupling)
         for k in self._chosen(onset, seconds, rng):
@@ -193,14 +193,14 @@ class Ectopy:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Who paces, what is conducted, what comes early."""
+    """Rhythm: pacemaker, conduction, and early beats."""
 
     atrium: Atrium
     conduction: Conduction = conducted
     ectopy: Ectopy | None = None
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Every atrial event and beat that can be seen in a record of `seconds`."""
+        """Return all atrial events and beats that are visible in a record of `seconds`."""
         session = Session(patient, seconds, rng)
         atrial = self.atrium(session)
         if self.ectopy and self.ectopy.atrial:

@@ -58,14 +58,14 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
 
 
 def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """See that a name is one of the choices. Raises `UsageError` where it isn't."""
+    """Check that a name is one of the choices. Raises `UsageError` otherwise."""
     if name not in choices:
         problem = f"no {kind} is called {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 
 def optional(module: str, problem: str, remedy: str) -> Any:
-    """Import a module that need not be installed. Raises `UsageError` where it isn't."""
+    """Import an optional module. Raises `UsageError` if it isn't installed."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -73,11 +73,11 @@ def optional(module: str, problem: str, remedy: str) -> Any:
 
 
 class InputError(EcgError):
-    """Something that should be read can't be."""
+    """An input can't be read."""
 
 
 class OutputError(EcgError):
-    """Something that should be written can't be."""
+    """An output can't be written."""
 
 
 class SourceError(InputError):

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and one that can't be read says so in one line."""
+"""Files that are written whole or not at all, and read with errors of one line."""
 
 import os
 import platform
@@ -182,7 +182,7 @@ def write_text(target: str | Path, text: str) -> None:
 
 
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
-    """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
+    """Check that a folder to be replaced is new, or holds only files named in `ours`.
 
     Args:
         out: the folder.
@@ -208,7 +208,7 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
-    """See that nothing is at `out`, or a file with this mark of our own. Raises `UsageError` where not."""
+    """Check that `out` is free, or a file with our mark. Raises `UsageError` otherwise."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
         problem = "was not written by this program, and would be lost"
         raise UsageError(problem, where=out, remedy="Name a new file, or remove that one first")
@@ -219,7 +219,7 @@ def refuse_address(
     problem: str = "is an address, and a path is wanted",
     remedy: str = "Name a file or folder of this machine",
 ) -> None:
-    """See that a path was not meant as an address, of which folders called s3: and so on would be made.
+    """Check that a path isn't an address, which would make folders called s3: and so on.
 
     Args:
         path: what is to be written, or read.
@@ -243,7 +243,7 @@ def refuse_pipe(
     error: type[InputError] = SourceError,
     most: int | None = None,
 ) -> None:
-    """See that a path is a file, or nothing: a pipe would be waited for.
+    """Check that a path is a file, or nothing: reading a pipe would block.
 
     Args:
         path: what is to be read.
@@ -266,7 +266,7 @@ def refuse_pipe(
 
 
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a source. Raises `SourceError` where it isn't a file, or is too large."""
+    """Return the bytes of a source. Raises `SourceError` if it isn't a file, or is too large."""
     refuse_pipe(path, most=most)
     try:
         return path.read_bytes()
@@ -275,7 +275,7 @@ def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a source. Raises `SourceError` where it isn't a file in UTF-8 that can be read."""
+    """Return the text of a source. Raises `SourceError` if it isn't a readable UTF-8 file."""
     refuse_pipe(path)
     try:
         return read_bounded(path, MOST_SOURCE_BYTES).decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""Tables as users bring them, row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.parquet``."""
+"""Tables of users, read row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.parquet``."""
 
 import csv
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Words as people type them: letter case, accents, hyphens and British or American spelling are all one.
+"""Words as people type them: letter case, accents, hyphens and spelling variants are equal.
 
 Texts may hold characters that no reader sees or that look like others: `disguise` names them.
 """
@@ -23,7 +23,7 @@ _LONG = 5
 
 @lru_cache(maxsize=1 << 14)  # a search compares every text of the ontology
 def fold(text: str) -> str:
-    """Return `text` as it is compared: small letters without accents, words parted by one blank.
+    """Return `text` for comparison: small letters without accents, words separated by one blank.
 
     Example:
         >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
@@ -52,7 +52,7 @@ def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
 
 
 def disguise(text: str) -> str:
-    """Say which characters of a text aren't seen, or aren't what they look like; "" where all are plain.
+    """Name the unseen or look-alike characters of a text; "" if there are none.
 
     Example:
         >>> disguise("\u0410trial fibrillation"), disguise("мерцание предсердий")
@@ -71,7 +71,7 @@ def look_alike(text: str) -> str:
 
 
 def undisguised(text: str) -> str:
-    """Return a text as it looks: without unseen characters, look-alikes in Latin words as Latin letters."""
+    """Return a text without unseen characters, with look-alikes in Latin words as Latin letters."""
     return _WORD.sub(lambda word: _as_it_looks(word[0]), _UNSEEN.sub("", text))
 
 

@@ -1,4 +1,4 @@
-"""XML as RDF files use it: entities that abbreviate namespaces, and none that multiply or fetch."""
+"""Entities of XML files: namespace abbreviations are allowed, nested or external entities are not."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ class _RootReached(Exception):  # noqa: N818 — ends the parse, no error
 
 
 def refuse_nested_entities(path: Path) -> None:
-    """See that the entities declared in an XML file are plain short texts. Raises `SourceError` where not.
+    """Check that an XML file's entities are short plain texts. Raises `SourceError` otherwise.
 
     Six entities, each made of ten of the one before, become a million texts; one can name a file to fetch.
     """

@@ -1,4 +1,4 @@
-"""Enumeration: what the lock file froze stays as it is, or the version says that it does not."""
+"""Enumeration: the content that a lock file freezes is unchanged, or the version is higher."""
 
 import re
 from collections import defaultdict
@@ -231,7 +231,7 @@ def _without_moved(lock: Lock, draft: Draft) -> list[str]:
 
 
 def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
-    """Return a version as it is compared: its numbers, whether it is final, and what a pre-release says.
+    """Return a version's sort key: numbers, whether it is final, and the pre-release's parts.
 
     As semver.org, 11: 1.1.0-rc1 comes before 1.1.0; what stands after "+" makes no difference.
     """

@@ -1,4 +1,4 @@
-"""Mappings, row by row: what a routing table says in SSSOM's words, and in which table it says it."""
+"""Mappings: rows of routing tables, their SSSOM terms, and their tables."""
 
 import re
 from collections import defaultdict
@@ -188,7 +188,7 @@ def _unread_table(draft: Draft) -> Iterator[Breach]:
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:
-    """Return what is wrong with a row, whose code stands first."""
+    """Return a breach by a row, with its code as subject."""
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 

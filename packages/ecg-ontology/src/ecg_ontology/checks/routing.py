@@ -1,4 +1,4 @@
-"""Routing: codes, labels, and what each row brings with it."""
+"""Routing: codes, labels, and the closure of each row."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a check is: a rule with an id and a severity, and a function that finds its breaches in a subject.
+"""Rules with an id and a severity, and functions that find their breaches in a subject.
 
 The subject is a draft; for the rules about a SNOMED CT release, the draft and the release.
 """
@@ -14,7 +14,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Breach:
-    """One breach of a rule: what it concerns, what is wrong, and where it stands."""
+    """Breach of a rule: subject, problem, and place."""
 
     subject: str
     message: str
@@ -23,7 +23,7 @@ class Breach:
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
-    """One entry of the catalogue.
+    """Entry of the catalogue.
 
     Attributes:
         id: ``CCG-`` + E, W or I for the severity + three digits; the first digit is the chapter.
@@ -41,7 +41,7 @@ class Rule(Generic[Subject]):
 
     @property
     def severity(self) -> Severity:
-        """ERROR, WARN or INFO, as the letter of the id says."""
+        """ERROR, WARN or INFO, by the letter of the id."""
         return {"E": Severity.error, "W": Severity.warn, "I": Severity.info}[self.id[4]]
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """A group of rules: those of its parts, then its own in the order in which they are written."""
+    """Group of rules: those of its parts, then its own, in order of definition."""
 
     def __init__(self, title: str, *parts: "Chapter[Subject]") -> None:
         self.title = title
@@ -67,7 +67,7 @@ class Chapter(Generic[Subject]):
     def rule(
         self, rule_id: str, title: str, *, why: str, fix: str
     ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
-        """Enter the decorated function into the chapter as the finder of a rule."""
+        """Register the decorated function as a rule of the chapter."""
 
         def enter(find: Callable[[Subject], Iterator[Breach]]) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))

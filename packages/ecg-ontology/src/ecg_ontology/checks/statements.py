@@ -1,4 +1,4 @@
-"""Statements beside the graph, kept as they are: none of them contradicts it."""
+"""Statements outside of the graph: preserved, and checked for contradictions with it."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

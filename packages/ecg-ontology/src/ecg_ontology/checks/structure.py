@@ -102,7 +102,7 @@ def _misstatement(draft: Draft) -> Iterator[Breach]:
 
 
 def resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
-    """Relations of these kinds (default: all) whose ends exist: the others are E007's business alone."""
+    """Return relations of given kinds (default: all) between existing concepts."""
     concepts = draft.by_iri
     chosen = (edge for edge in draft.relations if edge.kind in (kinds or tuple(Kind)))
     return [edge for edge in chosen if edge.subject in concepts and edge.object in concepts]

@@ -1,4 +1,4 @@
-"""Tables: what stands above their rows, who decided these, when, and how surely."""
+"""Tables: metadata above the rows, and author, date and confidence of rows."""
 
 import datetime
 import re
@@ -146,7 +146,7 @@ def _is_share(text: str) -> bool:
 
 
 def bad_name(author: str) -> str:
-    """Say why a text can't be a person's name, or return "" where it can, or is empty."""
+    """Return why a text can't be a person's name; "" if it can, or is empty."""
     if author and not author.strip():
         return "is called by blanks"
     if len(author) > MAX_NAME_LETTERS:

@@ -1,4 +1,4 @@
-"""Texts: what a text encoder reads for each concept."""
+"""Texts: names and text variants of concepts."""
 
 import re
 from collections import defaultdict

@@ -1,1 +1,1 @@
-"""Codes of users and corpora: SNOMED headers, code tables, and the share of them that the graph covers."""
+"""Codes of users and corpora: headers, code tables, statements, and their coverage by the graph."""

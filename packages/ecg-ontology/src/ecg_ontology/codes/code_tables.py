@@ -1,4 +1,4 @@
-"""A user's table of codes, one row per record and code, or one per record with a list of them.
+"""Code tables of users: one row per record and code, or one per record with a list.
 
 Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what the user brings: a mapping, in
 SSSOM or as a plain table, or OMOP's CONCEPT table.
@@ -50,7 +50,7 @@ class CodeTable:
 
 @dataclass(frozen=True)
 class CodeMapping:
-    """From codes or texts to SNOMED CT.
+    """Mapping from codes or texts to SNOMED CT.
 
     Attributes:
         path: the file.
@@ -94,7 +94,7 @@ class CodeMapping:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What makes it this mapping."""
+        """Identity of the mapping, for provenance."""
         return {"sha256": {"mapping": _sha256(self.path)}}
 
 

@@ -1,4 +1,4 @@
-"""The codes of a corpus: from WFDB headers, from PTB-XL's database, or from a table of codes or of counts."""
+"""Codes of a corpus from WFDB headers, PTB-XL's database, or a table of codes or counts."""
 
 import re
 from collections import Counter
@@ -77,7 +77,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
 
 
 def corpus_of(table: CodeTable) -> CorpusCodes:
-    """The codes of a user's table, as a corpus. Raises `InputError` where it names none."""
+    """Return the codes of a user's table as a corpus. Raises `InputError` if it has none."""
     return _from_records(table.path, tuple(table.codes.values()))
 
 

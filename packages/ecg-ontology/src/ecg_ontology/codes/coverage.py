@@ -1,4 +1,4 @@
-"""What a corpus' codes hit and miss: leaves without support, codes without a node, targets that look odd."""
+"""Coverage of a corpus: leaves without support, codes without a node, and odd targets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class CodeUse(FrozenModel):
-    """One code in a corpus: how many records carry it, and what it reaches."""
+    """Code in a corpus: number of records, and reached leaves."""
 
     code: str
     label: str
@@ -19,7 +19,7 @@ class CodeUse(FrozenModel):
 
 
 class RecordUse(FrozenModel):
-    """What the records of a corpus carry.
+    """Codes and leaves of a corpus' records, counted.
 
     Attributes:
         without_leaf: those whose codes reach no leaf.
@@ -56,7 +56,7 @@ class Coverage(FrozenModel):
 
 
 def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -> Coverage:
-    """Return what the codes of a corpus hit and miss.
+    """Return the coverage of a corpus' codes.
 
     Args:
         onto: in the profile that is used.

@@ -15,7 +15,7 @@ _RHYTHMS = frozenset({"AF", "AFL", "SVT", "AT", "VT", "VF", "JR", "PAC", "PVC"})
 
 
 class CueScopes:
-    """Cues of one sentence, and which of its findings they deny, doubt, ask for or put into the past."""
+    """Cues of one sentence, and the findings that they deny, doubt, ask for or put into the past."""
 
     def __init__(self, items: Sequence[Item], regions: Sequence[Region]) -> None:
         self._items = items
@@ -162,16 +162,16 @@ class CueScopes:
                         self._unsure.setdefault(place, "possible")
 
     def conducts(self) -> bool:
-        """Whether a ratio is that of an atrial flutter's or tachycardia's conduction, not of a block."""
+        """Whether a ratio belongs to a flutter's or tachycardia's conduction, not to a block."""
         return self._names(range(len(self._items)), frozenset({"AFL", "AT"}))
 
     def otherwise(self, finding: FindingInText) -> bool:
-        """Whether a finding holds but for another: "otherwise normal ECG"."""
+        """Whether a finding is qualified by "otherwise", as in "otherwise normal ECG"."""
         first = min(finding.places)
         return any("otherwise" in item.cues for item in self._items[max(0, first - 2) : first + 4])
 
     def of(self, finding: FindingInText) -> tuple[bool, bool, Certainty]:
-        """Whether a finding is denied, whether it is past, and how sure it is."""
+        """Return whether a finding is denied, whether it is past, and its certainty."""
         places = finding.places
         certainty: Certainty = next(
             (self._unsure[place] for place in sorted(places) if place in self._unsure), "certain"

@@ -1,4 +1,4 @@
-"""The comments of a WFDB header, and what CinC's say in `#Dx`: SNOMED-CT codes, or CPSC2018's labels."""
+"""Comments of WFDB headers, and CinC's `#Dx`: SNOMED-CT codes, or CPSC2018's labels."""
 
 import re
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
 
 @dataclass(frozen=True)
 class Diagnoses:
-    """What a ``#Dx`` comment says.
+    """Content of a ``#Dx`` comment.
 
     Attributes:
         codes: in the order given, each once.
@@ -43,7 +43,7 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    r"""Return the lines of a WFDB header, stripped, without blank ones; a line feed or a return ends one.
+    r"""Return the stripped lines of a WFDB header without blank ones; LF or CR ends a line.
 
     Args:
         text: of a WFDB header.
@@ -56,7 +56,7 @@ def header_lines(text: str) -> list[str]:
 
 
 def header_comments(text: str) -> dict[str, str]:
-    r"""Return the comments ``# key: value`` of a WFDB header by lower-case key; of several, the first.
+    r"""Return a WFDB header's comments ``# key: value`` by lower-case key, the first of equal keys.
 
     Args:
         text: of a WFDB header.
@@ -74,7 +74,7 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Return what a ``#Dx`` says. Codes that no map has are kept: routing is the ontology's answer.
+    """Return the content of a ``#Dx``. Unmapped codes are kept: routing is the ontology's answer.
 
     Args:
         text: the value of the comment.

@@ -1,4 +1,4 @@
-"""Patterns of findings: which terms, read together in a sentence, name which concepts."""
+"""Patterns of findings: terms of a sentence, and the concepts that they name together."""
 
 from functools import cache
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from ecg_ontology.codes.lexicon import table_rows
 
 
 class Pattern(NamedTuple):
-    """A finding by its terms, and the concepts that carry it."""
+    """Finding: its terms, and its concepts."""
 
     terms: tuple[frozenset[str], ...]
     concepts: tuple[tuple[str, ...], ...]
@@ -15,7 +15,7 @@ class Pattern(NamedTuple):
 
 @cache
 def patterns() -> dict[str, tuple[Pattern, ...]]:
-    """Return the findings of the tables by the first of their terms."""
+    """Return the tables' findings by their first term."""
     table: dict[str, list[Pattern]] = {}
     for terms, concepts in table_rows("findings.tsv"):
         sets = tuple(frozenset(term.split("|")) for term in terms.split())
@@ -36,7 +36,7 @@ WALLS = {
 
 
 def chain_of(name: str) -> tuple[str, ...]:
-    """Return the concepts that may carry a finding, in turn, by the first of them."""
+    """Return the alternative concepts of a finding, in order, by the first of them."""
     return _chains().get(name, (name,))
 
 

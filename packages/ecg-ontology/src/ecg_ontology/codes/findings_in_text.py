@@ -1,4 +1,4 @@
-"""Findings in a sentence: which terms belong together, whatever their order and language.
+"""Findings in a sentence: terms that belong together, in any order and language.
 
 A sentence is cut into regions at commas, conjunctions and cues. Within a region the finding with the most
 terms that stand together is taken first. A region without a finding of its own qualifies the one before
@@ -47,7 +47,7 @@ _MOST = 64
 
 
 class Occurrence(NamedTuple):
-    """A term at the place of an item."""
+    """Term at the place of an item."""
 
     term: str
     place: int
@@ -55,7 +55,7 @@ class Occurrence(NamedTuple):
 
 @dataclass
 class Region:
-    """A stretch of a sentence without a delimiter: its terms, and what parts it from the one before."""
+    """Stretch of a sentence without a delimiter: its terms, and its link to the former region."""
 
     link: str = ""
     terms: list[Occurrence] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Region:
 
 @dataclass(frozen=True)
 class FindingInText:
-    """A finding: the chains of concepts that may carry it, and the items that name it.
+    """Finding in a text: its alternative concepts, and the items that name it.
 
     Attributes:
         concepts: for every concept of it, the names to be tried in turn.
@@ -84,7 +84,7 @@ class FindingInText:
 
 
 def regions_of(items: Sequence[Item]) -> list[Region]:
-    """Return the regions of one sentence, each with its findings."""
+    """Return the regions of one sentence with their findings."""
     regions = [Region()]
     for place, item in enumerate(items):
         link = item.sign or next(iter(sorted(item.cues & _DELIMITERS)), "")

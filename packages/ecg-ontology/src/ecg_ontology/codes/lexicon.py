@@ -1,4 +1,4 @@
-"""Lexicon: the words by which reports name findings, deny them, doubt them or put them into the past.
+"""Lexicon of reports: words of findings, and cues of denial, doubt and past.
 
 Three tables beside the packaged bundle hold it: words of findings by term and language, findings by their
 terms, and cues. A text is folded, cut into tokens, and covered by the longest phrases of the tables.
@@ -52,7 +52,7 @@ _LONGEST_ENDING = 3
 
 
 class Token(NamedTuple):
-    """A word or sign of a text: as it is compared, as it stands, and where."""
+    """Word or sign of a text: folded form, original form, and position."""
 
     fold: str
     text: str
@@ -61,7 +61,7 @@ class Token(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A phrase of the tables: its words, what it stands for, and its language."""
+    """Phrase of the tables: words, terms or cue, and language."""
 
     words: tuple[str, ...]
     terms: tuple[str, ...]
@@ -72,7 +72,7 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A phrase in a text, or a sign.
+    """Phrase or sign in a text.
 
     Attributes:
         first: place of its first token.
@@ -92,7 +92,7 @@ class Item:
 
 
 class Lexicon:
-    """The phrases of the tables, found by their first word."""
+    """Phrases of the tables, indexed by their first word."""
 
     def __init__(self) -> None:
         self._phrases: dict[str, list[Phrase]] = {}
@@ -159,7 +159,7 @@ class Lexicon:
         return ()
 
     def items(self, tokens: list[Token], *, small: bool = False) -> Iterator[Item]:
-        """Yield the phrases and signs of a text in its order; words that no phrase holds are left out.
+        """Yield a text's phrases and signs in order; other words are skipped.
 
         Args:
             tokens: of the text.
@@ -202,7 +202,7 @@ class Lexicon:
         return sorted(longest, key=lambda phrase: -sum(len(word.rstrip("*")) for word in phrase.words))
 
     def tokens(self, text: str) -> list[Token]:
-        """Return the tokens of a text: folded, compounds apart, without full stops of abbreviations."""
+        """Return a text's tokens: folded, compounds split, without full stops of abbreviations."""
         found: list[Token] = []
         text = _HYPHEN.sub(" ", text)
         matches = list(_TOKEN.finditer(text))
@@ -278,7 +278,7 @@ def lexicon() -> Lexicon:
 
 
 def table_rows(name: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of a table beside the packaged bundle."""
+    """Yield the cells of each row of a packaged table."""
     lines = (TABLES / name).read_text("utf-8").splitlines()
     yield from (
         line.split("\t")

@@ -1,4 +1,4 @@
-"""Sentences of reports: the concepts that they name, each present, denied, doubted or past.
+"""Sentences of reports: their concepts, each present, denied, doubted or past.
 
 A finding is present, denied, doubted, asked for, in the past or in the family. A cue holds for what its scope
 covers: "no" for what follows, up to a comma that no list continues, a "but", or the end of the sentence;
@@ -21,7 +21,7 @@ _ENDS = frozenset({".", ";", "\n", "|", "!"})
 
 
 class Mention(FrozenModel):
-    """A concept that a text names, and what the text says of it.
+    """Concept named in a text, with its certainty, negation and time.
 
     Attributes:
         concept: the concept; `None` for a finding that no concept of this ontology carries.
@@ -47,12 +47,12 @@ class Mention(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the text says that it is there, for sure or not."""
+        """Whether the text states the finding as present, for sure or not."""
         return not (self.denied or self.historical or self.certainty == "asked")
 
     @property
     def note(self) -> str:
-        """What the text says of it beside its name; empty where it plainly is there."""
+        """Note on denial, past or doubt; "" for a finding that is present for sure."""
         if self.denied:
             return "denied: the label says that it is absent"
         if self.historical:
@@ -108,7 +108,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
 
 def has_rules(onto: Ontology) -> bool:
-    """Whether the rules of language know concepts of this ontology."""
+    """Whether the language rules know concepts of this ontology."""
     return bool(_by_name(onto))
 
 
@@ -174,7 +174,7 @@ def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def resolved(onto: Ontology, chain: Sequence[str]) -> tuple[str, Concept | None]:
-    """Return the first concept of a chain that this ontology has, and its name."""
+    """Return the first concept of a chain in this ontology, and its name."""
     by_name = _by_name(onto)
     for name in chain:
         if name in by_name:

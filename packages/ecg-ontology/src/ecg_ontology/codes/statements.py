@@ -1,4 +1,4 @@
-"""Statements of electrocardiographs: looked up in a table of known lines, else read by the rules.
+"""Statements of electrocardiographs: looked up in a table of known lines, or read by rules.
 
 The table holds lines of GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
 """
@@ -41,7 +41,7 @@ _NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relat
 
 
 class KnownStatement(NamedTuple):
-    """A line of the table: the machine that prints it, and what it says."""
+    """Known line: its machine, its text, and its findings."""
 
     machine: str
     text: str
@@ -50,7 +50,7 @@ class KnownStatement(NamedTuple):
 
 @cache
 def known_statements() -> dict[str, KnownStatement]:
-    """Return the lines of the table by their folded text."""
+    """Return the known lines by their folded text."""
     table = {}
     for machine, text, says in table_rows("statements.tsv"):
         parts = [match for part in says.split("; ") if (match := _SAID.fullmatch(part))]
@@ -59,7 +59,7 @@ def known_statements() -> dict[str, KnownStatement]:
 
 
 def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
-    """Return what a machine's statement says, by the table where it has the line, else by the rules.
+    """Return the findings of a machine's statement, by the table of known lines or by rules.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.
@@ -94,7 +94,7 @@ def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | No
 
 
 class MachineStatements(CodeMapping):
-    """The packaged mapping from machines' statements to SNOMED CT: what a line says for sure or probably.
+    """Packaged mapping from machines' statements to SNOMED CT, certain and probable findings only.
 
     Example:
         >>> MachineStatements().of("Sinus rhythm with PVC(s)")
@@ -125,7 +125,7 @@ class MachineStatements(CodeMapping):
         return codes
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the codes of what a statement says to be there, for sure or probably.
+        """Return the codes of a statement's certain and probable findings.
 
         Args:
             code: the statement.
@@ -140,7 +140,7 @@ class MachineStatements(CodeMapping):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What makes it this mapping."""
+        """Identity of the mapping, for provenance."""
         digest = hashlib.sha256()
         for path in sorted(TABLES.glob("*.tsv")):
             digest.update(path.read_bytes())
@@ -148,7 +148,7 @@ class MachineStatements(CodeMapping):
 
 
 class StatementUse(FrozenModel):
-    """A distinct statement: how many lines have it, who read it, and what it says."""
+    """Distinct statement: its number of lines, its reader, and its findings."""
 
     text: str
     lines: int
@@ -157,7 +157,7 @@ class StatementUse(FrozenModel):
 
 
 class StatementReport(FrozenModel):
-    """How much of a collection of statements is read.
+    """Share of a collection of statements that is read.
 
     Attributes:
         lines: all statements.
@@ -181,7 +181,7 @@ class StatementReport(FrozenModel):
 
 
 def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield record and statement of a file: a text of a statement a line, or a table.
+    """Yield record and statement of a file: a text with a statement per line, or a table.
 
     A table has a column `statement` and one of records (`id`, `study_id`), or the columns `report_0`,
     `report_1`, … of MIMIC-IV-ECG. Of a text every line is a record. Raises `InputError` where it can't be
@@ -212,7 +212,7 @@ def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
 
 
 def statement_report(onto: Ontology, statements: Iterable[tuple[str, str]]) -> StatementReport:
-    """Return how much of these statements is read, and what each distinct one says.
+    """Return the share of statements that are read, and the findings of each distinct one.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.

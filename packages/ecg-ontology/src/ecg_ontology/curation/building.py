@@ -1,4 +1,4 @@
-"""From a folder of sources to what is shipped: the bundle and the lock file."""
+"""Build of a folder of sources: the bundle and the lock file."""
 
 import re
 import shutil
@@ -20,13 +20,13 @@ from ecg_ontology.graph.enumeration import lock_of, lock_text
 
 
 def packaged_sources() -> Path:
-    """The folder of the packaged ontology's sources: the wheel's, or that of the checkout."""
+    """Return the folder of the packaged ontology's sources, in the wheel or the checkout."""
     inside = Path(__file__).parents[1] / "data" / "sources"
     return inside if inside.is_dir() else Path(__file__).parents[5] / "ontology"
 
 
 def write_sources(folder: Path) -> Path:
-    """Write the packaged ontology's sources into a new folder, for a curator without a checkout."""
+    """Write the packaged ontology's sources into a new folder, for curators without a checkout."""
     refuse_others(folder, lambda _: False)
     with replacing(folder) as temporary:
         shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
@@ -34,7 +34,7 @@ def write_sources(folder: Path) -> Path:
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
-    """Return the texts of all that is built from a folder of sources: bundle, lock, a new version's graph.
+    """Return the texts of all built files: bundle, lock, and a new version's graph and tables.
 
     Without `new_version` a lock stays as it is. Raises `SourceError` where the sources can't be read, or
     `ecg_ontology.validate` finds an error in them; `UsageError` where something would be lost, a lock be
@@ -123,14 +123,14 @@ def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, s
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:
-    """Return those of `files` whose text on disk is another one, or that are missing."""
+    """Return the files that are missing, or whose text on disk differs."""
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
 def build(
     sources: Path, bundle: Path, new_version: str = "", *, check: bool = False
 ) -> tuple[list[Path], list[Path]]:
-    """Build the bundle, the lock and a new version's graph and tables; return all paths and the stale ones.
+    """Build bundle, lock and a new version's files; return all paths and the stale ones.
 
     Of two builds at once the second waits. What stands in the folder of sources changes as a whole. With
     `check` nothing is written. Raises what `built_files` raises, and `OutputError` where a file can't be

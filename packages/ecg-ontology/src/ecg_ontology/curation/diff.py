@@ -1,4 +1,4 @@
-"""What a revision changes in supervision: nodes, edges, distances, routes, targets of codes and records.
+"""Differences of two ontologies in supervision: nodes, edges, distances, routes, and targets.
 
 Two revisions are compared by the IRIs of their concepts, so a renumbering shows as such.
 
@@ -19,7 +19,7 @@ TOLERANCE = 1e-12
 
 
 class MovedPair(FrozenModel):
-    """Two concepts whose distance changed."""
+    """Pair of concepts with a changed distance."""
 
     a: str
     b: str
@@ -29,7 +29,7 @@ class MovedPair(FrozenModel):
 
 
 class ChangedCode(FrozenModel):
-    """A code whose supervision changed, for a record that carries it alone: before and after, "" for no c*.
+    """Code with changed supervision, of a record with this code alone; c* is "" without a leaf.
 
     `total_variation` is half the sum of absolute differences of the two soft targets, 0 … 1.
     """
@@ -41,7 +41,7 @@ class ChangedCode(FrozenModel):
 
 
 class ChangedRecords(FrozenModel):
-    """How many records of a corpus are supervised otherwise, and by how much in total variation."""
+    """Number of a corpus' records with changed targets, and the change in total variation."""
 
     records: int
     changed: int
@@ -51,7 +51,7 @@ class ChangedRecords(FrozenModel):
 
 
 class Difference(FrozenModel):
-    """Everything that changed from one ontology to another.
+    """Changes from one ontology to another.
 
     Attributes:
         enumeration: lines of the enumeration that are gone (``-``) or new (``+``).
@@ -79,7 +79,7 @@ class Difference(FrozenModel):
 
     @property
     def empty(self) -> bool:
-        """Whether a model learns the same: concepts, edges, routes, targets, what yields, and texts."""
+        """Whether a model learns the same: equal concepts, edges, routes, targets, flags and texts."""
         by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
         changes = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
         return not any(changes)
@@ -93,7 +93,7 @@ def compare(
     sigma: float = 1.0,
     rule: Rule = "max-index",
 ) -> Difference:
-    """Return what `new` changes.
+    """Return the changes from one ontology to another.
 
     Args:
         old: the ontology before.

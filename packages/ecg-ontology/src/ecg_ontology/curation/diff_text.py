@@ -1,4 +1,4 @@
-"""A difference in words: the summary first, then what is worth reading one by one."""
+"""Differences as text: the summary first, then the details."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str
 def difference_markdown(
     old: Ontology, new: Ontology, difference: Difference, threshold: float = THRESHOLD
 ) -> str:
-    """Return a difference for a pull request: rows of routing tables, then what changes in supervision."""
+    """Return a difference for a pull request: changed rows, then their effect on supervision."""
     before, after = _by_place(old), _by_place(new)
     rows = []
     for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):

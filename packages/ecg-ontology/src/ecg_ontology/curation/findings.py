@@ -1,4 +1,4 @@
-"""Findings of the whole catalogue: its rules on a draft, then what labels say and what was shipped before."""
+"""Findings of the whole catalogue: rules on a draft, labels against concepts, released versions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ CONTRADICTED = "CCG-E501"
 
 @dataclass(frozen=True)
 class Compared:
-    """What the rules of this chapter look at: a draft that can be built, and the bundle of the package."""
+    """Subject of this chapter's rules: a draft that can be built, and the packaged draft."""
 
     draft: Draft
 
     @cached_property
     def onto(self) -> Ontology:
-        """The ontology as its curators decided."""
+        """Ontology of the draft in the curated profile."""
         return Ontology(self.draft, "curated", checked=True)
 
     @cached_property
     def packaged(self) -> Draft:
-        """What the package ships."""
+        """Draft of the packaged ontology."""
         return read_draft(None)
 
 
@@ -76,7 +76,7 @@ def _second_content(compared: Compared) -> Iterator[Breach]:
 
 
 def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:
-    """Say how a label contradicts the concepts that its code is to reach, or return "" where it doesn't.
+    """Return how a label contradicts the concepts of its code; "" if it doesn't.
 
     The label is compared with all that the ontology knows but the code's own rows. One that says nothing
     known contradicts nothing, and so does a code that reaches a family alone, which supervises nothing.
@@ -138,7 +138,7 @@ def _names(node: Concept) -> list[frozenset[str]]:
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of the whole catalogue; () when all is well.
+    """Return the findings of the whole catalogue; () if there are none.
 
     Labels are compared where the draft can be built. Under ``curated`` the rows printed otherwise by the
     paper are not used, and not reported. Raises `UsageError` where there is no such profile.

@@ -1,4 +1,4 @@
-"""Texts by their words, for labels as hospitals write them: rare words weigh more, and word order little.
+"""Index of labels by words: rare words weigh more, and word order little.
 
 Languages without blanks are compared by pairs of letters; a misspelt word counts as that which it resembles.
 """
@@ -48,7 +48,7 @@ _FUZZY = 5
 
 
 def is_denied(label: str) -> bool:
-    """Whether a label says that something is absent, in English, German, Spanish, French or Chinese.
+    """Whether a label denies its finding, in English, German, Spanish, French or Chinese.
 
     Example:
         >>> is_denied("LBBB absent"), is_denied("kein Vorhofflimmern"), is_denied("nonspecific ST changes")
@@ -58,13 +58,13 @@ def is_denied(label: str) -> bool:
 
 
 def parts_of(label: str) -> list[str]:
-    """The parts of a label that may each be a finding, as of "AF with LBBB"; [] where it has one."""
+    """Return the parts of a label with several findings, as of "AF with LBBB"; [] for one part."""
     parts = [part for part in _BETWEEN.split(label) if part.strip()]
     return parts if len(parts) > 1 else []
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that tell findings apart, in one form each: "1st" is "first"."""
+    """Return the distinctive words of a text in one form each: "1st" is "first"."""
     words: set[str] = set()
     for word in fold(_HAN.sub(lambda han: f" {han[0]} ", text)).split():
         if _HAN.fullmatch(word):
@@ -83,7 +83,7 @@ def _as_written(text: str) -> set[str]:
 
 
 class LabelIndex(Generic[T]):
-    """Texts, each with what it is of, found by the words that they share with a label."""
+    """Texts with their owners, found by words in common with a label."""
 
     def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]
@@ -97,7 +97,7 @@ class LabelIndex(Generic[T]):
         self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
 
     def same(self, label: str) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness 1, text and what it is of, for each text that is the label but for spelling."""
+        """Yield likeness 1, text and owner of all texts that equal the label but for spelling."""
         folded = fold(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         rarest = min(words, key=lambda word: len(self._by_word.get(word, ())), default="")
@@ -107,7 +107,7 @@ class LabelIndex(Generic[T]):
                 yield 1.0, text, of
 
     def near(self, label: str, least: float) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness (at least `least`), text and what it is of, for each text that shares a word."""
+        """Yield likeness (at least `least`), text and owner of all texts that share a word."""
         folded, written = fold(label), _as_written(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)

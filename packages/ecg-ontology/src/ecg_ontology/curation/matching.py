@@ -1,4 +1,4 @@
-"""Concepts whose words resemble the label of a new code: candidates for a reviewer, never applied unseen."""
+"""Matching of labels with concepts: candidates for a reviewer, never applied automatically."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -28,7 +28,7 @@ EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
 class NewCode(FrozenModel):
-    """A code that has no row yet, and its label."""
+    """Code without a row, and its label."""
 
     code: str
     label: str
@@ -36,7 +36,7 @@ class NewCode(FrozenModel):
 
 
 class ConceptMatch(FrozenModel):
-    """A concept for a code.
+    """Candidate concept for a code.
 
     Attributes:
         concept: the concept; `None` where the label is that of a code that no concept can carry.
@@ -65,7 +65,7 @@ class ConceptMatch(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the label says that the finding is there, for sure or not."""
+        """Whether the label states the finding as present, for sure or not."""
         return not (self.denied or self.historical or self.certainty == "asked")
 
 
@@ -79,7 +79,7 @@ class _Text(NamedTuple):
 
 
 def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tuple[ConceptMatch, ...]:
-    """Return up to `n` candidates for `label`: what it says by the rules of the language, else by likeness.
+    """Return up to `n` candidates for a label, by language rules, else by likeness of words.
 
     What the label says to be there comes first, in its order; then what it denies, puts into the past or only
     asks for, each with a note and without a predicate. Retired concepts are not proposed. A label with

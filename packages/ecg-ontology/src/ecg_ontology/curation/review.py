@@ -1,4 +1,4 @@
-"""A sheet for clinical review: every mapping with its reason and its weight, and columns for a decision."""
+"""Review sheets for clinicians: all mappings with reasons and counts, and columns for decisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return a review sheet of every profile's tables: a row per code and node, nothing decided.
+    """Return a review sheet of all profiles' tables: a row per code and node, without decisions.
 
     With a corpus, ``records`` says how many of its records carry the code.
     """

@@ -1,4 +1,4 @@
-"""Decisions of reviewers, back into the routing tables: only if what results is sound, else none of them."""
+"""Decisions of reviewers, applied to the routing tables: all, if the result is sound, or none."""
 
 import datetime
 import re
@@ -77,7 +77,7 @@ def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return a decision that is complete: signed, dated, of one line. Raises `InputError` where it isn't."""
+    """Return a complete decision: signed, dated, one line. Raises `InputError` otherwise."""
     decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose one of {', '.join(DECISIONS)}"
@@ -111,7 +111,7 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Write every table that decisions, or a sheet of them, change; return their texts and the decisions.
+    """Apply decisions, or a sheet of them, to the tables; return the new texts and the decisions.
 
     Another who edits the same tables at the same time waits. Raises `InputError` where a decision is about a
     mapping that is not there, or is there already; `SourceError` where the decisions break a rule; the
@@ -140,7 +140,7 @@ def apply_decisions(
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
-    """Return the decisions in words, by kind."""
+    """Return the numbers of decisions by kind, as text."""
     counts = Counter(decision.decision for decision in decisions)
     return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
 

@@ -1,4 +1,4 @@
-"""A routing table as its file, so that one row changes and all others stay as they stand."""
+"""Files of routing tables, edited row by row without touching other rows."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ _WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "
 
 
 class Decision(FrozenModel):
-    """What a reviewer decided on one mapping.
+    """Reviewer's decision on one mapping.
 
     Attributes:
         decision: ``keep``, ``change`` (predicate and comment), ``remove`` or ``add``.
@@ -64,7 +64,7 @@ class Decision(FrozenModel):
 
 
 class RoutingFile:
-    """The file of one routing table: its metadata, its columns and its rows, as they stand; new, it is empty.
+    """File of a routing table: metadata, columns and rows, verbatim; a new one is empty.
 
     Raises `InputError` where no table can have this name.
     """
@@ -109,7 +109,7 @@ class RoutingFile:
         self._prefixes[prefix] = iri
 
     def apply(self, decision: Decision) -> None:
-        """Carry out one decision. Raises `InputError` where it doesn't fit the mapping that is there.
+        """Carry out one decision. Raises `InputError` if it doesn't fit the existing mapping.
 
         A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
         """
@@ -197,7 +197,7 @@ class RoutingFile:
         ]
 
     def text(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")

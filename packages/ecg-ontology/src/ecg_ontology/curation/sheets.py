@@ -1,4 +1,4 @@
-"""Tables that people fill in: tab-separated text, or a workbook of a spreadsheet program (extra ``xlsx``)."""
+"""Sheets that people fill in: tab-separated text, or a workbook (extra ``xlsx``)."""
 
 import csv
 import datetime
@@ -24,7 +24,7 @@ def write_sheet(
     rows: Sequence[Mapping[str, str]],
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write a table as text or as a workbook, which offers the `choices` for a column's cells as a list.
+    """Write a sheet as text or workbook; a workbook offers `choices` for a column as a list.
 
     Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed.
     """
@@ -42,7 +42,7 @@ def write_sheet(
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return place (``file:line``) and stripped cells by column of each row of a table that people filled in.
+    """Return place (``file:line``) and stripped cells by column of each row of a sheet.
 
     Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed; `InputError` where
     the file can't be read, or lacks a `needed` column.

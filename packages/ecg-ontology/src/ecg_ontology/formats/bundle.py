@@ -1,4 +1,4 @@
-"""A draft as one JSON file with a hash of its content: the wheel carries one, a run folder keeps one."""
+"""Bundle: a draft as one JSON file with a hash of its content, in the wheel and in run folders."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ _EXCLUDED: dict[str, Any] = {
 
 
 def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json` or a run's `ontology.json`). Raises `SourceError` where it isn't whole."""
+    """Read a bundle (`ccg.json` or a run's `ontology.json`). Raises `SourceError` if it isn't whole."""
     text = read_bounded(path)
     stated = _STATED.match(text)
     try:
@@ -44,13 +44,13 @@ def read_bundle(path: Path) -> Draft:
 
 
 def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle: the same for the same content, wherever it was read from."""
+    """Return the text of the bundle; the same content gives the same text."""
     content = _content(draft)
     return f'{{\n "{_HASH}": "{_sha256(content)}",{content.removeprefix("{")}\n'
 
 
 def bundle_sha256(draft: Draft) -> str:
-    """Return the SHA-256 of everything in a bundle but this hash: labels, texts, flags and routing too."""
+    """Return the SHA-256 of a bundle's content: labels, texts, flags and routing too."""
     return _sha256(_content(draft))
 
 

@@ -1,4 +1,4 @@
-"""Vocabularies of others: a hierarchy in SKOS, or of OWL classes, as a draft."""
+"""Foreign vocabularies: a hierarchy in SKOS or of OWL classes, as a draft."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Other domains: a concept graph from one of networkx.
+"""Graphs of networkx as drafts, for any domain.
 
 Shapes of graph: a ring of families as in the cardiac graph, a forest of families that nothing joins, and
 within a family any hierarchy, findings of several parents included.

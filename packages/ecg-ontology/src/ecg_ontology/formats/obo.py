@@ -1,4 +1,4 @@
-"""OBO files, the form of the biomedical ontologies, as drafts; `ecg_ontology.formats.obo_text` writes them.
+"""OBO files as drafts; `ecg_ontology.formats.obo_text` writes them.
 
 What OBO has no tag for stands as ``property_value`` under its full IRI, a text's language as the qualifier
 ``xml:lang``.
@@ -31,7 +31,7 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "W": " "}
 
 
 def read_obo(path: Path) -> Draft:
-    """Read an OBO file: terms become concepts, ``is_a`` the hierarchy, terms without a parent the families.
+    """Read an OBO file: terms are concepts, ``is_a`` the hierarchy, terms without a parent families.
 
     Other relations count where they are named as a `Kind` is. Obsolete terms are left out. Indices follow the
     order of the file, families first, unless they are stated. Comments, cross-references, alternative

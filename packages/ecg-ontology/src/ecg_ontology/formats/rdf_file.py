@@ -1,4 +1,4 @@
-"""RDF files as they lie on disk: their triples, and the lines that state them."""
+"""RDF files on disk: their triples, and the line numbers of statements."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ _BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ 
 
 
 def parse(path: Path) -> rdflib.Graph:
-    """Return the triples of a file. Raises `SourceError` where it isn't in the form of its ending."""
+    """Return the triples of a file. Raises `SourceError` if it isn't in the form of its ending."""
     refuse_pipe(path)
     graph = rdflib.Graph(store="SimpleMemory")  # a sixth of the time of a store with contexts
     rdf_log = logging.getLogger("rdflib.term")

@@ -1,4 +1,4 @@
-"""From an RDF file to a draft. What the draft does not state anew is kept statement by statement."""
+"""Reader of RDF files as drafts; statements that a draft has no field for are preserved."""
 
 import re
 from collections import defaultdict
@@ -41,12 +41,12 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read_graph(path: Path) -> Draft:
-    """Read the graph in `path`, whose ending says the form. Raises `SourceError` where it describes none."""
+    """Read the graph in a file of any RDF form. Raises `SourceError` if it has no concept."""
     return _Reading(path).draft()
 
 
 def read_errata(path: Path) -> tuple[Erratum, ...]:
-    """Read a file of errata. Raises `SourceError` where it can't be read."""
+    """Read a file of errata. Raises `SourceError` if it is unreadable."""
     graph = parse(path)
     fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
     entries = (

@@ -1,4 +1,4 @@
-"""From a draft to RDF text in any form. `turtle` writes the canonical one; the others are made from it."""
+"""Writer of drafts as RDF in any form, converted from the canonical Turtle of `turtle`."""
 
 from functools import cache
 
@@ -47,7 +47,7 @@ def rdf_text(draft: Draft, suffix: str) -> str:
 
 
 def derived(draft: Draft) -> set[Triple]:
-    """What follows from a draft in the words that other programs look for: labels, individuals, a scheme."""
+    """Return derived statements for other programs: labels, individuals, a scheme."""
     scheme = rdflib.URIRef(scheme_iri(draft.header))
     triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))
@@ -73,14 +73,14 @@ def derived(draft: Draft) -> set[Triple]:
 
 @cache
 def schema() -> frozenset[Triple]:
-    """What every graph states of the vocabulary itself."""
+    """Return the statements on the vocabulary itself, equal in every graph."""
     graph = rdflib.Graph()
     graph.parse(data=schema_text(), format="turtle")
     return frozenset(graph)
 
 
 def term(node: rdflib.term.Node) -> str:
-    """Return a node as N-Triples write it."""
+    """Return a node in N-Triples."""
     if isinstance(node, rdflib.Literal):
         text = literal_text(str(node))
         if node.language:

@@ -1,4 +1,4 @@
-"""From files to a draft: an RDF graph, a folder of one with its tables, a bundle."""
+"""Sources as drafts: an RDF graph, a folder of a graph with its tables, or a bundle."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def _read_graph(path: Path) -> Draft:
 
 
 def graph_file(folder: Path) -> Path:
-    """Return the one graph of a folder of sources. Raises `SourceError` where it holds none or several."""
+    """Return the graph's file in a folder of sources. Raises `SourceError` if there isn't just one."""
     graphs = [
         path
         for path in _listed(folder)

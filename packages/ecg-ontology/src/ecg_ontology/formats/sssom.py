@@ -46,7 +46,7 @@ _VERSION_SLOT = "mapping_set_version"
 def read_sssom(
     path: Path, table: str, concepts: Iterable[DraftConcept] = (), text: str | None = None
 ) -> tuple[RoutingRow, ...]:
-    """Read one routing table, or the text that is to be one. Raises `SourceError`, which names the line.
+    """Read a routing table from its file or from a text. Raises `SourceError`, which names the line.
 
     Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes. A
     node can be named by the ontology's short name (``lung:COPD`` for ``https://example.org/lung#COPD``) where
@@ -86,7 +86,7 @@ def read_sssom(
 
 
 def read_head(path: Path, text: str | None = None) -> TableHead:
-    """Read what stands above the rows of a table. Raises `SourceError` where it can't be read."""
+    """Read the metadata above a table's rows. Raises `SourceError` if it is unreadable."""
     head, body = metadata_and_table(read_text(path) if text is None else text)
     prefixes = curie_map(head)
     entries = (line.removeprefix("#").partition(":") for line in head if line[1:2].strip())
@@ -98,7 +98,7 @@ def read_head(path: Path, text: str | None = None) -> TableHead:
 
 
 def with_version(text: str, version: str) -> str:
-    """Return the text of a table with the ontology's version that it is built for."""
+    """Return the text of a table with the ontology version of a build."""
     line = f'#{_VERSION_SLOT}: "{version}"'
     stated = re.compile(rf"(?m)\A((?:#.*\n)*?)#{_VERSION_SLOT}:.*$")
     if stated.match(text):
@@ -107,7 +107,7 @@ def with_version(text: str, version: str) -> str:
 
 
 def code_pairs(path: Path) -> list[tuple[str, str]]:
-    """The rows of a mapping to SNOMED CT: (subject, identifier).
+    """Return the rows of a mapping to SNOMED CT: (subject, identifier).
 
     Only objects that mean the same or are broader: a narrower one says more than the code, a denied one the
     opposite.
@@ -152,14 +152,14 @@ def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str],
 
 
 def metadata_and_table(text: str) -> tuple[list[str], str]:
-    """Part the lines of the metadata block, at the head of the file, from the table."""
+    """Split lines into the metadata block at the head of the file and the table."""
     lines = text.split("\n")
     size = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return lines[:size], "\n".join(lines[size:])
 
 
 def curie_map(lines: Iterable[str]) -> dict[str, str]:
-    """The prefixes of the metadata block: the entries that are indented below ``curie_map:``."""
+    """Return the prefixes of a metadata block: entries indented below ``curie_map:``."""
     prefixes: dict[str, str] = {}
     outer: int | None = None
     for line in lines:
@@ -176,7 +176,7 @@ def curie_map(lines: Iterable[str]) -> dict[str, str]:
 
 
 def short_names(iris: Iterable[str]) -> dict[str, str]:
-    """Return prefixes that nobody need declare: the last part of an ontology's IRI, for its concepts."""
+    """Return prefixes without a declaration: last part of an ontology's IRI, for its concepts."""
     bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
     return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
 
@@ -187,7 +187,7 @@ def other_text(regime: Regime, override: str = "") -> str:
 
 
 def override_of(other: str) -> str:
-    """Return why a row stands although its label says another concept, or ""."""
+    """Return a row's reason for contradicting its label, or ""."""
     return other.partition(_OVERRIDE)[2].strip()
 
 
@@ -204,7 +204,7 @@ def _regime(other: str, place: str) -> Regime | None:
 
 
 def code_of(subject: str, prefixes: Mapping[str, str]) -> str:
-    """Return a code as `canonical_code` has it, whatever prefix its file declares for SNOMED CT."""
+    """Return a code in canonical form, with any declared prefix of SNOMED CT."""
     prefix, _, local = subject.partition(":")
     return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
 
@@ -258,7 +258,7 @@ def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> s
 
 
 def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
-    """Return `iri` as a CURIE by the longest prefix that fits, or itself where none does."""
+    """Return `iri` as a CURIE by its longest known prefix, or unchanged."""
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -1,4 +1,4 @@
-"""Several files of a folder as one change: all of them are written, or none.
+"""Transactions: several files of a folder are all written, or none.
 
 What is to be written waits in a folder of its own; its renaming is the moment from which the change holds. A
 process that is killed before that has changed nothing. After that, whoever reads the folder next finishes it.
@@ -18,7 +18,7 @@ PENDING = ".ecgonto.pending"
 
 @contextmanager
 def editing(sources: Path) -> Iterator[None]:
-    """Keep others from editing a folder of sources, who wait; finish what a killed process left.
+    """Lock a folder of sources against other editors; finish the change of a killed process.
 
     Raises `OutputError` where the folder can't be written.
     """
@@ -34,7 +34,7 @@ def editing(sources: Path) -> Iterator[None]:
 
 
 def write_all(sources: Path, files: Mapping[Path, str]) -> None:
-    """Write those of `files` that stand in `sources`, all or none, and then the others, one by one.
+    """Write the files inside of `sources` all or none, then the others one by one.
 
     Raises `OutputError` where it fails: before the change holds, nothing is another than before.
     """
@@ -51,7 +51,7 @@ def write_all(sources: Path, files: Mapping[Path, str]) -> None:
 
 
 def finish(sources: Path) -> None:
-    """Put the files of a change that holds into their places. Raises `OutputError` where one can't be."""
+    """Move the files of a complete change into place. Raises `OutputError` if that fails."""
     pending = sources / PENDING
     if pending.is_symlink() or not pending.is_dir():
         return

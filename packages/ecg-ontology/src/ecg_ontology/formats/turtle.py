@@ -83,7 +83,7 @@ def turtle_text(draft: Draft) -> str:
 
 
 def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
-    """Yield what a draft states besides what it keeps as it is, each term as N-Triples write it."""
+    """Yield a draft's statements, without preserved foreign ones, with terms in N-Triples."""
     prefixes = _prefixes(draft.header)
     for subject, pairs in _stated(draft, prefixes).items():
         for predicate, end in pairs:
@@ -109,23 +109,23 @@ def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
 
 
 def schema_text() -> str:
-    """Return what every graph states of the vocabulary itself, as Turtle."""
+    """Return the statements on the vocabulary itself, as Turtle."""
     blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
     return _prefix_lines(PREFIXES) + "\n".join(blocks)
 
 
 def concept_namespace(header: OntologyHeader) -> str:
-    """The namespace of the concepts: the ontology's IRI and ``#``."""
+    """Return the namespace of the concepts: the ontology's IRI and ``#``."""
     return f"{header.iri}#"
 
 
 def code_namespace(header_iri: str, vocabulary: str) -> str:
-    """The namespace of a vocabulary's codes: beside the ontology."""
+    """Return the namespace of a vocabulary's codes, beside the ontology's."""
     return f"{header_iri.rpartition('/')[0]}/{vocabulary}/"
 
 
 def scheme_iri(header: OntologyHeader) -> str:
-    """Name of the concept scheme: OWL keeps the ontology's own IRI for the ontology."""
+    """Return the IRI of the concept scheme, which differs from the ontology's."""
     return f"{header.iri.rstrip('/#')}/scheme"
 
 
@@ -223,17 +223,17 @@ def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def name_text(name: Name) -> str:
-    """Return a text with its language as Turtle writes it."""
+    """Return a text with its language in Turtle."""
     return f"{literal_text(name.text)}@{name.language}" if name.language else literal_text(name.text)
 
 
 def iri_text(iri: str) -> str:
-    """Return an IRI as Turtle and N-Triples write it."""
+    """Return an IRI in Turtle and N-Triples."""
     return "<" + _NO_IRI.sub(lambda character: f"\\u{ord(character[0]):04X}", iri) + ">"
 
 
 def literal_text(text: str) -> str:
-    """Return a text as Turtle and N-Triples write it, without language or type."""
+    """Return a text in Turtle and N-Triples, without language or type."""
     escaped = (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')

@@ -1,4 +1,4 @@
-"""The codes of many records as integers: factorised once, labelled under any ontology, profile and rule.
+"""Codes of many records as integers: factorised once, for any ontology, profile and rule.
 
 Shapes: B records, K codes of all records together, V distinct codes.
 """
@@ -24,7 +24,7 @@ _BETWEEN_CODES = re.compile(r"[\s,;|]+")
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
-    """Lists of codes in the layout of an Arrow list column whose strings are dictionary-encoded.
+    """Lists of codes in the layout of an Arrow list column with dictionary-encoded strings.
 
     Attributes:
         vocabulary: the V distinct codes.
@@ -57,7 +57,7 @@ class CodedRecords:
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
-        """Return the codes of records, factorised; the vocabulary has them in the order of their appearance.
+        """Return the factorised codes of records; the vocabulary is in order of first appearance.
 
         Args:
             records: lists of codes, as text or whole numbers.

@@ -1,4 +1,4 @@
-"""The words of the package as frozen models: concepts, relations, routes, findings.
+"""Basic types as frozen models: concepts, relations, routes, findings.
 
 A concept is a node of the graph G = (V, E) of the appendix "Cardiac Concept Graph"; a root stands for
 a clinical family, a leaf for one finding inside it.
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FrozenModel(BaseModel):
-    """A value: immutable, hashable where its fields are, closed against misspelt fields."""
+    """Immutable model, hashable if its fields are, that refuses misspelt fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -23,14 +23,14 @@ Rule = Literal["max-index", "most-specific"]
 
 
 class Tier(StrEnum):
-    """The two tiers of the vocabulary."""
+    """Tier of a concept: root or leaf."""
 
     root = "Root"
     leaf = "Leaf"
 
 
 class Kind(StrEnum):
-    """Why two concepts are joined. All kinds count as one undirected edge of length 1."""
+    """Kind of an edge. All kinds count as one undirected edge of length 1."""
 
     family = "family"
     """leaf → its root"""
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """What the far end is to the near one, read from the edge's source and from its target."""
+        """Return the far end's role for the near one, from the edge's source and from its target."""
         return _READINGS[self]
 
 
@@ -64,7 +64,7 @@ _READINGS = {
 
 
 class Name(FrozenModel):
-    """A text in a language, as a label or a synonym.
+    """Text in a language: a label or a synonym.
 
     Attributes:
         text: the text.
@@ -76,7 +76,7 @@ class Name(FrozenModel):
 
 
 class Concept(FrozenModel):
-    """One node of the graph.
+    """Node of the graph.
 
     Attributes:
         index: its place in the frozen enumeration; row of D, column of y.
@@ -111,7 +111,7 @@ class Concept(FrozenModel):
 
 
 class Relation(FrozenModel):
-    """One edge, by the indices of its ends. Symmetric kinds have ``source < target``."""
+    """Edge, by the indices of its ends. Symmetric kinds have ``source < target``."""
 
     kind: Kind
     source: int
@@ -119,7 +119,7 @@ class Relation(FrozenModel):
 
 
 class Status(StrEnum):
-    """What became of a code."""
+    """Routing status of a code."""
 
     routed = "routed"
     """it reaches at least one node"""
@@ -132,7 +132,7 @@ class Status(StrEnum):
 
 
 class Regime(StrEnum):
-    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside."""
+    """Regime of π in the appendix, "Code routing": three for routed codes, and one outside."""
 
     single = "single morphology"
     localised = "localised lesion"
@@ -143,7 +143,7 @@ class Regime(StrEnum):
 
 
 class Route(FrozenModel):
-    """π of one code.
+    """Route π of one code.
 
     Attributes:
         code: the code as tables write it: SNOMED CT without a prefix, other vocabularies in small letters.
@@ -174,7 +174,7 @@ class Route(FrozenModel):
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """Severity of a finding."""
 
     error = "ERROR"
     """the ontology is wrong: it can't be built, or would supervise wrongly"""
@@ -185,7 +185,7 @@ class Severity(StrEnum):
 
 
 class Finding(FrozenModel):
-    """What a check found.
+    """Finding of a check.
 
     Attributes:
         id: the rule, such as ``CCG-E012``.
@@ -205,6 +205,6 @@ class Finding(FrozenModel):
 
     @property
     def file_and_line(self) -> tuple[str, str]:
-        """Where it is, the line empty where it isn't known."""
+        """File and line of the finding; the line is "" if unknown."""
         file, _, line = self.where.rpartition(":")
         return (file, line) if file and line.isdigit() else (self.where, "")

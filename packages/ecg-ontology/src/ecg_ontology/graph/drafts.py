@@ -1,4 +1,4 @@
-"""An ontology as its files state it, before anything is believed.
+"""Draft of an ontology: the content of its files, unchecked.
 
 A draft can hold every mistake that a source can hold: an index twice, an edge to nowhere, a code
 that contradicts itself. The checks read drafts; `Ontology` is built from a draft without errors. The bundle
@@ -18,7 +18,7 @@ BASE_TABLE = "base"
 
 
 class OntologyHeader(FrozenModel):
-    """What the ontology says about itself.
+    """Metadata of the ontology.
 
     Attributes:
         iri: the ontology's name; its concepts are named ``<iri>#<abbr>``.
@@ -40,7 +40,7 @@ class OntologyHeader(FrozenModel):
 
 
 class DraftConcept(FrozenModel):
-    """A concept as stated; `None` and "" mean that the source does not say."""
+    """Stated concept; `None` and "" mean that the source has no value."""
 
     iri: str
     index: int | None = None
@@ -59,7 +59,7 @@ class DraftConcept(FrozenModel):
 
 
 class ForeignStatement(FrozenModel):
-    """A statement that a draft has no field for, kept as it is: three terms as N-Triples write them."""
+    """Preserved statement without a field in a draft: three terms in N-Triples."""
 
     subject: str
     predicate: str
@@ -67,7 +67,7 @@ class ForeignStatement(FrozenModel):
 
 
 class Misstatement(FrozenModel):
-    """What a source says of a subject and can't mean: two labels of one language, a truth value "yes"."""
+    """Impossible statement of a source: two labels of one language, a truth value "yes"."""
 
     subject: str
     problem: str
@@ -75,7 +75,7 @@ class Misstatement(FrozenModel):
 
 
 class DraftRelation(FrozenModel):
-    """One statement ``subject kind object``; symmetric kinds are stated from both ends."""
+    """Statement ``subject kind object``; symmetric kinds are stated from both ends."""
 
     kind: Kind
     subject: str
@@ -84,7 +84,7 @@ class DraftRelation(FrozenModel):
 
 
 class RoutingRow(FrozenModel):
-    """One row of a routing table: one code and one node.
+    """Row of a routing table: one code and one node.
 
     Attributes:
         code: SNOMED CT identifier, or ``vocabulary:code``.
@@ -122,12 +122,12 @@ class RoutingRow(FrozenModel):
 
     @property
     def crosswalk(self) -> bool:
-        """Whether the row is exported and never supervises."""
+        """Whether the row is for export only and never supervises."""
         return self.regime is Regime.crosswalk
 
     @property
     def where(self) -> str:
-        """File and line; the file alone for a row that comes from a bundle."""
+        """File and line of the row; the file alone for a bundle."""
         name = "routing" if self.table == BASE_TABLE else f"routing.{self.table}"
         name = self.table if self.crosswalk else name
         return self.place or f"{name}.sssom.tsv"
@@ -140,7 +140,7 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(FrozenModel):
-    """What a version froze, as ``enumeration.lock`` states it.
+    """Frozen content of a version, from ``enumeration.lock``.
 
     Attributes:
         sha256: that of the node and edge `lines`.
@@ -164,7 +164,7 @@ class Lock(FrozenModel):
 
 
 class TableHead(FrozenModel):
-    """What stands above the rows of a table.
+    """Metadata above the rows of a table.
 
     Attributes:
         version: the ontology's version that it was built for; "" where it states none.
@@ -180,7 +180,7 @@ class TableHead(FrozenModel):
 
 
 class Erratum(FrozenModel):
-    """A place where the paper contradicts itself or its sources.
+    """Contradiction within the paper, or between the paper and its sources.
 
     Attributes:
         id: ``E01``, ``E02``, …
@@ -200,7 +200,7 @@ class Erratum(FrozenModel):
 
 
 class Draft(FrozenModel):
-    """Everything that the sources state.
+    """Content of the sources.
 
     Attributes:
         header: the ontology's own description.
@@ -235,12 +235,12 @@ class Draft(FrozenModel):
     unread: tuple[str, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
-        """Return the short name of `iri` for a message: its abbreviation, or its local name."""
+        """Return a concept's name for messages: its abbreviation, or its local name."""
         concept = self.by_iri.get(iri)
         return (concept and concept.abbr) or iri.rpartition("#")[2].rpartition("/")[2]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy, which looks up its own concepts."""
+        """Return a changed copy, without the original's cached lookups."""
         copy = super().model_copy(update=update, deep=deep)
         for name in ("by_iri", "families"):
             copy.__dict__.pop(name, None)
@@ -248,10 +248,10 @@ class Draft(FrozenModel):
 
     @cached_property
     def by_iri(self) -> dict[str, DraftConcept]:
-        """The concepts by their names."""
+        """Concepts by IRI."""
         return {concept.iri: concept for concept in self.concepts}
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """The root of each leaf, by name; of several the last."""
+        """IRI of each leaf's root, the last of several."""
         return {edge.subject: edge.object for edge in self.relations if edge.kind is Kind.family}

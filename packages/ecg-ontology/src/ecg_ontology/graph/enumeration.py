@@ -1,4 +1,4 @@
-"""The frozen enumeration: the lines that a checkpoint depends on, how two of them differ, and the lock file.
+"""Frozen enumeration: the lines that a checkpoint depends on, their differences, and the lock file.
 
 The lines are, for every concept in index order, ``node <index> <tier> <abbr> <iri>`` and then, sorted, for
 every edge ``edge <kind> <source> <target>``, fields separated by tabs. Labels, text variants and routing are
@@ -37,7 +37,7 @@ SINCE_FORM_2 = ("header", "sources", "heads", "abbreviations", PROVENANCE)
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
-    """Return the concepts that state an index and a tier, in index order."""
+    """Return the concepts with an index and a tier, in index order."""
     nodes = [
         Concept(index=one.index, root=one.tier is Tier.root, **{name: getattr(one, name) for name in _SAME})
         for one in draft.concepts
@@ -47,7 +47,7 @@ def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
 
 
 def draft_relations(draft: Draft) -> tuple[Relation, ...]:
-    """Return the edges between numbered concepts, each once, by kind as `Kind` lists them."""
+    """Return the edges between numbered concepts, each once, in the order of `Kind`."""
     index = {concept.iri: concept.index for concept in draft.concepts}
     edges = set()
     for relation in draft.relations:
@@ -60,7 +60,7 @@ def draft_relations(draft: Draft) -> tuple[Relation, ...]:
 
 
 def draft_lines(draft: Draft) -> tuple[str, ...]:
-    """Return the enumeration's lines of `draft`."""
+    """Return the enumeration's lines of a draft."""
     return enumeration_lines(draft_nodes(draft), draft_relations(draft))
 
 
@@ -75,12 +75,12 @@ def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -
 
 
 def sha256_of(lines: Sequence[str]) -> str:
-    """Return the SHA-256 of the lines as UTF-8, each ended by a line feed: what ``sha256sum`` says."""
+    """Return the SHA-256 of lines in UTF-8, each ended by a line feed, as ``sha256sum`` does."""
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    r"""Return what `new` changes in `old`, one line each: ``- …`` is only in `old`, ``+ …`` only in `new`.
+    r"""Return the changed lines: ``- …`` is only in `old`, ``+ …`` only in `new`.
 
     Example:
         >>> enumeration_difference(["node\t0\tRoot\tNormal\tx#N"], ["node\t0\tRoot\tHealthy\tx#N"])
@@ -101,7 +101,7 @@ def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
 
 
 def lock_of(draft: Draft) -> Lock:
-    """Return what freezes `draft` as it is; the lock that it replaces, if any, becomes an earlier one."""
+    """Return the lock of a draft; a replaced lock becomes an earlier version."""
     lines = draft_lines(draft)
     items = frozen_items(draft)
     before = draft.lock
@@ -122,7 +122,7 @@ def lock_of(draft: Draft) -> Lock:
 
 
 def frozen_items(draft: Draft) -> dict[str, list[str]]:
-    """Return what is frozen besides the enumeration, by group: lines ``item <group> <what> …``, sorted."""
+    """Return further frozen content by group: lines ``item <group> <what> …``, sorted."""
     rows: dict[str, list[tuple[str, ...]]] = {"texts": [], "official": [], "errata": [], "statements": []}
     for c in draft.concepts:
         names = [f"{name.text}@{name.language}" for name in (*c.translations, *c.synonyms)]
@@ -171,7 +171,7 @@ def yielding(draft: Draft) -> tuple[int, ...]:
 
 
 def seal_of(lock: Lock) -> str:
-    """Return the hash of everything that a lock states but its items, which have hashes of their own."""
+    """Return the hash of a lock's lines without the items, which have their own hashes."""
     return sha256_of(_body(lock))
 
 
@@ -195,7 +195,7 @@ def _body(lock: Lock) -> list[str]:
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``. Raises `SourceError` where `lock_text` didn't write it so."""
+    """Read the text of ``enumeration.lock``. Raises `SourceError` if it isn't `lock_text`'s."""
     fields: dict[str, list[str]] = {}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

@@ -17,7 +17,7 @@ ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
 
 
 class ConceptGraph:
-    """An undirected graph over N concepts, its kinds of edge forgotten, frozen.
+    """Undirected, frozen graph over N concepts, without kinds of edge.
 
     Args:
         n: number of concepts.
@@ -69,7 +69,7 @@ class ConceptGraph:
         return _frozen(_distances(self.adjacency))
 
     def path(self, source: int, target: int) -> list[int]:
-        """Return one shortest path with both ends, of several that of the smallest indices, else [].
+        """Return a shortest path with both ends, the one of smallest indices, else [].
 
         Args:
             source: index of the concept where it begins.

@@ -1,4 +1,4 @@
-"""The hierarchy: what lies above and below a concept, and the concepts as a tree.
+"""Hierarchy: concepts above and below a concept, and the concepts as a tree.
 
 `family` and `subtypeOf` are IS_A. A manifestation shows its condition and isn't a kind of it: it is never a
 descendant.
@@ -17,7 +17,7 @@ IS_A = (Kind.family, Kind.subtype_of)
 
 
 class TreeLine(NamedTuple):
-    """One line of a tree: its depth, its concept, and whether what is below was listed before."""
+    """Line of a tree: depth, concept, and whether its children were listed before."""
 
     depth: int
     concept: Concept
@@ -25,7 +25,7 @@ class TreeLine(NamedTuple):
 
 
 def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return where one step leads from each."""
+    """Return the targets of one step from each concept."""
     steps: dict[int, list[int]] = {}
     for near, far in pairs:
         steps.setdefault(near, []).append(far)
@@ -33,7 +33,7 @@ def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -> tuple[NodeT, ...]:
-    """Return the starts and everything that steps lead to, level by level, each level in order."""
+    """Return the starts and all reachable concepts, level by level, each level in order."""
     reached: dict[NodeT, Any] = dict.fromkeys(starts)
     level = list(reached)
     while level:
@@ -72,7 +72,7 @@ def branches(
 
 
 def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:
-    """Return the concepts above each concept as logic has it, by IRI: what an export may call its kinds.
+    """Return the concepts above each concept by strict logic, by IRI, for exports.
 
     A subtype stands under its parents, any other finding under its family. One that is a kind of either of
     its parents stands under the nearest concepts that these share: that it is of both isn't stated.

@@ -42,7 +42,7 @@ _TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
 def has_check_digit(digits: str) -> bool:
-    """Whether the last digit is the Verhoeff check digit of those before it (SNOMED CT, "Check-digit")."""
+    """Whether the last digit is the Verhoeff check digit (SNOMED CT, "Check-digit")."""
     check = 0
     for place, digit in enumerate(reversed(digits)):
         turned = int(digit)
@@ -53,7 +53,7 @@ def has_check_digit(digits: str) -> bool:
 
 
 def malformation(code: str) -> str:
-    """Say why `code` can't be a code, or return "" when it can.
+    """Return why `code` can't be a code; "" if it can.
 
     A code is a SNOMED CT identifier (6 to 18 digits, the last one a check digit) or ``vocabulary:code``.
 
@@ -75,7 +75,7 @@ def malformation(code: str) -> str:
 
 
 def canonical_code(code: str) -> str:
-    """Return a code as the tables write it, however a file or a user abbreviates it.
+    """Return a code in the tables' form, from any abbreviation.
 
     Example:
         >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
@@ -108,7 +108,7 @@ def code_text(code: object) -> str:
 
 
 class RoutingTable:
-    """The routing table π of one profile, whose own table replaces rows of the others.
+    """Routing table π of one profile; the profile's table replaces rows of the others.
 
     ``paper`` keeps codes as the paper prints them, ``curated`` holds what the curators decided.
     """
@@ -137,16 +137,16 @@ class RoutingTable:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the profile's tables, routed or not, in the order of the tables."""
+        """All codes of the profile's tables, routed or not, in the order of the tables."""
         return tuple({**self._base, **self._own})
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """The rows that hold in the profile, code by code."""
+        """Rows in force in the profile, code by code."""
         return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
-        """Return π(`code`); text that is an unknown code or none at all is answered, never refused."""
+        """Return π(`code`); unknown or malformed codes get an answer, too."""
         code = canonical_code(code_text(code))
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
@@ -200,7 +200,7 @@ class RoutingTable:
 
 
 def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
-    """Return the regime of a code by the nodes that its rows name, `None` for ``sssom:NoTermFound``."""
+    """Return a code's regime by the nodes of its rows; `None` for ``sssom:NoTermFound``."""
     nodes = list(nodes)
     if None in nodes:
         return Regime.unrouted

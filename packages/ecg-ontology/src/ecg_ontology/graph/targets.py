@@ -1,4 +1,4 @@
-"""y, c* and the soft target, vectorised (appendix, "Primary Positive Concept Selection").
+"""Targets y, c* and t, vectorised (appendix, "Primary Positive Concept Selection").
 
 Shapes: B records, N concepts, V codes of a vocabulary and none, W words of 64 concepts.
 """
@@ -20,7 +20,7 @@ NO_LEAF = -1
 
 
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y (eq. y-multihot), uint8[B, N], from the leaves that each code of the vocabulary reaches."""
+    """Return y (eq. y-multihot), uint8[B, N], from the leaves of each code of the vocabulary."""
     words = -(-n // 64)
     reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=np.uint8)  # the last code reaches nothing
     for row, reached in zip(reached_VN[:-1], leaves, strict=True):
@@ -63,7 +63,7 @@ def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
 
 
 def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
-    """Return which leaves are active, bool[B, N].
+    """Return the mask of active leaves, bool[B, N].
 
     Raises `UsageError` where `y` isn't [B, N], holds more than 0 and 1, or has a root active.
     """

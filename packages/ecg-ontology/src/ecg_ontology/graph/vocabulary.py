@@ -1,4 +1,4 @@
-"""The vocabulary: the numbered concepts and their edges, which a checkpoint is bound to.
+"""Vocabulary: numbered concepts and their edges, to which a checkpoint is bound.
 
 Arrays and the graph library load on first use.
 
@@ -81,12 +81,12 @@ class Vocabulary:
 
     @cached_property
     def enumeration(self) -> tuple[str, ...]:
-        """What a checkpoint depends on, a line each: nodes by index, tier, abbreviation and IRI; edges."""
+        """Lines that a checkpoint depends on: nodes by index, tier, abbreviation and IRI; edges."""
         return enumeration.enumeration_lines(self.nodes, self.relations)
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the enumeration: the identity of what prototypes, D and Â are bound to.
+        """SHA-256 of the enumeration, to which prototypes, D and Â are bound.
 
         It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge; neither
         labels nor text variants, routing or version, so correcting those leaves checkpoints valid.
@@ -94,7 +94,7 @@ class Vocabulary:
         return enumeration.sha256_of(self.enumeration)
 
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
-        """Return what `other` changes in this enumeration; () when both have the same sha256.
+        """Return the changes of `other` to this enumeration; () for the same sha256.
 
         Args:
             other: the enumeration to compare with.
@@ -137,7 +137,7 @@ class Vocabulary:
 
     @cached_property
     def families(self) -> tuple[int, ...]:
-        """Index of the root of each concept; a root is its own."""
+        """Index of each concept's root; a root is its own family."""
         family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
         return tuple(family.get(index, index) for index in range(len(self)))
 
@@ -148,7 +148,7 @@ class Vocabulary:
         return tuple(index for *_, index in order)
 
     def node(self, name: int | str) -> Concept:
-        """Return the concept with this index, abbreviation, label or synonym (25 and "AntMI" are one).
+        """Return a concept by index, abbreviation, label or synonym (25 and "AntMI" are equal).
 
         Args:
             name: of these; letter case and accents of a label make no difference. ``onto[name]`` is the same.
@@ -191,7 +191,7 @@ class Vocabulary:
         return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
-        """Return the concepts beside one, each with what it is to it; joined in two ways, it is there twice.
+        """Return adjacent concepts with their roles; one joined by two edges comes twice.
 
         Args:
             name: as for `node`.
@@ -212,7 +212,7 @@ class Vocabulary:
         return {index: tuple(neighbours) for index, neighbours in beside.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
-        """Return what a concept is a kind of, over subtypes and families, the nearest first.
+        """Return the wider concepts of a concept, over subtypes and families, the nearest first.
 
         Args:
             name: as for `node`.
@@ -221,7 +221,7 @@ class Vocabulary:
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
-        """Return what is a kind of a concept, over families and subtypes, the nearest first.
+        """Return the kinds of a concept, over families and subtypes, the nearest first.
 
         A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
 

@@ -1,1 +1,1 @@
-"""Checks of the graph against the world outside: SNOMED CT releases, OWL, SHACL, and reports of findings."""
+"""Validation against external references: SNOMED CT releases, OWL, SHACL; reports of findings."""

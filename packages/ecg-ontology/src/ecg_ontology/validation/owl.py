@@ -71,7 +71,7 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
 
 
 def consistency(onto: Ontology) -> tuple[Finding, ...]:
-    """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself; () when it doesn't.
+    """Check the ontology's consistency by owlready2's reasoner (HermiT); () if it is consistent.
 
     Raises `UsageError` where there is no owlready2, no Java to run the reasoner, or no folder that it can
     read.

@@ -41,7 +41,7 @@ _RF2 = re.compile(
 
 @dataclass
 class Release:
-    """What a release says about the requested codes.
+    """Content of a release on the requested codes.
 
     Attributes:
         active: whether the concept is active, by code; codes that the release lacks are missing.
@@ -56,12 +56,12 @@ class Release:
     parents: dict[str, set[str]] = field(default_factory=dict)
 
     def ancestors(self, code: str) -> set[str]:
-        """Return everything that `code` is a subtype of, directly or over others."""
+        """Return all supertypes of a code, direct or indirect."""
         return set(reachable([code], self.parents)) - {code}
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
-    """Read what the Snapshot of an RF2 zip or folder says about `codes`.
+    """Read the Snapshot of an RF2 zip or folder for given codes.
 
     Raises `InputError` where the path isn't a release.
     """

@@ -1,4 +1,4 @@
-"""Findings as GitHub's annotations, which of them fail, and the catalogue of rules as a page.
+"""Reports of findings: GitHub annotations, failure threshold, and the catalogue as a page.
 
 Example:
     >>> import ecg_ontology
@@ -33,7 +33,7 @@ This page is the output of `ecgonto rules --format markdown`."""
 
 
 def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
-    """Return `rule_ids` as a set. Raises `UsageError` where one isn't a rule of the catalogue."""
+    """Return rule ids as a set. Raises `UsageError` for an unknown rule."""
     for rule_id in rule_ids:
         if rule_id not in RULES:
             raise UsageError(f"no rule is called {rule_id!r}", remedy="The catalogue in the docs lists them")
@@ -41,7 +41,7 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
 
 
 def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
-    """Whether any finding is as severe as `at`, or more.
+    """Whether a finding is at least as severe as `at`.
 
     Example:
         >>> import ecg_ontology
@@ -58,7 +58,7 @@ def _beside(file: str, source: str | Path) -> Path:
 
 
 def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
-    """Return the findings as workflow commands, which stand beside the lines of a pull request.
+    """Return the findings as workflow commands for the lines of a pull request.
 
     `source`, which was checked, leads to the files from the working directory.
     """

@@ -1,4 +1,4 @@
-"""The SHACL report on an ontology, by its folder's shapes or the packaged ones. Needs the extra ``shacl``."""
+"""SHACL report on an ontology, by its folder's or the packaged shapes (extra ``shacl``)."""
 
 import warnings
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Routing checked against a SNOMED CT release of the user's own (chapter 4 of the findings catalogue)."""
+"""Check of routing against the user's SNOMED CT release (chapter 4 of the findings catalogue)."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What the rules of this chapter look at: an ontology and what a release says about its codes."""
+    """Subject of this chapter's rules: an ontology and a release's content on its codes."""
 
     onto: Ontology
     release: Release
@@ -32,7 +32,7 @@ class Reviewed:
         ]
 
     def active_routes(self) -> Iterator[Route]:
-        """Routes to concepts that are active in the release."""
+        """Return routes of the codes that are active in the release."""
         return (route for route in self.routes if self.release.active.get(route.code))
 
 

@@ -1,4 +1,4 @@
-"""The ontology as one page for a browser: search, tree, and every concept with all that is known of it.
+"""Browse page: search, tree, and all details of every concept.
 
 The page needs no network and no server. Without scripts everything on it can be read; its script adds the
 search. Every text is escaped, and the page's own policy forbids whatever is not its one style and one script.
@@ -53,7 +53,7 @@ _WORD = re.compile(r"\w+")
 
 
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write the page of an ontology, whose profile routes the codes, as an .html file; return its path.
+    """Write an ontology's page, with the routes of its profile, as an .html file; return its path.
 
     Labels are in `language`, and English where there is none. Raises `UsageError` where another file is
     there, which would be lost; `OutputError` where the file can't be written.

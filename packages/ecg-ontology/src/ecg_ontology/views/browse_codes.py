@@ -1,4 +1,4 @@
-"""The codes on the page: where each goes under either profile, who decided it, and those of other systems."""
+"""Codes on the browse page: their routes in both profiles, their authors, and other systems' codes."""
 
 from collections.abc import Iterable
 from html import escape
@@ -11,7 +11,7 @@ from ecg_ontology.views.vocabulary_exports import ecl
 
 
 def code_items(onto: Ontology) -> dict[int | None, list[str]]:
-    """Return the list items of each concept by its index, those of codes that reach none under `None`.
+    """Return each concept's codes as list items by index; unrouted codes under `None`.
 
     What holds under one profile alone is marked with it, and the page shows it under that profile.
     """
@@ -34,7 +34,7 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """The codes of other systems, which supervise nothing, and what a terminology server is asked."""
+    """Return codes of other systems, which supervise nothing, and queries for terminology servers."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
     items = [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
@@ -43,7 +43,7 @@ def other_items(onto: Ontology, index: int) -> list[str]:
 
 
 def tag(text: str) -> str:
-    """A short mark behind a text; nothing for none."""
+    """Return a short mark behind a text; "" for none."""
     return f' <span class="tag">{escape(text)}</span>' if text else ""
 
 

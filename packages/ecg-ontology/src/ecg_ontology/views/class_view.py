@@ -1,4 +1,4 @@
-"""The ontology as classes, for tools that look for ``rdfs:subClassOf``: OWL in XML, and JSON-LD.
+"""Class view for tools that read ``rdfs:subClassOf``: OWL in XML, and JSON-LD.
 
 The lossless forms have concepts as individuals, as the vocabulary states them. Here each is a class under the
 classes that it is a kind of, with its names, definition and codes in the words of the OBO community.

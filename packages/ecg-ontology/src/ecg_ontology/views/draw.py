@@ -1,4 +1,4 @@
-"""Pictures: the graph, and a soft target on it. SVG, PNG or PDF, by the file's ending.
+"""Pictures of the graph, and of a soft target on it, as SVG, PNG or PDF by the file's ending.
 
 Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
 differ in stroke.

@@ -1,4 +1,4 @@
-"""Why a record was supervised as it was: routes, both selection rules, distances, and the soft target."""
+"""Explanation of a record's supervision: routes, both selection rules, distances, soft target."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _BAR = 30
 
 
 class Mass(FrozenModel):
-    """One node's part in the soft target."""
+    """Share of one node in the soft target."""
 
     index: int
     abbr: str
@@ -21,7 +21,7 @@ class Mass(FrozenModel):
 
 
 class Explanation(FrozenModel):
-    """Everything that led from the codes of a record to its soft target.
+    """Steps from a record's codes to its soft target.
 
     Attributes:
         routes: π of each code.
@@ -48,7 +48,7 @@ class Explanation(FrozenModel):
 def explain_codes(
     onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
-    """Return how a record with these codes is supervised: routes, the leaf of each rule, the target.
+    """Return the supervision of a record with these codes: routes, the leaf of each rule, target.
 
     Args:
         onto: the ontology.

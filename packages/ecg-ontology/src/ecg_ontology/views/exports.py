@@ -1,4 +1,4 @@
-"""The ontology for other programs: arrays, tables, RDF, a drawing language. The file's ending says which."""
+"""Exports for other programs, by the file's ending: arrays, tables, RDF, a drawing language."""
 
 import csv
 import json
@@ -132,7 +132,7 @@ def _named_in(path: Path, ending: str) -> set[str]:
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
-    """Return the comments of a Turtle text, each with its line."""
+    """Return the comments of a Turtle text with their lines."""
     matches = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
     return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 

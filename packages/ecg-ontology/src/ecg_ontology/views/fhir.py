@@ -1,4 +1,4 @@
-"""The ontology as FHIR R4 resources, for terminology servers: what a hospital's systems load.
+"""FHIR R4 resources of the ontology, for terminology servers of hospitals.
 
 One CodeSystem holds the concepts; for each of them a ValueSet holds the codes that are read as it; for each
 vocabulary a ConceptMap says how its codes reach them. Source: HL7 FHIR R4, "Terminology Module".
@@ -44,7 +44,7 @@ def write_fhir(onto: Ontology, folder: Path) -> None:
 
 
 def resources(onto: Ontology) -> Iterator[dict[str, Any]]:
-    """Every resource: the CodeSystem, a ValueSet per concept, a ConceptMap per vocabulary."""
+    """Yield all resources: the CodeSystem, a ValueSet per concept, a ConceptMap per vocabulary."""
     tree = {
         onto.draft.abbreviation(iri): [onto.draft.abbreviation(parent) for parent in parents]
         for iri, parents in broader(onto.draft).items()

@@ -1,4 +1,4 @@
-"""Figures of matplotlib as files, and as SVG within a page. The same figure gives the same bytes."""
+"""Figures of matplotlib as files or SVG in a page; the same figure gives the same bytes."""
 
 import re
 from html import escape
@@ -34,7 +34,7 @@ _PLAINER = {
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """A figure of so many inches. Raises `UsageError` where matplotlib is not installed."""
+    """Return a figure of a size in inches. Raises `UsageError` if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -43,7 +43,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def save_figure(figure: "Figure", out: str | Path) -> Path:
-    """Write a figure by its file's ending. Raises `UsageError` where another's file is, or `OutputError`."""
+    """Write a figure by its file's ending. Raises `UsageError` over a foreign file, or `OutputError`."""
     out = Path(out)
     if out.suffix not in ENDINGS:
         raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")

@@ -1,4 +1,4 @@
-"""Labels in other languages: which there are, and English where there is none."""
+"""Labels in other languages, with English as the fallback."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ ENGLISH = "en"
 
 
 def label_in(concept: Concept, language: str = ENGLISH) -> Name:
-    """Return the concept's label in `language`, else in its parent (``de`` for ``de-AT``), else in English.
+    """Return a concept's label in a language, else in its parent (``de`` for ``de-AT``), else English.
 
     The `Name` says which of them it is, and that the concept is retired where it is.
 
@@ -39,7 +39,7 @@ def languages_of(onto: Ontology) -> dict[str, int]:
 
 
 def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
-    """Say what a reader of `concepts` in `language` must know: labels are missing, or were not reviewed."""
+    """Return notes on labels that are missing or unreviewed in a language."""
     used = [label_in(concept, language).language for concept in concepts]
     asked = language.casefold()
     notes = []

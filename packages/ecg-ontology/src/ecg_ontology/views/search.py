@@ -1,4 +1,4 @@
-"""Concepts by their words: labels in every language, synonyms, text variants, codes and labels of codes."""
+"""Search of concepts by words: labels in all languages, synonyms, text variants, codes."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -10,7 +10,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class Field(StrEnum):
-    """What a text is of its concept."""
+    """Kind of a concept's text."""
 
     abbreviation = "abbreviation"
     label = "label"
@@ -21,7 +21,7 @@ class Field(StrEnum):
 
 
 class Match(FrozenModel):
-    """A text with the words that were looked for.
+    """Text that matches a search.
 
     Attributes:
         field: what the text is of the concept.
@@ -37,7 +37,7 @@ class Match(FrozenModel):
 
 
 class Hit(FrozenModel):
-    """A concept with texts that match, or a code that reaches none.
+    """Concept with matching texts, or an unrouted code.
 
     Attributes:
         concept: the concept; `None` for a code that is unrouted.
@@ -49,7 +49,7 @@ class Hit(FrozenModel):
 
 
 def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
-    """Return the concepts that have all words in one text.
+    """Return the concepts with a text that has all words.
 
     Letter case, accents and hyphens make no difference. A code stands for the leaves that it reaches, or for
     its root where it reaches no leaf. The best hits come first: whole texts, then beginnings of words, then
@@ -82,7 +82,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
-    """Every searchable text, with the concept's index, or the code where it reaches none."""
+    """Return all searchable texts with the concept's index, or the code without a concept."""
     for node in onto.nodes:
         names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
         names += [(Field.label, name) for name in node.translations]
@@ -115,7 +115,7 @@ def _fit(query: str, text: str) -> int | None:
 
 
 def find_concept(onto: Ontology, name: int | str) -> Concept:
-    """Return the one concept that `name` means: index, abbreviation, label, synonym, text variant or code.
+    """Return the concept with an index, abbreviation, label, synonym, text variant or code.
 
     Args:
         onto: with the profile that routes the codes.

@@ -1,4 +1,4 @@
-"""The ontology in the words of vocabulary tools: concepts as SKOS, a profile's routing as one SSSOM table."""
+"""Exports for vocabulary tools: concepts as SKOS, a profile's routing as one SSSOM table."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -106,7 +106,7 @@ def _code_prefixes(onto: Ontology) -> dict[str, str]:
 
 
 def ecl(onto: Ontology, concept: Concept) -> str:
-    """Return the SNOMED CT codes that reach a concept as an expression of ECL, for a terminology server.
+    """Return an ECL expression of the SNOMED CT codes that reach a concept, for terminology servers.
 
     What means the same stands with its descendants, anything else alone. "" where no code reaches it.
     """
@@ -134,7 +134,7 @@ def _block(subject: str, statements: list[str]) -> str:
 
 
 def routing_text(onto: Ontology) -> str:
-    """Return the rows that hold in the profile, of all tables, as one SSSOM table."""
+    """Return the profile's rows of all tables as one SSSOM table."""
     short = onto.header.iri.rstrip("/#").rpartition("/")[2] or "node"
     metadata = {
         "mapping_set_id": f"{onto.header.iri}/routing/{onto.profile}",

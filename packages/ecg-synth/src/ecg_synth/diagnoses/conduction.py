@@ -1,4 +1,4 @@
-"""From the atria to the ventricles and through them: blocks, bypasses and slow recovery."""
+"""Conduction from the atria to the ventricles: blocks, bypasses and slow recovery."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -3,7 +3,8 @@
 Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
 under other names, so this has to be checked on the records themselves.
 
-Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records, F features of a fingerprint.
+Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
+F features of a fingerprint.
 """
 
 from collections.abc import Iterable, Sequence
