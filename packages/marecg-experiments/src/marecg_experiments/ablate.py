@@ -25,6 +25,7 @@ from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.table import read_report
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task, TaskDefinition, task_sha256
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
@@ -60,7 +61,7 @@ def ablate(
     data: str | Path,
     out: str | Path,
     *,
-    tasks: Mapping[TaskDefinition, Path],
+    tasks: Mapping[str, Path] | Mapping[TaskDefinition, Path],
     request: Request | None = None,
     seeds: int = 1,
     equal: Sequence[Equal] = ("records",),
@@ -78,6 +79,7 @@ def ablate(
     Args:
         recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
             another graph; or recipes themselves. The first is what the others' FLOPs are held against.
+        tasks: by task, or its name, the folder of its data.
         equal: what all recipes have alike: the records that they see, the FLOPs, or once the one and once the
             other.
         records: how many those are; what the recipes' epochs say if None.
@@ -99,7 +101,10 @@ def ablate(
         remedy = "Leave it out, or take probe.readout=beats"
         raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
     cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
-    opened = [request.open(definition, root) for definition, root in tasks.items()]
+    opened = [
+        request.open(task_named(task) if isinstance(task, str) else task, root)
+        for task, root in tasks.items()
+    ]
 
     def run(arm: Arm, seed: int) -> list[ProbedRun]:
         name = re.sub(r"[^\w.=+@-]", "_", arm.name.replace(FLOPS, "-flops"))
