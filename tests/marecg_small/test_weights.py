@@ -13,6 +13,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
+from marecg.use.answers import answers_of
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"
 FOLDERS = {"marecg-small": "without_ptbxl_codes", "marecg-small-codes": "with_ptbxl_codes"}
@@ -40,6 +41,17 @@ def test_each_encoder_is_found_by_its_name_without_a_network(name):
 
 def test_the_package_is_under_twenty_megabytes():
     assert sum(path.stat().st_size for path in PACKAGE.rglob("*") if path.is_file()) < 20 * MEGABYTE
+
+
+def test_the_encoder_for_records_of_ones_own_tells_what_can_be_told_and_the_other_does_not():
+    models = {name: MarEcg.from_pretrained(name) for name in FOLDERS}
+    answers = {name: answers_of(name, model) for name, model in models.items()}  # refuses other weights'
+    assert answers["marecg-small"] is None
+    told = answers["marecg-small-codes"]
+    assert told.records == 1989
+    roots = {node.abbr for node in models["marecg-small-codes"].ontology.nodes if node.root}
+    assert roots < set(told.of)
+    assert len(told.of) == len(roots) + 20
 
 
 def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept(model):
