@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 from tests.docs import graph_tables
 
+from marecg_experiments.graph.differences import over
+
 
 def test_the_tables_follow_from_the_raw_scores():
     text, _ = graph_tables.tables()
@@ -19,6 +21,22 @@ def test_a_difference_of_the_tables_is_what_the_scores_give_by_hand():
     assert f"| 0.5 | {real.mean():.2f} | " in text
     assert f" | {(real - edgeless).mean():+.2f} | " in text
     assert (real - edgeless).mean() == pytest.approx(-1.27, abs=0.01)
+
+
+def test_few_records_give_the_pages_figures_over_the_draws_that_no_earlier_run_had():
+    kept = pd.read_parquet(graph_tables.FOLDER / "scores.parquet").astype({"value": "float64"})
+    few = kept[kept["regime"].isin(["k = 1", "k = 2", "k = 5"]) & (kept["endpoint"] == "primary")]
+    by_draw = few[few["seed"] >= 6].pivot_table("value", "seed", "arm", observed=True)
+    mean, reach = over(by_draw["real"] - by_draw["edgeless"])
+    page = (graph_tables.FOLDER.parent / "graph.md").read_text(encoding="utf-8")
+    assert (
+        f"over the {len(by_draw)} draws that no earlier run can have had, {mean:+.2f} ± {reach:.2f}" in page
+    )
+    assert (few["arm"].str.startswith("shuffle ")).any()
+    means = few.groupby("arm", observed=True)["value"].mean()
+    shuffled = [arm for arm in means.index if arm.startswith("shuffle ")]
+    assert len(shuffled) == 8
+    assert (means[shuffled] < means["real"]).all()
 
 
 def test_the_scores_are_small_enough_to_keep():
