@@ -48,9 +48,16 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, mon
     assert request.without == (("encoder, x",) if wide else ("encoder, x", WIDE))
 
 
-@pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])
-def test_a_setting_that_a_probe_does_not_have_is_refused(setting):
-    with pytest.raises(UsageError, match=f"--set {setting}: "):
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("seed=1", "--set seed=1: "),
+        ("seeds=one", "seeds must be a whole number, not 'one'"),
+        ("fractions=1,x", "fractions must be a number, not '1,x'"),
+    ],
+)
+def test_a_setting_that_a_probe_does_not_have_is_refused(setting, said):
+    with pytest.raises(UsageError, match=said):
         read(Ablation, [setting])
 
 

@@ -9,6 +9,7 @@ import pytest
 from pyarrow import parquet
 from tests.cli.calls import call
 from tests.ecg_ontology.changes import WITHOUT_17_18, edit
+from tests.ecg_ontology.test_snomed import CONCEPT, DESCRIPTION
 
 from marecg_cli import ecgonto
 
@@ -69,21 +70,30 @@ def test_the_graph_is_drawn(tmp_path, name):
     assert (tmp_path / name).stat().st_size > 5000
 
 
-def test_a_release_is_checked_and_a_folder_without_one_exits_3(tmp_path):
-    assert call("snomed", tmp_path)[0] == 3
-    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
-    code, out, _ = call("snomed", tmp_path / "gps.txt", "--format", "json")
+@pytest.fixture
+def release(tmp_path):
+    """A release that has heads and no concept."""
+    folder = tmp_path / "release" / "Snapshot"
+    folder.mkdir(parents=True)
+    for name, head in (("Concept", CONCEPT), ("Description", DESCRIPTION)):
+        (folder / f"sct2_{name}_Snapshot_INT_20240101.txt").write_text(head, encoding="utf-8")
+    return folder.parent
+
+
+def test_a_release_is_checked_and_a_folder_without_one_exits_3(release, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    assert call("snomed", tmp_path / "nothing")[0] == 3
+    code, out, _ = call("snomed", release, "--format", "json")
     assert (code, {finding["id"] for finding in json.loads(out)["findings"]}) == (1, {"CCG-E401"})
 
 
-def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision):
+def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
     (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
-    (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
     (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
     arguments = {
         **dict.fromkeys(("route", "target", "explain", "show"), ("164889003",)),
@@ -94,7 +104,7 @@ def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision):
         "match": (tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
         "add-code": ("icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--tables", revision),
         **{"coverage": (tmp_path / "counts.csv",), "draw": ("--out", tmp_path / "graph.svg")},
-        **{"snomed": (tmp_path / "gps.txt",), "export": ("--out", tmp_path / "graph.owl")},
+        **{"snomed": (release,), "export": ("--out", tmp_path / "graph.owl")},
         "perturb": ("--flat", "--out", tmp_path / "flat.json"),
         "build": (SOURCES, "--out", tmp_path / "ccg.json", "--check"),
         "init": (tmp_path / "sources",),

@@ -75,7 +75,7 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, mo
     assert len(rows) == RECORDS
     if kind != "array":
         assert {row["record"] for row in rows} == set(Corpus.open(kinds / "corpus").ids)
-    shares = [float(value) for name, value in rows[0].items() if name not in (*ABOUT, "called")]
+    shares = [float(value) for name, value in rows[0].items() if name not in (*ABOUT, "called", "told")]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert ("called" in rows[0]) == (model == "clf")
     as_json = json.loads(answer("predict", *given(kinds, model, kind), "--format", "json"))

@@ -66,7 +66,7 @@ REFUSED = [
     ("probe P/run --root empty --fraction 2", 2, "fraction"),
     ("probe P/run --root empty --seeds 0", 2, "seeds"),
     ("probe P/run --root no-such-folder", 3, "no-such-folder"),
-    ("probe empty --root empty", 3, "model"),
+    ("probe empty --root empty", 3, "empty/ptbxl_database.csv"),
     ("probe P/run --root empty --task all", 2, "--root cpsc2018=PATH"),
     ("table empty", 2, "marecg probe"),
     ("data get georgia --out x --mirror http://127.0.0.1:9", 3, "can't be reached"),

@@ -74,5 +74,5 @@ def test_a_model_that_was_cast_takes_signals_of_its_kind(micro, kind, x_CL):
 
 def test_a_signal_without_its_sampling_rate_is_refused(model, x_CL):
     for function in (embed, predict):
-        with pytest.raises(UsageError, match="isn't a sampling rate"):
+        with pytest.raises(UsageError, match="fs isn't given"):
             function(model, x_CL[None, :, :5000])
