@@ -101,6 +101,19 @@ def test_a_t_end_beyond_four_fifths_of_the_cycle_is_not_believed():
     assert (found.qt, found.qtc(), found.reasons["qt"]) == (None, None, "unseen")
 
 
+def test_the_next_beats_p_wave_is_not_the_end_of_t():
+    found = measure(drawn(pr=0.2, qt=0.3, rr=0.577, p=0.35), FS, LEADS)
+    assert found.qt == pytest.approx(300, abs=25)
+
+
+def test_a_complex_that_runs_on_into_st_and_t_has_no_length():
+    x_KL = np.mean(
+        [np.roll(drawn(qrs=0.2, qt=0.6, rr=1.3, p=0.0), shift, axis=1) for shift in (0, 60)], axis=0
+    )
+    found = measure(x_KL, FS, LEADS)
+    assert (found.qrs, found.reasons["qrs"]) == (None, "unseen")
+
+
 def test_a_paced_complex_begins_behind_its_spike_and_is_said_to_be_paced():
     x_KL = drawn(qrs=0.16, p=0.0)
     for place in np.arange(0.6, 9.6, 0.8) * FS:

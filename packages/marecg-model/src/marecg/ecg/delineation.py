@@ -32,10 +32,12 @@ SPIKE_WIDTH = 3
 """Samples of a pacemaker's spike before QRS, which isn't a part of it."""
 T_EXPECTED, T_WIDTH = 0.33, 0.1
 """Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
-T_LATEST, T_GAP = 0.62, 0.16
-"""Seconds: the latest end at 60/min, and what is left for the P wave of the next beat."""
+T_LATEST, T_OF_RR = 0.62, 0.6
+"""Seconds after R at 60/min, and share of the cycle: what is steepest later is the next P wave."""
 T_LOBE, P_LOBE = 0.45, 0.5
 """Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
+T_REST = 5
+"""Samples of rest behind a T wave's lobe: what comes after them is a P wave, or a U wave."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
 """Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
 TOUCHING = 3
@@ -97,7 +99,7 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
 def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
     """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
     first = BEFORE + int(qrs_off) + 30
-    room = min(max(rr - T_GAP, 0.0), T_LATEST * np.sqrt(rr))
+    room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))
     end = min(len(velocity_B) - 1, BEFORE + int(room * FS))
     if end - first < SHORTEST:
         return float("nan")
@@ -107,7 +109,9 @@ def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
     while lobes := [
         each
         for each in _tops(velocity_B, steepest + 1, min(steepest + 60, end))
-        if velocity_B[each] > T_LOBE * velocity_B[steepest] and likely_B[each] > 0.25
+        if velocity_B[each] > T_LOBE * velocity_B[steepest]
+        and likely_B[each] > 0.25
+        and (velocity_B[steepest:each] < T_SHARE * velocity_B[steepest]).sum() < T_REST
     ]:
         steepest = lobes[-1]
     return _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest - BEFORE

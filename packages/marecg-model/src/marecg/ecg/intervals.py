@@ -32,7 +32,7 @@ from marecg.ecg.swapped_arms import arms_swapped
 
 AGREE_MS = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}
 """How far an interval may lie from another of the same record: beyond, noise has been measured."""
-PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 300), "qt": (200, 700)}
+PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 240), "qt": (200, 700)}
 P_RETURNS = 0.75
 """How alike (correlation) the stretches before the QRS complexes are at least, in the median, where they are
 P waves. Of PTB-XL's records, 98 % in sinus rhythm lie above, and 97 % in atrial fibrillation below."""
