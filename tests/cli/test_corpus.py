@@ -10,6 +10,9 @@ from tests.cli.calls import call
 from tests.cli.calls import invoke as run
 
 from marecg.base.config import LEADS
+from marecg.base.errors import CheckpointError
+from marecg.corpus.prepared import Corpus
+from marecg_cli._classify import _prepared as prepared_of
 from marecg_cli._corpus_text import print_table
 
 
@@ -146,3 +149,15 @@ def test_no_word_of_a_table_is_cut_at_80_columns(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_classifier_of_records_prepares_them_beside_itself_if_its_model_is_there(source, tmp_path, caplog):
+    with pytest.raises(CheckpointError):
+        prepared_of(source, "marecg-smal", tmp_path / "clf")
+    assert not any(tmp_path.iterdir())
+    with caplog.at_level("INFO", "marecg_cli"):
+        corpus = prepared_of(source, "marecg-small", tmp_path / "clf")
+    assert (corpus, len(Corpus.open(corpus))) == (tmp_path / "clf-corpus", 1)
+    assert "prepared in" in caplog.text
+    assert "no-signal-file" in caplog.text
+    assert prepared_of(corpus, "marecg-small", tmp_path / "clf") == corpus
