@@ -1,4 +1,4 @@
-"""`marecg classify`: an encoder trained on labels, as a classifier to use and as a row of a table."""
+"""`marecg classify`: train an encoder on labels, as a classifier or as a row of a table."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Commands that pick records out of many: by their findings, and by what they are like."""
+"""Commands that select records by findings, or by similarity."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -31,7 +31,7 @@ def cohort(
         TableFormat | None, typer.Option("--format", help="How. [default: as the file ends, or csv]")
     ] = None,
 ) -> None:
-    """List the records that an expression is true of: findings, age, sex, date, device.
+    """List the records that satisfy an expression on findings, age, sex, date or device.
 
     A folder as --out is a corpus of these records alone, for `marecg train --data` and every other command.
 
@@ -77,7 +77,7 @@ def neighbours(
     readout: Annotated[Readout, typer.Option(help="The vectors that are compared.")] = "rhythm",
     form: As = "text",
 ) -> None:
-    """Find the records that the encoder puts nearest to one, exactly, by the cosine of their vectors.
+    """Find the records nearest to one, exactly, by the cosine of their vectors.
 
     A folder of parts says the codes of each record, which are printed beside it.
 

@@ -1,4 +1,4 @@
-"""How both command lines are built: Typer's groups, with a panel of commands for every stage of a user's way.
+"""Construction of both command lines: Typer's groups, with a panel per stage of a user's work.
 
 The packages' parts are imported by the commands that run them, and a command's own module when the command is
 asked for; only a help page imports all of these.
@@ -39,7 +39,7 @@ def application(
     argv: Sequence[str] = (),
     elsewhere: Mapping[str, tuple[str, str]] | None = None,
 ) -> typer.Typer:
-    """A command line, or as much of it as these arguments need.
+    """Return a command line, or the part that the arguments need.
 
     Args:
         about: what it is for.
@@ -86,7 +86,7 @@ def _others(argv: Sequence[str], elsewhere: Mapping[str, tuple[str, str]]) -> di
 
 
 def tree(app: typer.Typer) -> TyperGroup:
-    """The commands as they are run: each takes -q and -v, and refuses an address where a path belongs."""
+    """Return the commands with -q and -v, which refuse an address in place of a path."""
     group = cast(TyperGroup, typer.main.get_command(app))
     loudness = [each for each in group.params if each.name in ("quiet", "verbose")]
     (help_settings,) = (each for each in group.params if each.name == "help_settings")

@@ -1,4 +1,4 @@
-"""Commands that make and look at a corpus."""
+"""Commands that make and describe a corpus."""
 
 from pathlib import Path
 from typing import Annotated, Literal

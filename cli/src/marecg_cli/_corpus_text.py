@@ -1,4 +1,4 @@
-"""What the commands that make and look at a corpus print for a reader: tables, a few names.
+"""Texts of the corpus commands: tables and names.
 
 Rich is imported where it is used, so that `marecg --help` stays quick.
 """
@@ -26,7 +26,7 @@ LEAKS = {
 def print_accounts(
     total: "Account", sources: "Mapping[str, Account]", rates: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """One row per source: what was found, kept, and quarantined under each reason.
+    """Print one row per source: found, kept, and quarantined records by reason.
 
     Args:
         total: of all sources.
@@ -45,20 +45,20 @@ def print_accounts(
 
 
 def print_comparison(compared: "Sequence[Compared]") -> None:
-    """The rows of `statistics.reconcile`, if there are any."""
+    """Print the rows of `statistics.reconcile`, if there are any."""
     rows = {each.what: (each.paper, each.found, each.why) for each in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
-    """Which records were left out, and why, as messages."""
+    """Report quarantined records and their reasons, as messages."""
     lines = [f"{each.root}/{each.path}: {each.reason}: {each.message}" for each in records]
     say_first("quarantined", lines, f"in {report}")
 
 
 def tell_codes(account: "CodeAccount | None", report: object) -> None:
-    """How a table of codes met the records, if there was one: what is on one side only, what has no node."""
+    """Report the match of a code table with records: one-sided ids, and codes without a node."""
     if account is None:
         return
     alone, rowless = account.ids_without_record, account.records_without_row
@@ -74,7 +74,7 @@ def tell_codes(account: "CodeAccount | None", report: object) -> None:
 
 
 def print_statistics(tables: "Statistics") -> None:
-    """The tables of `statistics.statistics`."""
+    """Print the tables of `statistics.statistics`."""
     print_accounts(tables, tables.sources, {name: each.fs for name, each in tables.sources.items()})
     per_record, records = tables.codes_per_record, max(tables.kept, 1)
     shares = {n: (count, f"{count / records:.1%}") for n, count in per_record.histogram.items()}
@@ -102,7 +102,7 @@ def print_statistics(tables: "Statistics") -> None:
 
 
 def print_audit(overlap: "Audit") -> None:
-    """What `audit.audit` found: counts and vocabularies as a result, the records as messages."""
+    """Print the result of `audit.audit`: counts as a result, records as messages."""
     title = f"{overlap.records} corpus records against {overlap.evaluation_records} evaluation records"
     rows = {words: (len(getattr(overlap, key)),) for key, words in LEAKS.items()}
     rows["any of these"] = (len(overlap.leaking),)
@@ -122,7 +122,7 @@ def print_audit(overlap: "Audit") -> None:
 
 
 def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
-    """A table with its title above it; columns of numbers are flushed right, and no word is cut."""
+    """Print a table with its title; columns of numbers are right-aligned, and words are kept whole."""
     from rich.table import Table
 
     cells = [

@@ -1,4 +1,4 @@
-"""`marecg data`: the datasets of the field, fetched by name; and what is handed on to other tools."""
+"""`marecg data`: download datasets by name; and export models for other tools."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -64,7 +64,7 @@ def get(
         str | None, typer.Option(metavar="URL", help="Another address of the same files.")
     ] = None,
 ) -> None:
-    """Download a dataset from its publisher and verify it; run again after an interruption, it goes on.
+    """Download a dataset from its publisher and verify it; run again to continue.
 
     Example: marecg data get georgia --out /data
     """
@@ -94,7 +94,7 @@ def export(
     ] = None,
     form: As = "text",
 ) -> None:
-    """Write an encoder, or a classifier, as one file that needs no marecg.
+    """Write an encoder or a classifier as one file without marecg.
 
     A file that differs from the model isn't written. A classifier's takes whole records, as `marecg predict`
     does: windows, head, calibration and thresholds are inside.

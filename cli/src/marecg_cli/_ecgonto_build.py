@@ -1,4 +1,4 @@
-"""Commands that turn an ontology into other forms."""
+"""Commands that convert an ontology into other forms."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ from marecg_cli._output import EXIT_FINDINGS, message, result
 
 
 class Edges(StrEnum):
-    """Kinds of edges that a control can do without; the ontology's own enumeration would load pydantic."""
+    """Kinds of edges that a control can drop; the ontology's enumeration would load pydantic."""
 
     subtype_of = "subtypeOf"
     manifestation_of = "manifestationOf"
@@ -41,7 +41,7 @@ def export(
 
 
 def place_to_name(sources: Path) -> str:
-    """The option that says where the bundle of these sources goes; '' for the package's own."""
+    """Return the option for the bundle's path; '' for the package's own bundle."""
     own = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
     return "" if own else f"--out {sources.resolve().name}.json"
 
@@ -79,7 +79,7 @@ def build(
 
 
 def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
-    """Write the sources of the packaged ontology into a new folder, to curate them without a checkout.
+    """Write the packaged ontology's sources into a new folder, for curation without a checkout.
 
     Example: ecgonto init my-ontology
     """
@@ -101,7 +101,7 @@ def perturb(
     ] = None,
     ontology: Source = None,
 ) -> None:
-    """Write a graph that is wrong on purpose, to tell what a model owes to the real one.
+    """Write a graph with deliberate errors, a control for the real one.
 
     It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
 

@@ -1,4 +1,4 @@
-"""Commands that check an ontology, and that explain what is checked."""
+"""Commands that check an ontology, and explain the checks."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands that find concepts by their words, and show how they stand to each other."""
+"""Commands that find concepts by their words, and show their relations."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Commands that answer questions about codes and concepts, and on what a record of them supervises.
+"""Commands that answer questions on codes, concepts, and the supervision of a record.
 
 `ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
 """
@@ -236,7 +236,7 @@ def _each_code(codes: list[str]) -> Iterator[str]:
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
-    """Say on stderr where labels are missing in this language, or unreviewed."""
+    """Report missing or unreviewed labels of a language on stderr."""
     if lang != "en" and concepts:
         from ecg_ontology.views.languages import language_notes
 

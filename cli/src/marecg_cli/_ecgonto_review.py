@@ -1,4 +1,4 @@
-"""Commands for curators: what a corpus hits, what a revision changes, decisions on codes."""
+"""Commands for curators: coverage of a corpus, effects of a revision, decisions on codes."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""Commands that use and judge a trained encoder."""
+"""Commands that judge a trained encoder."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Commands that use a trained encoder on any ECG."""
+"""Commands that apply a trained encoder to any ECG."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -299,7 +299,7 @@ def _tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, 
 
 
 def model_and_record(words: list[str]) -> tuple[str, str]:
-    """What was named: a model, which may be left out, and one record."""
+    """Split arguments into a model, which may be missing, and one record."""
     if len(words) > 2:
         raise UsageError(f"{len(words)} names are given", remedy="Name a model and a record, or a record")
     run, *records = words if len(words) == 2 else _with_model(words)

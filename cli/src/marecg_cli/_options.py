@@ -1,4 +1,4 @@
-"""Options and arguments that mean the same in every command that takes them."""
+"""Options and arguments with the same meaning in all commands."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def local_path(where: str) -> Path:
-    """Return a local path unchanged, and of an address the local copy."""
+    """Return a local path unchanged; for an address, its local copy."""
     if "://" not in where:
         return Path(where)
     from marecg.storage.copies import ensure_local
@@ -31,7 +31,7 @@ LOCAL: dict[str, Any] = {"parser": str, "callback": _local, "metavar": "PATH"}
 
 
 def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """Settings of an option with a closed set of values, which a package names.
+    """Return settings of an option whose values a package names.
 
     A shell completes them; until then nothing is imported.
     """
@@ -39,12 +39,12 @@ def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
 
 
 def set_option(text: str) -> Any:
-    """`--set KEY=VALUE`, which may be repeated, with its help."""
+    """Return the repeatable option `--set KEY=VALUE` with its help."""
     return typer.Option("--set", metavar="KEY=VALUE", help=text)
 
 
 def recipe_names() -> list[str]:
-    """Recipes that have a name."""
+    """Return the names of all recipes."""
     from marecg.base.plugins import offered_names
     from marecg.recipes import RECIPES
 
@@ -52,7 +52,7 @@ def recipe_names() -> list[str]:
 
 
 def task_names() -> list[str]:
-    """Tasks of a probe, and all of them together."""
+    """Return the names of a probe's tasks, and `all`."""
     from marecg.evaluate.tasks.registry import ALL, TASKS
 
     return [*TASKS, ALL]
@@ -104,14 +104,14 @@ ArraySettings = Annotated[
 
 
 def count(text: str) -> int:
-    """A number of things, from 1 on. Raises `ValueError`."""
+    """Return a positive number. Raises `ValueError`."""
     if int(text) < 1:
         raise ValueError(text)
     return int(text)
 
 
 def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
-    """Shares of the training records, such as `0.1,1`. Raises `UsageError`."""
+    """Return shares of the training records from `0.1,1`. Raises `UsageError`."""
     try:
         return tuple(float(word) for text in texts or () for word in text.split(","))
     except ValueError as error:
@@ -119,14 +119,14 @@ def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
 
 
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """Assignments with keys of a group, and all others."""
+    """Split assignments into those of a group and all others."""
     listed = list(assignments or ())
     inside = [each for each in listed if each.startswith(group)]
     return inside, [each for each in listed if each not in inside]
 
 
 def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
-    """What was said of arrays; None where no rate was. Raises `UsageError`."""
+    """Return the stated layout of arrays; None without a rate. Raises `UsageError`."""
     from marecg.read.arrays.array_layout import Layout
     from marecg_cli._settings import Arrays, read
 
@@ -137,14 +137,14 @@ def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout
 
 
 def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
-    """What `--set codes.KEY=VALUE` says of a table of codes, as `read_code_table` takes it."""
+    """Return `--set codes.KEY=VALUE` as arguments of `read_code_table`."""
     from marecg_cli._settings import Codes, read
 
     return read(Codes, assignments, "codes.").given()
 
 
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
-    """The table that was named; without one the mapping alone, if there is any.
+    """Return the named code table; without one the mapping alone, if there is any.
 
     Raises `UsageError` or `InputError` as `read_code_table`, or columns are named of no table.
     """

@@ -1,4 +1,4 @@
-"""What both command lines share: results on stdout, messages on stderr, and the exit codes.
+"""Output of both command lines: results on stdout, messages on stderr, and exit codes.
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
 can't be written · 129 its terminal was closed · 130 interrupted · 143 stopped by a scheduler.
@@ -48,12 +48,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def result(text: str) -> None:
-    """Print a result to stdout, without what a terminal would obey."""
+    """Print a result to stdout, without terminal control characters."""
     typer.echo(printable(text))
 
 
 def result_list(texts: Iterable[str]) -> None:
-    """Print results to stdout one by one, of which there may be millions."""
+    """Print millions of results to stdout one by one."""
     for text in texts:
         sys.stdout.write(f"{printable(text)}\n")
 
@@ -64,7 +64,7 @@ def result_json(value: Any) -> None:
 
 
 def result_json_list(items: Iterable[str]) -> None:
-    """Print a list to stdout as JSON, item by item as `json_text` has them, so that it may be a long one."""
+    """Print a long list of JSON texts to stdout, item by item."""
     before = "["
     for text in items:
         sys.stdout.write(f"{before}\n  " + text.replace("\n", "\n  "))
@@ -73,26 +73,26 @@ def result_json_list(items: Iterable[str]) -> None:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON, without what a terminal would obey."""
+    """Return a value as JSON without terminal control characters."""
     plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
     text = json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False)
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)  # json leaves \x7f to \x9f
 
 
 def message(text: str) -> None:
-    """Print a message to stderr, where it does not disturb a pipe; -q leaves it out."""
+    """Print a message to stderr, unless -q is given."""
     logger.info("%s", printable(text))
 
 
 def problem(text: str) -> None:
-    """Print to stderr, -q or not, what could not be done."""
+    """Print a failure to stderr, even with -q."""
     logger.error("%s", printable(text))
 
 
 def say_first(
     what: str, lines: Collection[str], rest: str, say: Callable[[str], None] = message, count: int = 20
 ) -> None:
-    """Say the first lines, and how many more there are; `rest` tells where those stand."""
+    """Report the first lines, and the number of further ones; `rest` names their place."""
     for line in islice(lines, count):
         say(f"{what}: {line}")
     if len(lines) > count:
@@ -100,17 +100,17 @@ def say_first(
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal would obey: a file can have any name."""
+    """Return a text without terminal control characters, which file names can contain."""
     return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def quiet() -> bool:
-    """Whether messages and bars are not wanted."""
+    """Whether messages and progress bars are suppressed."""
     return not logger.isEnabledFor(logging.INFO)
 
 
 def console() -> "Console":
-    """A terminal as wide as it is or COLUMNS says, or a file of long lines; colours as NO_COLOR says."""
+    """Return a terminal of its width or COLUMNS, or a file of long lines; colours by NO_COLOR."""
     from rich.console import Console
 
     made = Console()
@@ -128,7 +128,7 @@ def turned(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Sequen
 
 
 def set_loudness(level: int) -> None:
-    """Say only what failed (−1), what concerns a user (0), what is done (1), or everything (2 and more)."""
+    """Set the log level: failures (−1), messages (0), steps (1), or everything (2 and more)."""
     of_packages = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(level, logging.DEBUG)
     for name in LOGGERS[1:]:
         logging.getLogger(name).setLevel(of_packages)
@@ -143,7 +143,7 @@ def _silence_libraries() -> None:
 
 
 def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) -> NoReturn:
-    """Run a command line on these arguments; a mistake or a signal ends in one line."""
+    """Run a command line on arguments; an error or a signal ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
     _silence_libraries()
     for name in LOGGERS:

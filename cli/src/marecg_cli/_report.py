@@ -1,4 +1,4 @@
-"""`marecg report`: a run, or one record, as a page to read and to print."""
+"""`marecg report`: page of a run or a record, for screen and print."""
 
 from pathlib import Path
 from typing import Annotated, Literal

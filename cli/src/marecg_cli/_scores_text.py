@@ -31,7 +31,7 @@ DEMO_ROWS = {
 
 
 def probe_text(report: Report) -> str:
-    """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
+    """Return macro AUC per method and share, scores per class, and the conditions of the numbers."""
     scores = tidy(lines("", report))
     classes = by_class(report).assign(
         text=lambda of: of["auc"].map("{:.1f}".format) + " / " + of["ap"].map("{:.1f}".format)
@@ -57,14 +57,14 @@ def probe_text(report: Report) -> str:
 
 
 def many_text(probed: Sequence[tuple[Path, Report]]) -> str:
-    """One table, with intervals, of several reports and the folders in which they are kept."""
+    """Return a table with intervals of several reports, and their folders."""
     return scores_text(
         f"Macro AUC on test [95 % interval], protocol {probed[0][1].protocol}", of_reports(probed)
     )
 
 
 def scores_text(head: str, scores: pd.DataFrame) -> str:
-    """A frame of scores as one table, with what must be known of them."""
+    """Return a frame of scores as one table with its notes."""
     leaked = (scores["leaked_records"].fillna(0) > 0).any()
     dagger = [LEAKED.format(TEXT.dagger)] if leaked else []
     return plain_text([head, _scores_table(scores), MARKED, *notes(scores), *dagger])
@@ -96,7 +96,7 @@ def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
 
 
 def demo_text(done: "Demo") -> str:
-    """A table of four numbers, what they mean, and three ways on."""
+    """Return the demo's four numbers as a table, their meaning, and next steps."""
     auc = tidy(lines("", done.probe)).set_index("method")["macro_auc"]
     rows = [(words, f"{auc[method]:.0f}") for method, words in DEMO_ROWS.items() if method in auc]
     return plain_text(
@@ -118,7 +118,7 @@ def demo_text(done: "Demo") -> str:
 
 
 def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Table:
-    """Build a table with a text column and number columns."""
+    """Return a table with a text column and number columns."""
     heads, lines = turned(heads, list(lines))
     table = Table()
     for number, head in enumerate(heads):

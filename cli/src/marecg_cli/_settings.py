@@ -1,4 +1,4 @@
-"""The settings that `--set KEY=VALUE` changes: a model of each group, which reads and describes them."""
+"""Settings of `--set KEY=VALUE`: a model per group that parses and describes them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
@@ -35,17 +35,17 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):
-    """A group of settings; those that were given are `given()`, the others are the command's own."""
+    """Group of settings; `given()` returns the user's, the others are the command's defaults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """The settings that were set, by name."""
+        """Return the user's settings by name."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class Asked(Settings):
-    """How a task is asked, by `probe` and `ablate`."""
+    """Common settings of `probe` and `ablate`."""
 
     folds: Folds = Field((), description="what trains, selects and tests: 1-5,6,7-8; rotations parted by ;")
     readout: str = Field("rhythm", description="what is compared: rhythm, wide, beats, full or concepts")
@@ -55,20 +55,20 @@ class Asked(Settings):
 
 
 class Probe(Asked):
-    """How `probe` asks, and where it keeps features."""
+    """Settings of `probe`, and its cache of features."""
 
     feature_cache: File | None = Field(None, description="folder that keeps computed features for later runs")
 
 
 class Ablation(Asked):
-    """How `ablate` asks."""
+    """Settings of `ablate`."""
 
     fractions: Shares = Field((1.0,), description="shares of the training records: 0.1,1")
     seeds: Count = Field(5, description="draws for every share below 1")
 
 
 class Training(Settings):
-    """How `classify` trains."""
+    """Settings of `classify`."""
 
     steps: int = Field(1500, description="steps at most")
     patience: int = Field(300, description="steps without a gain on validation")
@@ -83,13 +83,13 @@ class Training(Settings):
 
 
 class Judging(Training):
-    """How `classify judge` trains and tests."""
+    """Settings of `classify judge`."""
 
     folds: Folds = Field((), description="what trains, validates and tests: 1-5,6,7-8; rotations parted by ;")
 
 
 class Sizes(Settings):
-    """How `embed` divides its work."""
+    """Settings of `embed` for the division of work."""
 
     batch_size: Count = Field(32, description="windows per forward pass")
     part_records: Count = Field(1024, description="records per part of a folder")
@@ -104,7 +104,7 @@ class Telling(Settings):
 
 
 class Arrays(Settings):
-    """What arrays are."""
+    """Settings of arrays."""
 
     leads: Names = Field((), description="of the rows, in order: I,II,V2; the usual twelve without")
     units: Literal["mV", "uV", "V", "adc"] = Field("mV", description="mV, uV, V or adc")
@@ -113,7 +113,7 @@ class Arrays(Settings):
 
 
 class Codes(Settings):
-    """What a table of codes is."""
+    """Settings of a table of codes."""
 
     id_column: str = Field("", description="column of the records' names")
     code_column: str = Field("", description="column of the codes")
@@ -143,7 +143,7 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
 
 
 def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -> Kind:
-    """Read `KEY=VALUE` texts as settings; `group` is what all keys begin with, such as `array.`.
+    """Parse `KEY=VALUE` texts as settings; `group` is the prefix of all keys, such as `array.`.
 
     Raises `UsageError` where there is no such key, which names the command that has it, or the value isn't
     one of its kind.
@@ -170,7 +170,7 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
 
 
 def described(command: str) -> Iterator[tuple[str, str, str]]:
-    """Every setting of a command: key, default, and what it is."""
+    """Return all settings of a command: key, default, and description."""
     for group, place in OF_COMMAND[command].items():
         yield from _fields(_model(place), group)
 

@@ -1,4 +1,4 @@
-"""Commands that train, and show how it is done."""
+"""Commands that train, and show recipes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -166,7 +166,7 @@ def recipes(
 
 
 def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value with its dotted key; an objective that a recipe lacks is one value, None."""
+    """Return all values by dotted key; a missing objective is one value, None."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from flat(value, f"{prefix}{name}.")
@@ -175,7 +175,7 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """Values that differ between two recipes, by dotted key, without the name."""
+    """Return the differing values of two recipes by dotted key, without the name."""
     before = dict(flat(base))
     return {
         key: value
@@ -185,7 +185,7 @@ def changes(values: Values, base: Values) -> dict[str, Any]:
 
 
 def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> None:
-    """What each recipe is, and what it changes in the first one."""
+    """Print all recipes, and their changes to the first one."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`ecgonto`: what a code means, how far two concepts lie apart, and whether an ontology is sound."""
+"""`ecgonto`: codes, distances and targets of the concept graph, and its curation."""
 
 import gc
 import sys
@@ -25,7 +25,7 @@ PANELS: Panels = {
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
-    """The command line, or as much of it as these arguments need."""
+    """Return the command line, or the part that the arguments need."""
     about = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
     return application(f"{about}\n\nExample: ecgonto route 164889003", PANELS, argv)
 

@@ -28,7 +28,7 @@ EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-experiments", "
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
-    """The command line, or as much of it as these arguments need."""
+    """Return the command line, or the part that the arguments need."""
     about = "Ontology-guided representation learning for 12-lead ECG."
     return application(f"{about}\n\nExample: marecg demo", PANELS, argv, EXPERIMENTS)
 

@@ -49,7 +49,7 @@ class ProbedRun(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """A row of the table: a recipe, cut to size, and the graph that reads its codes (the corpus' if None)."""
+    """Row of the table: a recipe of adjusted length, and its graph (by default the corpus')."""
 
     name: str
     config: Config
@@ -71,7 +71,7 @@ def ablate(
     progress: Progress = shown,
     loggers: Sequence[str] = (),
 ) -> list[ProbedRun]:
-    """Train each recipe with each seed and probe them all; `leaderboard.averaged` makes a table of it.
+    """Train each recipe with each seed and probe all; `leaderboard.averaged` makes a table.
 
     Called again after an interruption, it goes on: a finished run is probed, a begun one resumed. Returns per
     run and task, recipes in their order and seeds ascending.
@@ -130,7 +130,7 @@ def ablate(
 
 
 def varied(config: Config, variations: Sequence[str]) -> list[Config]:
-    """A recipe with every combination of values, `KEY=1,2,3` each, called after them.
+    """Return a recipe with all combinations of values, `KEY=1,2,3` each, named after them.
 
     Raises `ConfigError` where a key is unknown or has no values, or a value is impossible.
 
@@ -156,7 +156,7 @@ def varied(config: Config, variations: Sequence[str]) -> list[Config]:
 
 
 def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
-    """The report that the run has already, if it answers the very same question."""
+    """Return the run's existing report if it answers the same question."""
     path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):
         return None
@@ -199,7 +199,7 @@ def _arms(named: list[Arm], equal: Sequence[Equal], records: int | None, corpus:
 
 
 def records_of(config: Config, corpus: int) -> int:
-    """How many records a recipe's steps see on a corpus of that size, each as often as it comes."""
+    """Return the number of records, with repetition, in a recipe's steps on a corpus of a size."""
     train = config.train
     step = train.batch_size * train.accumulate
     steps = math.ceil(train.max_epochs * corpus / step)
@@ -207,7 +207,7 @@ def records_of(config: Config, corpus: int) -> int:
 
 
 def equalled(config: Config, reference: Config, equal: Equal, records: int, corpus: int) -> Config:
-    """The recipe, cut or drawn out until it has what the reference has of `records` records.
+    """Return the recipe, shortened or lengthened to the reference's budget of `records` records.
 
     `equal` is the records themselves, or the FLOPs of all training steps together; `corpus` has so many.
     """
@@ -220,7 +220,7 @@ def equalled(config: Config, reference: Config, equal: Equal, records: int, corp
 
 
 def cost_of(run: Path) -> dict[str, float | None]:
-    """What a run took: `records` seen, `flops` of all steps, `seconds`; None where the folder doesn't tell.
+    """Return a run's cost: `records` read, `flops` of all steps, `seconds`; None if unknown.
 
     Seconds are wall time since the last resumption, where there was one.
     """

@@ -44,13 +44,13 @@ SAMPLES = 10 * HZ
 
 
 def resnet() -> Method:
-    """The baseline as a method: its "features" are the signals, its classifier is the network."""
+    """Return the ResNet as a method: its features are the signals, its classifier the network."""
     sha256 = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     return Method("ResNet1d, supervised", sha256, _flat, choose_resnet)
 
 
 def resnet1d(_task: Task) -> Method:
-    """The baseline for any task, as `marecg probe --baseline` asks for it."""
+    """Return the ResNet baseline for a task, as `marecg probe --baseline` requests it."""
     return resnet()
 
 
@@ -80,7 +80,7 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet1d(nn.Sequential):
-    """[M, C, N] in mV → logits [M, K]."""
+    """Residual network: [M, C, N] in mV → logits [M, K]."""
 
     def __init__(self, classes: int) -> None:
         stages = [ResidualBlock(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
@@ -88,12 +88,12 @@ class ResNet1d(nn.Sequential):
         super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
 
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Logits [M, K] of records whose signals [C, N] lie flat in x_MF."""
+        """Return logits [M, K] of signals [C, N] that lie flat in x_MF."""
         return _logits(self, _signals(x_MF))
 
 
 def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
-    """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept."""
+    """Train by AdamW with one learning-rate cycle; keep the epoch with the best macro AUC on val."""
     check_labels(val.y_MK, "validation")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)
@@ -135,7 +135,7 @@ def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
 
 
 def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """The first ten seconds at 100 Hz, zeros behind a shorter recording: B arrays [C, L] → [B, C, N]."""
+    """Return the first ten seconds at 100 Hz, zero-padded: B arrays [C, L] → [B, C, N]."""
     return np.stack([window(resample(x_CL, FS, HZ), SAMPLES)[0] for x_CL in signals])
 
 
@@ -145,7 +145,7 @@ FITTED_ON = 256
 
 
 def minirocket(task: Task) -> Method:
-    """The baseline as a method; its transform is fitted when features are first computed. Needs aeon."""
+    """Return MiniRocket as a method, fitted when features are first computed (needs aeon)."""
     try:
         convolutions = import_module("aeon.transformations.collection.convolution_based")
     except ImportError as error:
@@ -165,7 +165,7 @@ def minirocket(task: Task) -> Method:
 
 
 def use_own_threads() -> None:
-    """Have numba keep threads of its own, unless it has begun to work with others.
+    """Keep numba's own thread pool, unless it already uses another one.
 
     By default it takes OpenMP's, which are torch's too. Each then sets their number for itself, and the
     encoder, which works in turns with it, waits while they are made anew.

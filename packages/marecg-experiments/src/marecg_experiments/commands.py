@@ -1,4 +1,4 @@
-"""The commands that compare recipes, and arms of the graph."""
+"""Commands that compare recipes, and graphs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Equal(StrEnum):
-    """What the recipes of an ablation have alike."""
+    """Common budget of an ablation's recipes."""
 
     records = "records"
     flops = "flops"
@@ -151,7 +151,7 @@ def ablate_graph(
         ),
     ] = False,
 ) -> None:
-    """Tell whether the graph helps: train heads on frozen bases that differ in nothing but their graph.
+    """Test the benefit of the graph: train heads on frozen bases that differ in the graph alone.
 
     The real graph stands beside graphs of the same shape over other concepts, parts of itself, none, and
     plain labels, on equal draws. With branch_steps the encoder itself goes on from each base under each arm.
@@ -180,7 +180,7 @@ def ablate_graph(
 
 
 def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:
-    """What was measured on stderr, and both tables in the form that was asked for."""
+    """Print an ablation: remarks on stderr, and both tables in the requested form."""
     from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.table_print import FORMATS, markdown_table, records
     from marecg_cli._output import result_json

@@ -1,4 +1,4 @@
-"""The rows of an ablation: means over the seeds of a recipe, and how each stands against the first.
+"""Rows of an ablation: means over a recipe's seeds, and differences from the first recipe.
 
 Shapes: S draws of a share, over all runs; M test records, K classes.
 """
@@ -28,7 +28,7 @@ ABSENT = "–"
 
 
 def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
-    """The frame of `marecg.evaluate.table`, a figure per recipe and method: the mean over the recipe's runs.
+    """Return a figure per recipe and method, as the mean over the recipe's runs.
 
     Of several runs, `sd` is that over them (n − 1), without an interval. What doesn't depend on the run
     stands as it was measured, and once.
@@ -50,7 +50,7 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
 def standings(
     probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """How every recipe stands against the first, in their order, by the vector that it has of a record.
+    """Return all recipes' differences from the first, in order, by their default readout.
 
     Args:
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
@@ -97,7 +97,7 @@ def standings(
 
 
 def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """One line per recipe; without runs of equal FLOPs those columns are left out."""
+    """Return one line per recipe; columns of equal FLOPs only if there are such runs."""
     shares = sorted({at for one in standing for at in one["means"]})
     by_kind = {
         f"equal {title}": {one["recipe"]: one for one in standing if one["equal"] == kind}

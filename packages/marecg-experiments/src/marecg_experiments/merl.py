@@ -46,10 +46,10 @@ BY_NAME = "labels are read by name; there by position, which mislabels three cla
 
 
 class LinearHead(nn.Linear):
-    """A linear layer that scores."""
+    """Linear layer as a classifier."""
 
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Logits [M, K] of any records."""
+        """Return logits [M, K] of records."""
         with torch.no_grad():
             return self(torch.from_numpy(x_MF).float()).double().numpy()  # type: ignore[no-any-return]
 
@@ -75,7 +75,7 @@ def choose(train: Part, val: Part) -> Fitted:
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
-    """Adam on the binary cross-entropy: (head of the epoch with the best AUC on val, epoch, AUC)."""
+    """Train by Adam on binary cross-entropy: (head of the best epoch on val, epoch, AUC)."""
     generator = torch.Generator().manual_seed(SEED)
     x_MF, y_MK = torch.from_numpy(train.x_MF).float(), torch.from_numpy(train.y_MK).float()
     with torch.random.fork_rng():
@@ -97,7 +97,7 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 
 
 def merl_view(recordings: Recordings) -> Recordings:
-    """The recordings as MERL's loader hands them out: cut, and scaled to 0–1 over all leads.
+    """Return recordings in the view of MERL's loader: cut, and scaled to 0–1 over all leads.
 
     There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
     a method is told where a recording ends, and sees to what follows itself.

@@ -1,4 +1,4 @@
-"""Recipes of other methods, and controls: our encoder, records and epochs, and something else to learn.
+"""Recipes of other methods and of controls, on our encoder, records and epochs.
 
 docs/comparison.md says what each takes over from its paper and where it differs.
 """
@@ -25,23 +25,23 @@ METHODS = tuple(name for name in COMPARATORS if name != "labels")
 
 
 def labels() -> Config:
-    """C1 with the codes as independent labels where C1 with GSCL has the graph."""
+    """Return C1 with independent labels in place of GSCL."""
     return c1().derived(name="c1-labels", labels=LabelsConfig())
 
 
 def sigma0() -> Config:
-    """C1 with GSCL whose targets don't reach over the graph: the active leaves alone."""
+    """Return C1 with GSCL on targets of active leaves alone, without reach over the graph."""
     config = c1_gscl()
     return config.derived(name="c1-sigma0", gscl=changed(config.gscl, sigma=0.01))
 
 
 def random() -> Config:
-    """C1 with GSCL on codes that have changed places between records: no code fits its signal."""
+    """Return C1 with GSCL on permuted codes, which don't fit their signals."""
     return c1_gscl().derived(name="c1-random", sampling=SamplingConfig(codes_permuted=0))
 
 
 def supervised() -> Config:
-    """Nothing but the codes as independent labels, on augmented, unmasked records."""
+    """Return a recipe with codes as independent labels alone, on augmented, unmasked records."""
     return c1().derived(
         name="supervised",
         ar=None,
@@ -51,7 +51,7 @@ def supervised() -> Config:
 
 
 def method(name: str) -> Config:
-    """One method alone; MAE and ST-MEM hide three quarters of the pairs, as both papers find best."""
+    """Return a recipe of one method alone; MAE and ST-MEM mask three quarters, as in their papers."""
     settings = COMPARATORS[name]()
     alone = {"name": name, "ar": None, name: settings}
     if isinstance(settings, NarrowConfig):

@@ -1,4 +1,4 @@
-"""Methods of others on our encoder and corpus, a file for each or for two alike: docs/comparison.md."""
+"""Other methods on our encoder and corpus, a file per method or pair of methods: docs/comparison.md."""
 
 from marecg.objectives.objective import ObjectiveConfig
 from marecg_experiments.comparators.astcl import AstclConfig

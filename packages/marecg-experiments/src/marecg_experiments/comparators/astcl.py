@@ -24,7 +24,7 @@ from marecg_experiments.comparators.two_views import over_batch
 
 
 class AstclConfig(ObjectiveConfig):
-    """Invariance to noise by a game with a discriminator, and prediction between views without negatives.
+    """Adversarial invariance to noise, and prediction between views without negatives.
 
     One view has noise added, the other is freed of it; a record counts as a patient. The past is encoded
     alone: our encoder sees both ways, and would tell what it is asked for.
@@ -44,13 +44,13 @@ class AstclConfig(ObjectiveConfig):
     hidden: int = chosen(512, "discriminator and predictors, as SimSiam's predictor", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second view, and the first half of both again."""
+        """Return the cost of the second view, and of the first half of both."""
         half = shape.context_patches // 2
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, max(1, half)), 0)
 
 
 class Astcl(Objective, of=AstclConfig):
-    """A noisy and a denoised view that no discriminator can tell apart and that predict each other."""
+    """Noisy and denoised views that predict each other and that a discriminator can't tell apart."""
 
     reaches = frozenset({"pool"})
     settings: AstclConfig
@@ -64,7 +64,7 @@ class Astcl(Objective, of=AstclConfig):
         self.future = MLP(width, hidden, width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`adversarial`, `spatiotemporal` and `patient`."""
+        """Return `adversarial`, `spatiotemporal` and `patient`."""
         noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
         logits = [
             self.discriminator(reversed_gradient(seen.rhythm_BD, self.settings.reversal))[:, 0]
@@ -84,7 +84,7 @@ class Astcl(Objective, of=AstclConfig):
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """Their weighted sum."""
+        """Return the weighted sum of the losses."""
         settings = self.settings
         return (
             settings.lambda_adversarial * named["adversarial"]
@@ -107,7 +107,7 @@ def _mean(h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
 
 
 def adversarial_loss(noisy_B: Tensor, clear_B: Tensor) -> Tensor:
-    """Cross-entropy of a discriminator's logits that a view is the noisy one."""
+    """Return the cross-entropy of a discriminator that detects the noisy view."""
     terms = (
         binary_cross_entropy_with_logits(noisy_B, torch.ones_like(noisy_B)),
         binary_cross_entropy_with_logits(clear_B, torch.zeros_like(clear_B)),
@@ -116,7 +116,7 @@ def adversarial_loss(noisy_B: Tensor, clear_B: Tensor) -> Tensor:
 
 
 def reversed_gradient(h_BD: Tensor, strength: float) -> Tensor:
-    """The same values, whose gradient goes back with the other sign (Ganin et al. 2016, arXiv:1505.07818)."""
+    """Return the values unchanged, with a reversed gradient (Ganin et al. 2016, arXiv:1505.07818)."""
     return _Reversed.apply(h_BD, strength)  # type: ignore[no-any-return, no-untyped-call]
 
 

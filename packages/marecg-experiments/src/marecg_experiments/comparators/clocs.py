@@ -13,7 +13,7 @@ from marecg.objectives.views import Views
 
 
 class ClocsConfig(ObjectiveConfig):
-    """Contrastive multi-segment coding, CMSC (arXiv:2005.13249): two halves of a record belong together.
+    """Contrastive multi-segment coding, CMSC (arXiv:2005.13249), of a record's halves.
 
     Every record counts as a patient of its own: the prepared corpus doesn't know patients. Its other codings
     contrast leads, which an encoder that attends across them does not keep apart.
@@ -24,18 +24,18 @@ class ClocsConfig(ObjectiveConfig):
     tau: float = chosen(0.1, "CLOCS's temperature", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The halves stand in for the masked pass; the whole is looked at and not learnt from."""
+        """Return the cost of the halves in place of the masked pass, and of the whole without gradient."""
         return Flops(0, encoder_flops(shape))
 
 
 class Clocs(Objective, of=ClocsConfig):
-    """h_rhythm of the first half finds that of the second among all records, and the other way round."""
+    """Contrast of h_rhythm of a record's halves, in both directions."""
 
     reaches = frozenset({"pool"})
     settings: ClocsConfig
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`clocs`; each half is encoded without the other."""
+        """Return `clocs`, from separately encoded halves."""
         seen = views.clean()
         patches = seen.h_BTCD.shape[1]
         half = patches // 2
@@ -49,5 +49,5 @@ class Clocs(Objective, of=ClocsConfig):
 
 
 def clocs_loss(first_BD: Tensor, second_BD: Tensor, tau: float) -> Tensor:
-    """InfoNCE of either half among the other halves of the batch; the mean of both ways."""
+    """Return InfoNCE of either half among the other halves of the batch, mean of both directions."""
     return (info_nce(first_BD, second_BD, tau) + info_nce(second_BD, first_BD, tau)) / 2

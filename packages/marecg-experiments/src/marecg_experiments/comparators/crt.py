@@ -25,7 +25,7 @@ DOMAINS = 3
 
 
 class CrtConfig(NarrowConfig):
-    """Dropped patches of a record and of its spectrum from those that are left (arXiv:2205.09928).
+    """Reconstruction of dropped patches of a record and its spectrum (arXiv:2205.09928).
 
     A patch goes with all its leads, so the encoder truly never meets it. The spectrum's patches are tokens
     beside those of time while it learns; who uses the encoder gives it time alone, where CRT gives it both.
@@ -45,25 +45,25 @@ class CrtConfig(NarrowConfig):
     outputs: int = chosen(128, "CRT's code: the projection that is discriminated", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The kept patches of all domains in place of the masked pass, on average, and the decoder's."""
+        """Return the mean cost of visible patches in place of the masked pass, and the decoder's."""
         every = shape.context_patches + 2 * spectral_patches(shape)
         visible = max(1, round((1 - self.mean_dropped) * every))
         narrow = shape.model_copy(update={"width": self.width, "depth": self.depth})
         return Flops(encoder_flops(shape, visible) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
 
     def dropped(self, progress: float) -> float:
-        """The share that is dropped when so much of the run is done."""
+        """Return the dropped share at a fraction of the run."""
         return min(max(progress, self.least), self.most)
 
     @property
     def mean_dropped(self) -> float:
-        """That share, averaged over a run."""
+        """Dropped share, averaged over a run."""
         least, most = self.least, max(self.least, self.most)
         return least**2 + (most**2 - least**2) / 2 + most * (1 - most)
 
 
 class Crt(Objective, of=CrtConfig):
-    """The encoder reads the kept patches of three domains, a decoder says all of them."""
+    """Encoder of visible patches of three domains, and a decoder of all patches."""
 
     reaches = frozenset({"pool"})
     settings: CrtConfig
@@ -96,7 +96,7 @@ class Crt(Objective, of=CrtConfig):
         self.register_buffer("progress", torch.zeros(()))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`time`, `spectrum` and `discrimination`."""
+        """Return `time`, `spectrum` and `discrimination`."""
         patches, model = self.shape.context_patches, views.model
         signal = views.signal
         x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]
@@ -123,15 +123,15 @@ class Crt(Objective, of=CrtConfig):
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """The mean error of both halves, and β times the discrimination."""
+        """Return the mean error of both halves, plus β times the discrimination."""
         return (named["time"] + named["spectrum"]) / 2 + self.settings.beta * named["discrimination"]
 
     def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
-        """More is dropped as the run goes on."""
+        """Raise the dropped share along the run."""
         self.progress.fill_(step / max(1, total_steps))
 
     def draw_visible(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
-        """Which places every record keeps, [B, K], in order; and how many of them are of time.
+        """Draw the visible places of every record, [B, K], in order, and the number of temporal ones.
 
         Magnitude and phase of a band are kept or dropped together.
         """
@@ -142,7 +142,7 @@ class Crt(Objective, of=CrtConfig):
         return torch.cat([time_BK, time + band_BK, time + place + band_BK], 1), time_BK.shape[1]
 
     def decode(self, h_BKCD: Tensor, visible_BK: Tensor) -> Tensor:
-        """What the decoder says of every place, [B, N, C, P], by the map of its domain."""
+        """Decode all places, [B, N, C, P], by the linear map of their domain."""
         sizes = torch.tensor([self.shape.context_patches, self.patches, self.patches])
         absent_ND = self.absent.repeat_interleave(sizes.to(self.absent.device), 0)
         every_BNCD = absent_ND[None, :, None].expand(len(h_BKCD), -1, h_BKCD.shape[2], -1)
@@ -153,13 +153,13 @@ class Crt(Objective, of=CrtConfig):
 
 
 def spectral_patches(shape: ModelConfig) -> int:
-    """F: the patches that the bins of a context's spectrum fill, the last one with zeros."""
+    """Return F, the number of patches for the bins of a context's spectrum."""
     bins = shape.context_patches * shape.stride // 2 + 1
     return -(-bins // shape.patch)
 
 
 def joined(x_BTCP: Tensor, stride: int) -> Tensor:
-    """The signal that patches were cut from, up to the last one's first stride, [B, C, L]."""
+    """Join patches to the signal, up to the last one's first stride, [B, C, L]."""
     return x_BTCP[..., :stride].transpose(1, 2).flatten(2)
 
 
@@ -170,7 +170,7 @@ def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def cut(x_BCf: Tensor, patch: int) -> Tensor:
-    """Bins in patches, the last one filled with zeros, [B, F, C, P]."""
+    """Cut spectral bins into patches, the last zero-padded, [B, F, C, P]."""
     missing = -x_BCf.shape[-1] % patch
     filled_BCf = pad(x_BCf, (0, missing))
     return filled_BCf.reshape(*filled_BCf.shape[:2], -1, patch).transpose(1, 2)
@@ -178,7 +178,7 @@ def cut(x_BCf: Tensor, patch: int) -> Tensor:
 
 @in_float32
 def discrimination_loss(z_BK: Tensor) -> Tensor:
-    """The log of the mean exp of the cosines between different records: least where they point all ways."""
+    """Return the log mean exp of cosines between records: least for uniform directions."""
     if len(z_BK) < 2:  # there is no other record
         return z_BK.sum() * 0
     z_BK = normalize(z_BK, dim=-1)
@@ -195,5 +195,5 @@ def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) 
 
 
 def at_places(z_BNCD: Tensor, visible_BK: Tensor) -> Tensor:
-    """What stands at the visible places, [B, K, C, D]."""
+    """Gather tokens at visible places, [B, K, C, D]."""
     return z_BNCD.gather(1, visible_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))

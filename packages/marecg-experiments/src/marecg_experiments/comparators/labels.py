@@ -1,4 +1,4 @@
-"""A control: codes as labels that know nothing of each other, in place of the graph.
+"""Control without the graph: codes as independent labels.
 
 Shapes: B batch, N concepts, D width.
 """
@@ -13,7 +13,7 @@ from marecg.objectives.views import Views
 
 
 class LabelsConfig(ObjectiveConfig):
-    """Active leaves as independent binary labels: what GSCL is without graph, prototypes and soft targets."""
+    """Active leaves as independent labels: GSCL without graph, prototypes and soft targets."""
 
     captions = {"labels": "cross-entropy of the leaves as independent labels"}
 
@@ -21,7 +21,7 @@ class LabelsConfig(ObjectiveConfig):
 
 
 class Labels(Objective, of=LabelsConfig):
-    """A linear map from h_rhythm; the pass is the one that codes supervise."""
+    """Linear classifier of leaves on h_rhythm, in the supervised pass."""
 
     reaches = frozenset({"pool"})
 
@@ -32,14 +32,14 @@ class Labels(Objective, of=LabelsConfig):
         init_linear(self.to_leaves)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`labels`."""
+        """Return `labels`."""
         seen = views.supervised
         y_BN = seen.supervision.y_BN[:, self.leaves]
         return {"labels": labels_loss(self.to_leaves(seen.rhythm_BD), y_BN)}
 
 
 def labels_loss(logits_BN: Tensor, y_BN: Tensor) -> Tensor:
-    """Binary cross-entropy summed over the leaves, averaged over the records that have one."""
+    """Return binary cross-entropy summed over leaves, mean over labelled records."""
     entropy_BN = binary_cross_entropy_with_logits(logits_BN, y_BN.to(logits_BN.dtype), reduction="none")
     labelled_B = y_BN.any(-1)
     return (entropy_BN.sum(-1) * labelled_B).sum() / labelled_B.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""Masked patches from the rest: MAE, He et al., CVPR 2022, and ST-MEM, Na et al., ICLR 2024.
+"""Reconstruction of masked patches: MAE, He et al., CVPR 2022, and ST-MEM, Na et al., ICLR 2024.
 
 Masked Autoencoders Are Scalable Vision Learners, on (lead, patch) tokens; Guiding Masked Representation
 Learning to Capture Spatio-Temporal Relationship of Electrocardiogram, made from the paper alone.
@@ -17,7 +17,7 @@ EPS = 1e-6
 
 
 def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor, real_BT: Tensor) -> Tensor:
-    """Mean squared error over the masked patches that hold no padding (MAE §3: normalised pixels).
+    """Return mean squared error over masked patches without padding (MAE §3: normalised pixels).
 
     Args:
         x_BTCP: the patches; each is compared after its own mean and deviation are taken away.
@@ -30,7 +30,7 @@ def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor
 
 
 class MaskedPatches(Objective):
-    """A decoder over the context, asked for the patches of M; over so many `leads` at a time."""
+    """Decoder of the masked patches (M) in the context, for a number of `leads` at a time."""
 
     leads = len(LEADS)
 
@@ -39,19 +39,19 @@ class MaskedPatches(Objective):
         self.decoder = settings.predictor(parts.shape, self.leads, outputs=parts.shape.patch)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """The one loss."""
+        """Return the reconstruction loss."""
         seen, [name] = views.masked, self.settings.captions
         x_BTCP = seen.x_BSCP[:, : seen.h_BTCD.shape[1]]
         predicted_BTCP = self.decoded(seen.h_BTCD)
         return {name: masked_patch_loss(predicted_BTCP, x_BTCP, seen.masked_BTC, seen.real_BT)}
 
     def decoded(self, h_BTCD: Tensor) -> Tensor:
-        """x̂ [B, T, C, P]."""
+        """Return x̂ [B, T, C, P]."""
         return self.decoder(h_BTCD)  # type: ignore[no-any-return]
 
 
 class MaeConfig(NarrowConfig):
-    """Masked patches from the rest, by a decoder that sees all leads (arXiv:2111.06377).
+    """Masked patches by a decoder of all leads (arXiv:2111.06377).
 
     The encoder reads the learned token in a masked pair's place: attention along rows and columns of a grid
     can't leave pairs out one by one, as MAE does to save time.
@@ -61,11 +61,11 @@ class MaeConfig(NarrowConfig):
 
 
 class Mae(MaskedPatches, of=MaeConfig):
-    """A decoder that is factorised and bidirectional."""
+    """Factorised, bidirectional decoder."""
 
 
 class StmemConfig(NarrowConfig):
-    """Masked patches lead by lead, by a decoder that no other lead can help (arXiv:2402.09450).
+    """Masked patches lead by lead, without help from other leads (arXiv:2402.09450).
 
     What one lead tells of another the encoder must have learnt. Its [SEP] tokens are left out: our tokens lie
     on a grid, so leads have no ends to be marked.
@@ -75,12 +75,12 @@ class StmemConfig(NarrowConfig):
 
 
 class Stmem(MaskedPatches, of=StmemConfig):
-    """One decoder, given each lead's H as a record of its own."""
+    """Decoder of each lead's H separately."""
 
     leads = 1
 
     def decoded(self, h_BTCD: Tensor) -> Tensor:
-        """x̂ [B, T, C, P]; what it says of a lead depends on that lead's H alone."""
+        """Return x̂ [B, T, C, P], where a lead's part depends on its own H alone."""
         alone_BcT1D = h_BTCD.transpose(1, 2).flatten(0, 1).unsqueeze(2)
         predicted_BcT1P = self.decoder(alone_BcT1D)
         return predicted_BcT1P.squeeze(2).unflatten(0, (len(h_BTCD), len(LEADS))).transpose(1, 2)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""A slow network beside the model, its tokens, encoder, pool and projector: BYOL, MoCo v3 and DINO.
+"""Methods with a slow copy of tokens, encoder, pool and projector: BYOL, MoCo v3 and DINO.
 
 Grill et al., Bootstrap Your Own Latent, NeurIPS 2020. Chen, Xie & He, An Empirical Study of Training
 Self-Supervised Vision Transformers, ICCV 2021. Caron et al., Emerging Properties in Self-Supervised Vision
@@ -28,17 +28,17 @@ from marecg_experiments.comparators.two_views import TwoViews, TwoViewsConfig, o
 
 
 class MomentumConfig(TwoViewsConfig):
-    """The values of a method with a slow network."""
+    """Values of a method with a slow network."""
 
     momentum: float = chosen(0.996, "BYOL and DINO; it rises to 1 by the end of the run", ge=0, le=1)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second look, and both by the slow network, which only follows."""
+        """Return the cost of the second view, and of both in the slow network."""
         return Flops(encoder_flops(shape), 2 * encoder_flops(shape))
 
 
 class Momentum(TwoViews):
-    """A slow copy of everything up to the projector's end, which takes no gradient, beside it."""
+    """Objective with a slow copy of the network up to the projector, without gradient."""
 
     settings: MomentumConfig
 
@@ -47,7 +47,7 @@ class Momentum(TwoViews):
         self.slow = Ema(self._followed(parts.model))
 
     def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
-        """Each look's projection beside the slow network's of the other look."""
+        """Return each view's projection with the slow network's of the other view."""
         first, second = self.settings.looks(views)
         return [
             (self.projected(views, one), self.slowly_projected(views, other))
@@ -56,17 +56,17 @@ class Momentum(TwoViews):
 
     @torch.no_grad()
     def slowly_projected(self, views: Views, seen: Pass) -> Tensor:
-        """The slow network's projection of a look, over all ranks, [B, K]."""
+        """Project a view by the slow network, over all ranks, [B, K]."""
         tokens, encoder, pool, projector = self._slow_parts()
         rhythm_BD = pool(seen.by(tokens, encoder), seen.real_BT)
         return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
-        """The slow network follows."""
+        """Update the slow network."""
         self.slow.update(self._followed(model), momentum_at(step, total_steps, self.settings.momentum))
 
     def encoders(self) -> Iterable[Encoder]:
-        """The slow one."""
+        """Return the slow encoder."""
         encoder = self._slow_parts()[1]
         assert isinstance(encoder, Encoder)
         return (encoder,)
@@ -90,7 +90,7 @@ class ByolConfig(MomentumConfig):
 
 
 class Byol(Momentum, of=ByolConfig):
-    """A predictor from one view's projection to the slow network's of the other, both ways."""
+    """Prediction of the slow network's projection of the other view, in both directions."""
 
     def __init__(self, settings: ByolConfig, parts: Parts) -> None:
         hidden, outputs = settings.hidden, settings.outputs
@@ -98,13 +98,13 @@ class Byol(Momentum, of=ByolConfig):
         self.predictor = BatchNormMLP(outputs, hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`byol`."""
+        """Return `byol`."""
         terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
         return {"byol": terms[0] + terms[1]}
 
 
 def byol_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
-    """2 − 2 cos (BYOL eq. 2): squared distance of the two directions; no gradient goes into the target."""
+    """Return 2 − 2 cos (BYOL eq. 2) of predictions and targets, which get no gradient."""
     return (2 - 2 * cosine_similarity(predicted_BK, target_BK.detach(), dim=-1)).mean()
 
 
@@ -123,7 +123,7 @@ class MocoConfig(MomentumConfig):
 
 
 class Moco(Momentum, of=MocoConfig):
-    """Queries of one view find their record's key of the other among the batch's, both ways."""
+    """Contrast of queries with their records' keys from the other view, in both directions."""
 
     settings: MocoConfig
 
@@ -133,7 +133,7 @@ class Moco(Momentum, of=MocoConfig):
         self.predictor = BatchNormMLP(outputs, hidden, outputs, closing=True)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`moco`."""
+        """Return `moco`."""
         tau = self.settings.tau
         there, back = (
             moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
@@ -142,12 +142,12 @@ class Moco(Momentum, of=MocoConfig):
 
 
 def moco_loss(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """2τ times InfoNCE of queries among keys (MoCo v3, its algorithm); no gradient goes into the keys."""
+    """Return 2τ times InfoNCE of queries and keys (MoCo v3); keys get no gradient."""
     return 2 * tau * info_nce(query_BK, key_BK.detach(), tau)
 
 
 class DinoConfig(MomentumConfig):
-    """Self-distillation from a slow network whose answers are centred and sharpened (arXiv:2104.14294).
+    """Self-distillation from a slow network with centring and sharpening (arXiv:2104.14294).
 
     Plain: two global views without small crops, one teacher temperature, prototypes trained from the start.
     """
@@ -163,7 +163,7 @@ class DinoConfig(MomentumConfig):
 
 
 class Dino(Momentum, of=DinoConfig):
-    """The student's distribution of one view over prototypes follows the teacher's of the other."""
+    """Distillation of the teacher's distribution over prototypes to the student in the other view."""
 
     settings: DinoConfig
     centre_K: Tensor
@@ -173,7 +173,7 @@ class Dino(Momentum, of=DinoConfig):
         self.register_buffer("centre_K", torch.zeros(settings.prototypes))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`dino`; the centre moves with each micro-batch, alike on all ranks."""
+        """Return `dino`, and update the centre over all ranks."""
         pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
         terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
         with torch.no_grad():
@@ -184,7 +184,7 @@ class Dino(Momentum, of=DinoConfig):
 
 @in_float32
 def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
-    """Cross-entropy of the student's logits against the teacher's, which are centred and take no gradient."""
+    """Return the cross-entropy of student logits and centred teacher logits, which get no gradient."""
     target_BK = (teacher_BK.detach() / tau_slow).softmax(-1)
     return -(target_BK * (student_BK / tau).log_softmax(-1)).sum(-1).mean()
 

@@ -43,13 +43,13 @@ class TstccConfig(ObjectiveConfig):
     outputs: int = chosen(128, "the projection of the contextual contrast", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second view, and both again for their pasts: on average half of what is not predicted."""
+        """Return the cost of the second view, and of both pasts on average."""
         past = max(1, round((1 - self.reach) * shape.context_patches / 2))
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, past), 0)
 
 
 class Tstcc(Objective, of=TstccConfig):
-    """Each view's past finds its record's future in the other view; the pasts' contexts find each other."""
+    """Contrast of a view's past with the other view's future, and of the pasts' contexts."""
 
     reaches = frozenset({"pool"})
     settings: TstccConfig
@@ -63,7 +63,7 @@ class Tstcc(Objective, of=TstccConfig):
         self.projector = MLP(width, width, settings.outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`temporal` and `contextual`, from one moment that is drawn for the batch."""
+        """Return `temporal` and `contextual`, from one moment drawn for the batch."""
         weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
         latest = weak.h_BTCD.shape[1] - self.horizons
         draw = torch.rand((), generator=views.generator, device=views.generator.device)
@@ -81,7 +81,7 @@ class Tstcc(Objective, of=TstccConfig):
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """λ_1 (L_s + L_w) + λ_2 L_c, where `temporal` is what both directions make together."""
+        """Return λ_1 (L_s + L_w) + λ_2 L_c; `temporal` is L_s + L_w."""
         return (
             self.settings.lambda_temporal * named["temporal"]
             + self.settings.lambda_contextual * named["contextual"]
@@ -90,7 +90,7 @@ class Tstcc(Objective, of=TstccConfig):
 
 @in_float32
 def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
-    """At each horizon a record's prediction finds its own future among the batch's.
+    """Return InfoNCE of predictions and their records' futures, at each horizon.
 
     Args:
         future_BHD: z_{t+k} of the other view, in the same record order.

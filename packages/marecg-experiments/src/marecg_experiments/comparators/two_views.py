@@ -1,4 +1,4 @@
-"""Two augmented looks at each record, contrasted or matched: SimCLR, SimSiam and Barlow Twins.
+"""Methods of two augmented views, contrasted or matched: SimCLR, SimSiam and Barlow Twins.
 
 Chen et al., A Simple Framework for Contrastive Learning of Visual Representations, ICML 2020. Chen & He,
 Exploring Simple Siamese Representation Learning, CVPR 2021. Zbontar et al., Self-Supervised Learning via
@@ -21,23 +21,23 @@ from marecg.objectives.views import Pass, Views
 
 
 class TwoViewsConfig(ObjectiveConfig):
-    """The values of a method that looks at each record twice."""
+    """Values of a method of two views."""
 
     augmentation: Augmentation = chosen(
         "unconstrained", "crop, stretch, blank, noise and gain, in place of SimCLR's crop and colour"
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second look; the first stands in for the masked pass."""
+        """Return the cost of the second view; the first replaces the masked pass."""
         return Flops(encoder_flops(shape), 0)
 
     def looks(self, views: Views) -> tuple[Pass, Pass]:
-        """The two, augmented independently."""
+        """Return two independent augmentations."""
         return views.clean(self.augmentation), views.clean(self.augmentation, 1)
 
 
 def over_batch(views: Views, h_BD: Tensor) -> Tensor:
-    """The rows of all ranks, so that batch norm behind it sees the whole batch; gradients come back.
+    """Gather the rows of all ranks, with gradients, for batch norm over the whole batch.
 
     Raises `ConfigError` where there is one record, which has no statistics.
     """
@@ -49,7 +49,7 @@ def over_batch(views: Views, h_BD: Tensor) -> Tensor:
 
 
 class TwoViews(Objective):
-    """An objective that projects h_rhythm of both looks."""
+    """Objective on projections of h_rhythm of two views."""
 
     reaches = frozenset({"pool"})
     settings: TwoViewsConfig
@@ -59,11 +59,11 @@ class TwoViews(Objective):
         self.projector = projector
 
     def projected(self, views: Views, seen: Pass) -> Tensor:
-        """The projection of a look, over all ranks, [B, K]."""
+        """Project a view, over all ranks, [B, K]."""
         return self.projector(over_batch(views, seen.rhythm_BD))  # type: ignore[no-any-return]
 
     def both(self, views: Views) -> tuple[Tensor, Tensor]:
-        """The projections of the two looks."""
+        """Return the projections of both views."""
         first, second = self.settings.looks(views)
         return self.projected(views, first), self.projected(views, second)
 
@@ -78,7 +78,7 @@ class SimclrConfig(TwoViewsConfig):
 
 
 class Simclr(TwoViews, of=SimclrConfig):
-    """Each view finds its record's other view among those of the whole batch."""
+    """Contrast of a record's two views among all views of the batch."""
 
     settings: SimclrConfig
 
@@ -87,7 +87,7 @@ class Simclr(TwoViews, of=SimclrConfig):
         super().__init__(settings, parts, MLP(width, width, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`simclr`."""
+        """Return `simclr`."""
         first_BK, second_BK = (
             views.all_ranks(self.projector(seen.rhythm_BD)) for seen in self.settings.looks(views)
         )
@@ -104,7 +104,7 @@ class SimsiamConfig(TwoViewsConfig):
 
 
 class Simsiam(TwoViews, of=SimsiamConfig):
-    """A predictor from one view's projection to the other's, both ways; the target stands still."""
+    """Prediction of the other view's projection, in both directions, without gradient to targets."""
 
     settings: SimsiamConfig
 
@@ -116,7 +116,7 @@ class Simsiam(TwoViews, of=SimsiamConfig):
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`simsiam`, the mean of eq. 1 both ways."""
+        """Return `simsiam`, the mean of eq. 1 in both directions."""
         first_BK, second_BK = self.both(views)
         there = minus_cosine(self.predictor(first_BK), second_BK)
         return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}
@@ -133,7 +133,7 @@ class BarlowConfig(TwoViewsConfig):
 
 
 class Barlow(TwoViews, of=BarlowConfig):
-    """A wide projector; each of its outputs agrees between views and tells what no other tells."""
+    """Wide projector with outputs that agree between views and are uncorrelated."""
 
     settings: BarlowConfig
 
@@ -142,13 +142,13 @@ class Barlow(TwoViews, of=BarlowConfig):
         super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`barlow`."""
+        """Return `barlow`."""
         return {"barlow": barlow_loss(*self.both(views), self.settings.redundancy)}
 
 
 @in_float32
 def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
-    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1); λ is `redundancy`, C over the batch."""
+    """Return Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1); λ is `redundancy`."""
     first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
     correlation_KK = first_BK.T @ second_BK / len(first_BK)
     diagonal_K = correlation_KK.diagonal()

@@ -1,4 +1,4 @@
-"""Does the graph help? Heads on frozen features, one for each graph, that differ in nothing but the graph.
+"""Experiment on the graph's benefit: heads on frozen features that differ in the graph alone.
 
 docs/graph/plan.md says what is asked and how it is judged.
 """

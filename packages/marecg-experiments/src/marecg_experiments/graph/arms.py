@@ -1,4 +1,4 @@
-"""The arms: one graph, or a part of what it says, and controls that are matched to the real one.
+"""Arms of the experiment: a graph, or a part of its content, and matched controls.
 
 Shapes: M records, N concepts, R families (roots), or records of which the family alone is known.
 """
@@ -24,7 +24,7 @@ MATCHING = 24
 
 @dataclass(frozen=True)
 class GraphArm:
-    """One graph, or a part of what it says.
+    """Graph, or a part of its content.
 
     `sigma` is NaN where a target is the active leaves alone; a control that is matched in entropy has a σ of
     its own beside it, `matched`. Unless it `propagates`, prototypes go over the identity in place of Â. With
@@ -41,7 +41,7 @@ class GraphArm:
     coarse: bool = True
 
     def targets(self, y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Soft targets, float32 [M, N]: of a record's leaves, or of the family that alone is known of it.
+        """Return soft targets from leaves, or from the only known family: float32 [M, N].
 
         `coarse_M` is then a concept of that family, −1 elsewhere. The paper leaves such records out; here
         their target starts from the root, or is the root alone. All zero is a record that leaves the loss.
@@ -61,25 +61,25 @@ class GraphArm:
         return np.asarray(t_MN, np.float32)
 
     def family_targets(self, y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The families of a record's leaves, alike, or the one that alone is known: float32 [M, R]."""
+        """Return uniform targets over the records' families: float32 [M, R]."""
         y_MN, only_M = y_MN.copy(), coarse_M >= 0
         y_MN[only_M, coarse_M[only_M]] = 1
         t_MR = (y_MN @ members(self.graph).T > 0).astype(np.float32)
         return np.asarray(t_MR / np.maximum(t_MR.sum(1, keepdims=True), 1), np.float32)
 
     def propagation(self) -> NDArray[np.float32]:
-        """I + Â, or twice the identity, float32 [N, N]."""
+        """Propagation matrix: I + Â, or twice the identity, float32 [N, N]."""
         identity_NN = np.eye(len(self.graph))
         return np.asarray(identity_NN + (self.graph.a_hat if self.propagates else identity_NN), np.float32)
 
 
 def members(onto: Ontology) -> NDArray[np.uint8]:
-    """Which concepts are in each family, the root among them: uint8 [R, N]."""
+    """Return the members of each family, root included: uint8 [R, N]."""
     return np.asarray(np.equal.outer(onto.roots, onto.families), np.uint8)
 
 
 def matched_sigma(graph: Ontology, y_MN: NDArray[np.uint8], entropy: float) -> float:
-    """The σ at which a graph's targets of some records have a mean entropy, in nats.
+    """Return the σ for a mean target entropy, in nats, on a graph and records.
 
     Entropy rises with σ; beyond what a graph can reach it is the end of the interval, 0.05 to 5.
     """
@@ -94,7 +94,7 @@ def matched_sigma(graph: Ontology, y_MN: NDArray[np.uint8], entropy: float) -> f
 
 
 def mean_entropy(t_MN: NDArray[np.float64]) -> float:
-    """Mean entropy of targets, in nats."""
+    """Return the mean entropy of targets, in nats."""
     return float(-np.sum(t_MN * np.log(np.maximum(t_MN, 1e-300)), axis=1).mean())
 
 

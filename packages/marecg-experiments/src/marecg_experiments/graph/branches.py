@@ -1,4 +1,4 @@
-"""The second stage: the encoder continues from a base, once per arm.
+"""Second stage: the encoder continues training from a base, once per arm.
 
 All arms of a base begin with the same weights and see the same records under the same masks, crops and
 augmentation. A branch is scored by its prototypes (regime `branch`) and, as every arm can be, by a ridge
@@ -54,7 +54,7 @@ FOLDS = 8
 
 
 class Branch(NamedTuple):
-    """An arm of the encoder."""
+    """Arm of the encoder."""
 
     name: str
     arm: GraphArm | None
@@ -62,7 +62,7 @@ class Branch(NamedTuple):
 
 
 def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out: Path) -> list[Branch]:
-    """The branches of every base, with their corpora; the signals lie there once.
+    """Return the branches of all bases with their corpora, which share the signals.
 
     An arm under whose graph the records have other leaves, and so would be drawn otherwise, is refused.
     """
@@ -97,7 +97,7 @@ def trained_branches(
     steps: int,
     progress: Progress = shown,
 ) -> pd.DataFrame:
-    """Train and score every branch of every base; called again, it goes on in the one that it was in."""
+    """Train and score every branch of every base, or continue."""
     shas = [weights_sha256(MarEcg.from_pretrained(base))[:12] for base in bases]
     plan = [(branch, at) for branch in planned for at in range(len(bases))]
     frames = []
@@ -184,7 +184,7 @@ def _scored(
 
 
 def best_of(score_MN: NDArray[np.float64], tested: Tested) -> NDArray[np.float64]:
-    """A family's score where leaves are scored one by one: that of its best leaf, [M, R]."""
+    """Return a family's score as its best leaf's, [M, R]."""
     return np.asarray(_members_only(score_MN, tested).max(2))
 
 

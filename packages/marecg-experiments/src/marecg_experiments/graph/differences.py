@@ -1,4 +1,4 @@
-"""Differences between arms, with what is known of them: over bases and seeds, over leaves, among shuffles.
+"""Differences between arms with uncertainty: over bases and seeds, over leaves, among shuffles.
 
 A unit is one base and one seed, and seeds are crossed with bases: every base has the same draws. Between arms
 all else is equal in a unit, so differences are taken within units: tables of units have a column per arm and
@@ -18,7 +18,7 @@ from marecg_experiments.graph.arms import REAL, SHUFFLE
 
 
 class Crossed(NamedTuple):
-    """A mean over bases and seeds, how far its 95 % reach, its degrees of freedom, and variances as they are.
+    """Mean over bases and seeds, half-width of its 95 % interval, degrees of freedom, variances.
 
     A component may be negative; it is printed so, and counts as none in the interval.
     """
@@ -32,7 +32,7 @@ class Crossed(NamedTuple):
 
 
 def crossed(values: "pd.Series[float]") -> Crossed:
-    """The mean of a base + seed + residual model, all random, by Satterthwaite's degrees of freedom.
+    """Return the mean over crossed random bases and seeds, with Satterthwaite's degrees of freedom.
 
     With one base, or one seed, the interval is over the other alone. Seeds that not every base has are left
     out.
@@ -70,7 +70,7 @@ def _reach(variance: float, df: float) -> float:
 
 
 def over(values: Sequence[float]) -> tuple[float, float]:
-    """The mean of independent values, and how far its 95 % t interval reaches."""
+    """Return the mean of independent values, and half the width of its 95 % t interval."""
     value_V = np.asarray(values, float)
     count = len(value_V)
     if not count:
@@ -79,12 +79,12 @@ def over(values: Sequence[float]) -> tuple[float, float]:
 
 
 def shuffles(table: pd.DataFrame) -> list[str]:
-    """The arms that are shuffles."""
+    """Return the shuffled arms."""
     return [arm for arm in table if arm.startswith(f"{SHUFFLE} ")]
 
 
 def with_means(table: pd.DataFrame) -> pd.DataFrame:
-    """The same, and the means of the shuffles and of the random families as arms."""
+    """Return the arms, with the means of shuffles and of random families as further arms."""
     table = table.copy()
     random = [arm for arm in table if arm.startswith("random families ")]
     for name, members in (("shuffles", shuffles(table)), ("random families", random)):
@@ -94,20 +94,20 @@ def with_means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference(table: pd.DataFrame, arm: str, other: str) -> Crossed:
-    """One arm minus another, paired."""
+    """Return the paired difference of two arms."""
     means = with_means(table)
     return crossed(means[arm] - means[other])
 
 
 def permutation(table: pd.DataFrame, *, lower_is_better: bool = False) -> float:
-    """P of the real graph among its shuffles: (1 + shuffles as good or better) / (1 + shuffles)."""
+    """Return the real graph's p: (1 + shuffles as good or better) / (1 + shuffles)."""
     means = table.mean() * (-1 if lower_is_better else 1)
     others = means[shuffles(table)]
     return float((1 + (others >= means[REAL]).sum()) / (1 + len(others)))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjusted p values (Holm 1979).
+    """Return adjusted p values (Holm 1979).
 
     Example:
         >>> holm([0.01, 0.04, 0.03])

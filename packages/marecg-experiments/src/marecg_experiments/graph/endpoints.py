@@ -1,4 +1,4 @@
-"""From rows of each leaf to endpoints: what is kept of an experiment, and what every table is made of.
+"""Endpoints of the experiment, from rows of each leaf: the source of all tables.
 
 A kept row has a regime, base, seed, arm and σ, the endpoint and its value in points. Single leaves are kept
 as `leaf LBBB`, of all arms but shuffles.
@@ -29,7 +29,7 @@ UNIT = ["regime", "base", "seed", "arm", "sigma"]
 
 
 def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
-    """Of each regime the step at which held-out records are learnt best, on average over all graph arms.
+    """Return each regime's best step on held-out records, averaged over all graph arms.
 
     A regime that knows nothing of that has one step alone. Figures of no step of their own stand at the last.
     """
@@ -39,14 +39,14 @@ def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:
-    """The leaves of a regime's endpoint: the rare ones, or those that it left out."""
+    """Return the leaves of a regime's endpoint: rare ones, or left-out ones."""
     tested = leaves[leaves["tested"]]
     chosen = tested["of"].isin(LEFT_OUT) if regime == "left-out" else tested["rare"]
     return [str(leaf) for leaf in tested.loc[chosen, "of"]]
 
 
 def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
-    """The tested leaves of every endpoint that is a group of them."""
+    """Return the tested leaves of each endpoint on a group of leaves."""
     tested = leaves[leaves["tested"]]
     rhythm, count = tested["family"].eq("Rhythm"), tested["teaching"]
     chosen = {
@@ -61,7 +61,7 @@ def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
-    """The kept rows of an experiment, sorted; values are rounded to a thousandth of a point."""
+    """Return the kept rows, sorted, with values rounded to a thousandth of a point."""
     ready = scores[scores["metric"] == READY]
     scores = at_mark(scores[scores["metric"] != READY])
     parts = [ready.assign(endpoint=ready["of"])]
@@ -106,12 +106,12 @@ def _parts(
 
 
 def of_kind(kept: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
-    """The rows of some bases, without what was averaged over all."""
+    """Return the rows of given bases, without rows averaged over all."""
     return kept[kept["base"].isin(bases)]
 
 
 def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
-    """An endpoint at one σ, or each arm's own: a row per base and seed, a column per arm."""
+    """Return an endpoint at one σ, or each arm's own: a row per base and seed, a column per arm."""
     rows = kept[kept["endpoint"] == endpoint]
     wanted = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
     rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), wanted)]
@@ -120,7 +120,7 @@ def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = S
 
 
 def chosen_sigmas(kept: pd.DataFrame) -> dict[str, float]:
-    """Each graph's σ: the one with the best AUC on held-out source records, over bases and seeds."""
+    """Return each graph's σ with the best AUC on held-out source records, over bases and seeds."""
     rows = kept[kept["endpoint"].eq(CHOOSING) & kept["sigma"].notna()]
     means = rows.groupby(["arm", "sigma"])["value"].mean()
     return {str(arm): float(of_arm.idxmax()[1]) for arm, of_arm in means.groupby("arm")}

@@ -1,4 +1,4 @@
-"""The whole experiment: every base, regime and seed is one run, kept as a file of tidy rows.
+"""Experiment: a run per base, regime and seed, kept as a file of tidy rows.
 
 Shapes: A arms, M records, N concepts, F features.
 """
@@ -35,14 +35,14 @@ FLOOR_SIGMA = 0.5
 
 
 class Experiment(NamedTuple):
-    """A row of scores per base, regime, seed, arm, σ, step and figure, and the leaves' numbers of records."""
+    """Rows of scores per base, regime, seed, arm, σ, step and figure, and counts of the leaves' records."""
 
     scores: pd.DataFrame
     leaves: pd.DataFrame
 
 
 def controls_of(real: Ontology, design: Design) -> dict[str, Ontology]:
-    """The graphs beside the real one: its shuffles, as many as any test needs, no tree, and no siblings."""
+    """Return the control graphs: shuffles, a graph without tree, and one without siblings."""
     count = max(design.shuffles, design.floor_shuffles if design.floor_seeds else 0)
     controls = {f"{SHUFFLE} {seed}": perturb.shuffled(real, seed) for seed in range(count)}
     return controls | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
@@ -58,7 +58,7 @@ def experiment(
     *,
     any_base: bool = False,
 ) -> Experiment:
-    """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
+    """Train and score heads of all arms on all bases, then branches; or continue.
 
     Bases are runs or models that were trained alike, but for their seed; with `any_base` on any records, and
     what an encoder knows of the test records is then another matter. The first `design.shuffles` of the

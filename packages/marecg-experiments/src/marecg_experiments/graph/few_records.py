@@ -1,4 +1,4 @@
-"""Two further questions of heads: leaves left out in turn, and leaves that keep k records of many.
+"""Further experiments on heads: left-out leaves in turn, and leaves with few records.
 
 Both give rows of ready endpoints, by seed or draw, arm and σ.
 
@@ -30,7 +30,7 @@ LIMITED = 3
 
 
 def some_arms(graphs: Sequence[GraphArm], sigma: float, shuffles: int) -> list[GraphArm]:
-    """The arms of these questions: real, its shuffles and families at one σ, and no graph."""
+    """Return the arms of these experiments: real, shuffles and families at one σ, and no graph."""
     names = {REAL, "flat", FAMILIES, EDGELESS, *(f"{SHUFFLE} {number}" for number in range(shuffles))}
     return [arm for arm in graphs if arm.name in names and (np.isnan(arm.sigma) or arm.sigma == sigma)]
 
@@ -39,7 +39,7 @@ def in_turn(
     features: Sequence[NDArray[np.float32]], split: Split, graphs: Sequence[GraphArm], tested: Tested,
     leaves: Sequence[int], seed: int,
 ) -> pd.DataFrame:  # fmt: skip
-    """Rows of one seed: each of some leaves stripped alone, and judged."""
+    """Return the rows of one seed, with given leaves left out one at a time."""
     arms = some_arms(graphs, TURN_SIGMA, SHUFFLES[IN_TURN])
     rows: list[Row] = []
     for leaf in leaves:
@@ -60,7 +60,7 @@ def cross_fitted(
     x_MF: NDArray[np.float32], split: Split, graphs: Sequence[GraphArm], tested: Tested, draw: int,
     counts: Sequence[int] = RECORDS,
 ) -> pd.DataFrame:  # fmt: skip
-    """Rows of one draw: PTB-XL's own codes teach, by halves of its patients.
+    """Return the rows of one draw, taught by PTB-XL's own codes, cross-fitted over patient halves.
 
     `x_MF` are features of the test records. A third of the leaves keep k records each, chosen so that a
     record which bears several counts for all; the records left over teach nothing. Values are means over
@@ -92,7 +92,7 @@ def cross_fitted(
 def keeping(
     y_MN: NDArray[np.uint8], limited: Sequence[int] | NDArray[np.int64], count: int, order: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Records that teach, bool [M]: in an order those of no limited leaf, and up to `count` of each."""
+    """Choose teaching records, bool [M]: up to `count` per limited leaf, and all others."""
     keep_M, left_L = np.zeros(len(y_MN), bool), np.full(len(limited), count)
     for row in order:
         bears_L = y_MN[row, limited] > 0

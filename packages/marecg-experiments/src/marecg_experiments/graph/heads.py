@@ -1,4 +1,4 @@
-"""The concept side of GSCL for many graphs at once, on features that stand still, and what each arm says.
+"""Heads of GSCL for many graphs at once on frozen features, and their scores.
 
 All arms begin with the same weights and see the same records under the same dropout, so what differs between
 them is the graph.
@@ -45,7 +45,7 @@ ALPHAS = tuple(10.0**power for power in range(7))
 
 
 class Heads(nn.Module):
-    """W_sca and the prototypes of each arm (eq. gscl-prototypes, gscl-pred).
+    """Heads W_sca and prototypes of all arms (eq. gscl-prototypes, gscl-pred).
 
     `propagate_ANN` is I + Â of each arm; `seed` is of the first weights, which all arms share.
     """
@@ -77,7 +77,7 @@ class Heads(nn.Module):
         self.register_buffer("propagate_ANN", propagate_ANN)
 
     def prototypes(self, generator: torch.Generator | None = None) -> Tensor:
-        """P of each arm, [A, N, K]; without a generator nothing is dropped."""
+        """Return P of each arm, [A, N, K]; without a generator nothing is dropped."""
         part = self.stacked
         h_ANE = gelu(self.propagate_ANN @ part["embedding"] @ part["w1"])
         h_ANE = layer_norm(h_ANE, h_ANE.shape[-1:]) * part["norm1_weight"] + part["norm1_bias"]
@@ -88,19 +88,19 @@ class Heads(nn.Module):
         return normalize(p_ANK, dim=-1)
 
     def places(self, x_BF: Tensor) -> Tensor:
-        """Where records stand in the concept space of each arm, unit rows, [A, B, K]."""
+        """Return record embeddings in each arm's concept space, unit rows, [A, B, K]."""
         weight_AFK = self.stacked["to_concepts"]
         flat_BAK = x_BF @ weight_AFK.transpose(0, 1).flatten(1)
         return normalize(flat_BAK.unflatten(1, (len(weight_AFK), -1)).transpose(0, 1), dim=-1)
 
     def log_q(self, x_BF: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Log q of each arm, [A, B, N]."""
+        """Return log q of each arm, [A, B, N]."""
         return log_softmax(self.places(x_BF) @ self.prototypes(generator).transpose(1, 2) / TAU, dim=-1)
 
 
 @dataclass(frozen=True)
 class ArmTargets:
-    """The targets of the teaching records in every arm.
+    """Targets of the teaching records in all arms.
 
     `target_AMN` are the soft targets; a record without one leaves its arm's loss. `weight_A` is what the mass
     of the families counts, `member_ARN` which concepts each arm's families have, `family_AMR` their targets.
@@ -115,7 +115,7 @@ class ArmTargets:
     def of(
         cls, arms: Sequence[GraphArm], y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]
     ) -> "ArmTargets":
-        """By the leaves of records, and the family that alone is known of some."""
+        """Compute targets from leaves, and from families of records without known leaves."""
         return cls(
             torch.from_numpy(np.stack([arm.targets(y_MN, coarse_M) for arm in arms])),
             torch.tensor([arm.families for arm in arms]),
@@ -124,7 +124,7 @@ class ArmTargets:
         )
 
     def loss(self, log_q_ABN: Tensor, rows_B: Tensor) -> Tensor:
-        """The sum of all arms' losses on a batch."""
+        """Return the sum of all arms' losses on a batch."""
         loss_A = cross_entropy(log_q_ABN, self.target_AMN[:, rows_B])
         of = self.weight_A.nonzero()[:, 0]
         if len(of):
@@ -135,20 +135,20 @@ class ArmTargets:
 
 
 def cross_entropy(log_q_ABN: Tensor, target_ABN: Tensor) -> Tensor:
-    """Of each arm over its records that have a target, [A]."""
+    """Return each arm's cross-entropy over records with a target, [A]."""
     supervised_A = (target_ABN.sum(-1) > 0).sum(-1).clamp(min=1)
     return -(target_ABN * log_q_ABN).sum((-1, -2)) / supervised_A
 
 
 def log_mass(log_q_ABN: Tensor, member_ARN: Tensor) -> Tensor:
-    """Log of q's mass on every family, [A, B, R]."""
+    """Return the log of q's mass on every family, [A, B, R]."""
     return log_q_ABN[:, :, None].masked_fill(~member_ARN[:, None], -torch.inf).logsumexp(-1)
 
 
 def trained(
     heads: Heads, x_MF: Tensor, targets: ArmTargets, marks: Sequence[int], seed: int
 ) -> Iterator[int]:
-    """Train all arms side by side; yields each of the marks, in steps, once it is reached."""
+    """Train all arms side by side; yield at each step of the marks."""
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, marks[-1] + 1):
@@ -162,7 +162,7 @@ def trained(
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
-    """How far each arm's loss has come from a constant prior's to the targets' own entropy, [A]; 1 is all."""
+    """Return the loss' progress from a constant prior to the targets' entropy, [A]; 1 is full."""
 
     def loss(log_p_AMN: Tensor) -> Tensor:
         return -(target_AMN * log_p_AMN).sum(-1).mean(-1)
@@ -176,7 +176,7 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
 def scored(
     heads: Heads, arms: Sequence[GraphArm], x_MF: Tensor, tested: Tested, untaught: Sequence[int]
 ) -> Iterator[Row]:
-    """All rows of trained heads on the features of the test records.
+    """Return all rows of trained heads on test features.
 
     After the arms comes `inference only`: edgeless, and leaves without a record by the mass of their family.
     """
@@ -204,7 +204,7 @@ def unit(
     steps: Sequence[int],
     seed: int,
 ) -> list[Row]:
-    """Rows of one base, draw and seed: heads of every arm, trained side by side, and plain labels.
+    """Return the rows of one base, draw and seed: heads of all arms, and plain labels.
 
     `features` are of the records that teach, are held out, and test; `taught` says what supervises the first
     two. `closed` compares with a constant prior, that of all codes of the teaching records (`y_MN`).
@@ -244,7 +244,7 @@ def by_family(
     member_RN: NDArray[np.uint8],
     untaught: Sequence[int],
 ) -> NDArray[np.float64]:
-    """The scores, where a leaf that nothing taught has its family's."""
+    """Return the scores with untaught leaves at their family's score."""
     score_MN = score_MN.copy()
     for leaf in untaught:
         score_MN[:, leaf] = family_MR[:, member_RN[:, leaf].argmax()]
@@ -257,7 +257,7 @@ def ridge_rows(
     test_MF: NDArray[np.float32],
     tested: Tested,
 ) -> Iterator[Row]:
-    """The rows of plain labels: a ridge regression per leaf and per family, strength by leave-one-out.
+    """Return rows of plain labels: ridge regression per leaf and family, by leave-one-out.
 
     A leaf that nothing taught ranks all records alike, or in `labels, inference` by its family.
     """

@@ -28,7 +28,7 @@ from marecg_experiments.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
 
 class Design(Settings):
-    """Changed by `marecg ablate-graph --set key=value`; docs/graph/plan.md gives the reasons at length."""
+    """Design of the experiment, changed by `--set key=value`; docs/graph/plan.md has the reasons."""
 
     test_source: str = chosen("ptbxl", "its codes test and never teach")
     shuffles: int = chosen(20, "p can't fall below 1 / 21", ge=1)
@@ -65,7 +65,7 @@ FEWEST = 100
 
 @dataclass(frozen=True)
 class Taught:
-    """What supervises: which records, their leaves, and a leaf whose family alone is known (else −1)."""
+    """Supervision: records, their leaves, and a leaf with a known family only (else −1)."""
 
     row_M: NDArray[np.int64]
     y_MN: NDArray[np.uint8]
@@ -74,7 +74,7 @@ class Taught:
 
 @dataclass(frozen=True)
 class Split:
-    """A corpus cut in three: the rows that teach, that are held out of teaching, and that test."""
+    """Corpus in three parts: rows for teaching, held-out rows, and test rows."""
 
     corpus: Corpus
     test_source: str
@@ -84,7 +84,7 @@ class Split:
 
     @classmethod
     def of(cls, corpus: Corpus, test_source: str, synthetic: Sequence[str] = ("synth",)) -> "Split":
-        """Records of one source test; those of others with a leaf teach, but for `synthetic` sources."""
+        """Split by source: one source tests; leaf records of others, without `synthetic` ones, teach."""
         coded_M, test_M = corpus.primary >= 0, corpus.sources.among([test_source])
         if not test_M.any():
             sources = ", ".join(sorted(corpus.sources.counts()))
@@ -101,7 +101,7 @@ class Split:
         return cls(corpus, test_source, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
 
     def taught(self, rows: NDArray[np.int64], regime: Regime, seed: int, left_out: Sequence[int]) -> Taught:
-        """What supervises some rows of the corpus under a regime; the draw follows from the seed alone.
+        """Return the supervision of rows under a regime, drawn by the seed alone.
 
         The regimes: all codes, a tenth of the records, half of the records by their leaf's family alone, or
         all without some leaves.
@@ -126,7 +126,7 @@ class Split:
         samples: int | None = None,
         progress: Progress = shown,
     ) -> list[NDArray[np.float32]]:
-        """The wide readout of some rows, float32 [M, W] each, of so many samples at most; kept on disk."""
+        """Return the wide readout of rows, float32 [M, W], of bounded length; cached on disk."""
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
         about = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
@@ -141,7 +141,7 @@ class Split:
         return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
 
     def features(self, model: MarEcg, folder: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
-        """What is read off the same records, standardised on the first."""
+        """Return features of the same records, standardised on the first."""
         parts = [
             read_off(x_MW, model.config)
             for x_MW in self.wide(model, [self.teach, self.held_out, self.test], folder, progress=progress)
@@ -151,14 +151,14 @@ class Split:
 
 
 def read_off(x_MW: NDArray[np.float32], config: ModelConfig) -> NDArray[np.float32]:
-    """The parts of the wide readout that every arm is read by, [M, F]."""
+    """Return the parts of the wide readout for all arms, [M, F]."""
     columns = wide_columns(config)
     return np.concatenate([x_MW[:, columns[part]] for part in READ if part in columns], 1)
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """PTB-XL's own classes of its statements, by which mistakes and neighbours are judged.
+    """PTB-XL's classes of statements, by which mistakes and neighbours are judged.
 
     `apart_MN` (uint8) is from a test record's nearest statement to a concept: 0 the same, 1 the same
     subclass, 2 the same superclass, 3 neither. `gain_QM` is what a record is worth as a neighbour of a query,
@@ -172,7 +172,7 @@ class Hierarchy:
 
     @classmethod
     def of(cls, split: Split, root: Path) -> "Hierarchy":
-        """By the statements of the test records. Raises `CorpusError` without PTB-XL's table of them."""
+        """Read the test records' statements. Raises `CorpusError` without PTB-XL's table of them."""
         onto = split.corpus.ontology()
         statements = list(ptbxl.statements(root).values())
         codes = index.of(split.corpus.folder, ["codes"])["codes"].take(split.test)

@@ -1,4 +1,4 @@
-"""From endpoints to an answer: a table of differences with intervals and tests, and a plot of them."""
+"""Verdict: a table of differences between arms with intervals and tests, and its plot."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -65,7 +65,7 @@ ACCENT = "#2f6fb3"
 def leaf_differences(
     kept: pd.DataFrame, leaves: Sequence[str], arm: str, other: str, sigma: float | dict[str, float]
 ) -> list[float]:
-    """Of each leaf the mean difference over all units, at one σ or each arm's own."""
+    """Return each leaf's mean difference over all units, at one σ or each arm's own."""
     tables = (units(kept, f"{LEAF}{leaf}", sigma) for leaf in leaves)
     return [float((table[arm] - table[other]).mean()) for table in tables if {arm, other} <= set(table)]
 
