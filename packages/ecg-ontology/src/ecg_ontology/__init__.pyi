@@ -45,6 +45,7 @@ from .views.explain import explain_codes as explain_codes
 from .views.exports import export as export
 from .views.figures import inline_svg as inline_svg
 from .base.files import (
+    read_bounded as read_bounded,
     refuse_address as refuse_address,
     refuse_others as refuse_others,
     refuse_pipe as refuse_pipe,

@@ -1,11 +1,14 @@
 """Texts of others stay text in tables and pages: no spreadsheet program calculates and no page opens them."""
 
+from typing import TypeVar
+
+Cell = TypeVar("Cell")
 _FORMULA = ("=", "+", "-", "@", "\t")
 """How a formula begins, and what spreadsheet programs strip to one."""
 _MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
 
 
-def guarded(cell: object) -> object:
+def guarded(cell: Cell) -> Cell | str:
     """Return a cell of a table; a text that would be taken for a formula has ``'`` before it.
 
     Args:

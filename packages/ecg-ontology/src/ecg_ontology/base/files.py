@@ -51,8 +51,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
     if not target.name:
         raise OutputError("isn't a name", where=target, remedy="Name a new file or folder")
     refuse_address(target)
-    mark = f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
-    temporary = target.with_name(f".{target.stem[:50]}-{mark}{target.suffix}")
+    temporary = target.with_name(f".{target.stem[:50]}-{_mark()}{target.suffix}")
     _remove_left_over(str(target.parent))
     try:
         if _is_device(target):
@@ -75,6 +74,11 @@ def replacing(target: str | Path) -> Iterator[Path]:
         raise OutputError(problem, where=target, remedy=remedy) from error
     finally:
         _remove(temporary)
+
+
+def _mark() -> str:
+    """What tells a temporary name from others, and whose it is."""
+    return f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
 
 
 @cache
@@ -154,8 +158,7 @@ def _replace_folder(target: Path, by: Path) -> None:
         raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
     if _exchanged(target, by):
         return
-    mark = f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
-    old = target.with_name(f".{target.name}-{mark}.old~")
+    old = target.with_name(f".{target.name}-{_mark()}.old~")
     try:
         target.replace(old)
         by.replace(target)
@@ -265,20 +268,44 @@ def refuse_pipe(
         raise error(f"has more than {most >> 20} MB", where=path, remedy=remedy)
 
 
-def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a source. Raises `SourceError` if it isn't a file, or is too large."""
-    refuse_pipe(path, most=most)
+def read_bounded(
+    path: Path,
+    remedy: str = "Remove it, or name a file",
+    error: type[InputError] = SourceError,
+    most: int = MOST_BYTES,
+) -> bytes:
+    """Return the bytes of a whole file.
+
+    Args:
+        path: what is to be read.
+        remedy: what to do where it can't be.
+        error: what is raised then.
+        most: how many bytes it may have.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        InputError: it is missing, isn't a file, is too large, or can't be read.
+
+    Example:
+        >>> import tempfile
+        >>> read_bounded(Path(tempfile.mkstemp()[1]))
+        b''
+    """
+    refuse_pipe(path, remedy, error, most)
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
+    except FileNotFoundError as cause:
+        raise error("is missing", where=path, remedy=remedy) from cause
+    except OSError as cause:
+        raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
 
 
 def read_text(path: Path) -> str:
     """Return the text of a source. Raises `SourceError` if it isn't a readable UTF-8 file."""
-    refuse_pipe(path)
     try:
-        return read_bounded(path, MOST_SOURCE_BYTES).decode("utf-8-sig")
+        return read_bounded(path, most=MOST_SOURCE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"is not UTF-8 (byte {error.start})"
         raise SourceError(problem, where=path, remedy="Save it as UTF-8") from error

@@ -5,6 +5,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from ecg_ontology.base.errors import InputError, UsageError, optional
 from ecg_ontology.base.escaping import guarded, unguarded
@@ -14,6 +15,8 @@ from ecg_ontology.base.tables import lines
 ENDINGS = (".tsv", ".csv", ".xlsx")
 _LONGEST = 32_767
 """What a cell of a workbook holds, in letters."""
+_MOST_BYTES = 1 << 24
+"""What a workbook that is read may unpack to: some hundred thousand short rows."""
 _WIDEST = 60
 """No column of a workbook is wider than this many letters."""
 
@@ -114,10 +117,13 @@ def _write_workbook(
 def _read_workbook(path: Path) -> list[tuple[int, list[str]]]:
     openpyxl = _openpyxl()
     try:
-        book = openpyxl.load_workbook(path, read_only=True)
-        sheet = book.worksheets[0]
-        rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
-        book.close()
+        with path.open("rb") as file, ZipFile(file) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > _MOST_BYTES:
+                problem = f"unpacks to {unpacked >> 20:,} MB, more than {_MOST_BYTES >> 20}"
+                raise InputError(problem, where=path, remedy="Leave only the rows that you filled in")
+            sheet = openpyxl.load_workbook(file, read_only=True).worksheets[0]
+            rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
     except InputError:
         raise
     except OSError as error:

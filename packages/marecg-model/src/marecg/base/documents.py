@@ -8,24 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ecg_ontology import EcgError, InputError, refuse_pipe
+from ecg_ontology import EcgError, InputError, read_bounded
 
 MOST_BYTES = 1 << 26
 """Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def read_bytes(
-    path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES
-) -> bytes:
-    """Read a whole file. Raises `error` if it isn't a file, or has more than `most` bytes."""
-    refuse_pipe(path, remedy, error, most)
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as cause:
-        raise error("is missing", where=path, remedy=remedy) from cause
-    except OSError as cause:
-        raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
 
 
 def file_sha256(path: Path) -> str:
@@ -36,7 +23,7 @@ def file_sha256(path: Path) -> str:
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES) -> Any:
     """Read a JSON file. Raises `error` if it isn't JSON, is too large or nests too deeply."""
-    return parse_json(read_bytes(path, remedy, error, most), path, remedy, error)
+    return parse_json(read_bounded(path, remedy, error, most), path, remedy, error)
 
 
 def parse_json(content: bytes, where: object, remedy: str, error: type[InputError] = InputError) -> Any:
@@ -56,7 +43,7 @@ def read_model(
     most: int = MOST_BYTES,
 ) -> Model:
     """Read a JSON file as a pydantic model. Raises `error`; `problem` says what the file isn't."""
-    content = read_bytes(path, remedy, error, most)
+    content = read_bounded(path, remedy, error, most)
     try:
         return model.model_validate_json(content)
     except ValidationError as cause:
@@ -69,7 +56,7 @@ def read_toml(
     path: Path, remedy: str, error: type[InputError] = InputError, syntax: type[EcgError] | None = None
 ) -> dict[str, Any]:
     """Read a TOML file in UTF-8. Raises `error` as `read_json` does, and `syntax` where it isn't TOML."""
-    content = read_bytes(path, remedy, error)
+    content = read_bounded(path, remedy, error)
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as cause:

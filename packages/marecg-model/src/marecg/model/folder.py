@@ -10,9 +10,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, read_bounded
 from marecg.base.config import LEADS, ModelConfig, Settings
-from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError, EcgError, in_short
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
@@ -53,7 +52,7 @@ def read(folder: Path) -> tuple[Description, Ontology]:
             remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
         )
     try:
-        content = read_bytes(folder / "config.json", AGAIN, CheckpointError, LONGEST_DESCRIPTION)
+        content = read_bounded(folder / "config.json", AGAIN, CheckpointError, LONGEST_DESCRIPTION)
         description = Description.model_validate_json(content)
         ontology = ecg_ontology.load(folder / "ontology.json")
     except (ValidationError, EcgError, OSError) as error:

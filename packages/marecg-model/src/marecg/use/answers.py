@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, read_bounded
 from marecg.base.config import Settings
-from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
@@ -81,7 +80,7 @@ def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
         return None
     again = "Fit it again, or remove it"
     try:
-        answers = Answers.model_validate_json(read_bytes(path, again, CheckpointError))
+        answers = Answers.model_validate_json(read_bounded(path, again, CheckpointError))
     except ValidationError as error:
         raise CheckpointError("isn't a file of calibrated answers", where=path, remedy=again) from error
     if answers.weights != weights_sha256(model):

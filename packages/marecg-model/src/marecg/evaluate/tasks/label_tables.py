@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import unguarded
-from marecg.base.documents import read_bytes
+from ecg_ontology import read_bounded, unguarded
 from marecg.base.errors import CorpusError, InputError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
@@ -100,7 +99,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 def _table(path: Path) -> pd.DataFrame:
     """A table of text, parted by commas or semicolons. Raises `InputError`."""
     remedy = "Write CSV with a header line"
-    content = read_bytes(path, remedy)
+    content = read_bounded(path, remedy)
     line = content.partition(b"\n")[0].decode("utf-8-sig", errors="replace").strip()
     separator = ";" if line.count(";") > line.count(",") else ","
     if line.count(separator) > MOST_COLUMNS:

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ecg_ontology import refuse_pipe
+from ecg_ontology import read_bounded, refuse_pipe
 from marecg.base.config import Settings, Share
-from marecg.base.documents import read_bytes
 from marecg.base.errors import CheckpointError
 from marecg.model.classifier import Classifier
 from marecg.model.folder import refuse_non_finite
@@ -56,7 +55,7 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
 def read_folder(folder: Path) -> tuple[Description, Classifier]:
     """Read a classifier's folder. Raises `CheckpointError` if it is missing or damaged."""
     remedy, head_file = f"Name a folder that {WRITERS} wrote", folder / "head.safetensors"
-    content = read_bytes(folder / MARK, remedy, CheckpointError)
+    content = read_bounded(folder / MARK, remedy, CheckpointError)
     refuse_pipe(head_file, remedy, CheckpointError, LARGEST_HEAD)
     try:
         description = Description.model_validate_json(content)
