@@ -1,10 +1,14 @@
 """Answers are fitted on coded records and judged on others: how often they come true and are told."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
 import ecg_ontology
+from ecg_synth import write_corpus
+from marecg.corpus.prepare import prepare
 from marecg.use.answers import Answers, logits
 from marecg.use.classifying.calibration import Calibration, calibrate
 from marecg_experiments import answers as module
@@ -86,6 +90,41 @@ def records() -> tuple[np.ndarray, np.ndarray]:
         y_MN[:, AT[name]] = generator.random(len(y_MN)) < expit(1.8 * logit(share_M) + 2.5)
     q_MN[:, AT["NSR"]] = 1 - q_MN.sum(1)
     return q_MN, y_MN
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory) -> dict[str, Path]:
+    """Twelve synthetic hearts that fit, and as many of other seeds that judge."""
+    folder = tmp_path_factory.mktemp("answers")
+    for seed, name in enumerate(("fit", "judge")):
+        write_corpus(folder / name / name, 12, seed, diagnoses=["AF", "LBBB", "NSR"])
+        prepare([folder / name / name], folder / f"{name}-prepared", jobs=1)
+    return {name: folder / f"{name}-prepared" for name in ("fit", "judge")}
+
+
+def test_the_command_writes_answers_tables_and_the_curve_and_goes_on_from_what_it_kept(
+    corpora, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(module, "LEAST", 3)
+    call = ["marecg-small", "--fit", str(corpora["fit"]), "--judge", str(corpora["judge"])]
+    module.main([*call, "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "answers.md").read_text(encoding="utf-8")
+    assert "| risk | answers | wrong | outside Normal |" in printed
+    assert {"answers.json", "answers.md", "answers.svg"} < {path.name for path in tmp_path.iterdir()}
+    first = (tmp_path / "answers.json").read_bytes()
+    monkeypatch.setattr(module, "predict_table", None)  # what was predicted is kept
+    module.main([*call, "--out", str(tmp_path)])
+    assert (tmp_path / "answers.json").read_bytes() == first
+
+
+def test_a_corpus_that_cannot_judge_is_refused_in_one_line(corpora, tmp_path, capsys):
+    fit = str(corpora["fit"])
+    for judge, problem in ((fit, "12 patients whose records fit, too"), (str(corpora["judge"]), "too few")):
+        with pytest.raises(SystemExit) as end:
+            module.main(["marecg-small", "--fit", fit, "--judge", judge, "--out", str(tmp_path / "out")])
+        err = capsys.readouterr().err
+        assert (end.value.code, err.count("\n"), problem in err) == (3, 1, True)
 
 
 class _Model:

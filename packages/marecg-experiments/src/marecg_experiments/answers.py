@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, replacing
-from marecg.base.errors import CorpusError
+from marecg.base.errors import CorpusError, EcgError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import signals_sha256
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
@@ -57,7 +57,8 @@ def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64],
     path = out / f"{weights_sha256(model)[:12]}-{signals_sha256(corpus)[:12]}.parquet"
     if not path.is_file():
         table, _ = predict_table(model, Inputs([str(folder)]))
-        table.to_parquet(path, index=False)
+        with replacing(path) as temporary:
+            table.to_parquet(temporary, index=False)
     table = pd.read_parquet(path)
     if len(table) != len(corpus):
         problem = f"has {len(corpus)} records, of which {len(table)} could be read"
@@ -168,10 +169,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", type=Path, required=True, nargs="+", help="corpora of other records")
     parser.add_argument("--out", type=Path, required=True, help="a folder for answers.json, .md and .svg")
     given = parser.parse_args(argv)
-    model = MarEcg.from_pretrained(given.model)
-    given.out.mkdir(parents=True, exist_ok=True)
-    answers = fitted(model, *shares(model, given.fit, given.out))
-    parts = {folder.name: shares(model, folder, given.out) for folder in given.judge}
+    try:
+        print(written(given.model, given.fit, given.judge, given.out), end="")  # noqa: T201 (a command)
+    except EcgError as error:
+        parser.exit(3, f"error: {error}\n")
+
+
+def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
+    """Fit a model's answers and write them with what they are worth; returns that as Markdown.
+
+    Raises `CorpusError` where a corpus has too few codes, or a patient who fits would judge too.
+    """
+    model = MarEcg.from_pretrained(name)
+    patients = _patients(fit)
+    for folder in judge:
+        if both := patients & _patients(folder):
+            problem = f"has {len(both)} patients whose records fit, too"
+            raise CorpusError(problem, where=folder, remedy="Judge by records of other patients")
+    out.mkdir(parents=True, exist_ok=True)
+    answers = fitted(model, *shares(model, fit, out))
+    parts = {folder.name: shares(model, folder, out) for folder in judge}
     tables = [
         "\n".join((f"### {name}\n", *judged(answers, model.ontology, *part))) for name, part in parts.items()
     ]
@@ -180,10 +197,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         "answers.md": "\n\n".join(tables) + "\n",
         "answers.svg": drawing(answers, model.ontology, parts),
     }
-    for name, text in texts.items():
-        with replacing(given.out / name) as temporary:
+    for file, text in texts.items():
+        with replacing(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    print(texts["answers.md"], end="")  # noqa: T201 (a command)
+    return texts["answers.md"]
+
+
+def _patients(folder: Path) -> set[str]:
+    """The patients of a corpus, and its records of nobody known."""
+    corpus = Corpus.open(folder)
+    of_records = zip(corpus.patients, corpus.sources, corpus.ids, strict=True)
+    return {f"{source} {patient}" if patient else f"{source}/{one}" for patient, source, one in of_records}
 
 
 if __name__ == "__main__":
