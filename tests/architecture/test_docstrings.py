@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.first_lines import first_lines
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path for path in ROOT.glob("packages/*/src/**/*.py") if path.name != "__init__.py")
@@ -43,6 +44,12 @@ def test_every_argument_that_a_docstring_lists_is_one_of_the_function():
                 if not line.startswith(" " * 5):
                     listed = {each.lstrip("*") for each in line.strip().partition(": ")[0].split(", ")}
                     assert listed <= parameters, f"{module.name}: {name} has no argument {line.strip()}"
+
+
+def test_no_first_line_begins_with_a_pronoun_for_its_noun():
+    """`python -m tests.docs.first_lines` draws fifty for a reader."""
+    pronouns = re.compile(r"(What|Those|These|The same|The other|See above|It|They|One of)\b")
+    assert [place for place, text in first_lines() if pronouns.match(text)] == []
 
 
 def functions(tree: ast.AST) -> Iterator[tuple[str, set[str], str]]:

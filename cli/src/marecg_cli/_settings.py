@@ -96,7 +96,7 @@ class Sizes(Settings):
 
 
 class Telling(Settings):
-    """What `predict` tells."""
+    """Settings of `predict`'s answers."""
 
     risk: float | None = Field(
         None, gt=0, lt=1, description="how often what is told may be wrong; 0.1 where answers are calibrated"

@@ -1,4 +1,4 @@
-"""What a model can tell of coded records: `marecg.use.answers` fitted on some, and judged on others.
+"""Answers of a model on coded records: `marecg.use.answers` fitted on some, and judged on others.
 
 python -m marecg_experiments.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
@@ -38,7 +38,7 @@ EASY = "Normal"
 
 
 def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which leaves records bear, and at a root whether any of its family, [M, N]."""
+    """Return the mask of records' leaves, and at a root of any leaf of its family, [M, N]."""
     is_MN = y_MN > 0
     is_MN[:, list(onto.roots)] = is_MN @ np.equal.outer(onto.families, onto.roots)
     return is_MN

@@ -182,7 +182,7 @@ class ModelConfig(Settings):
         return self
 
     def of_concepts(self, count: int) -> "ModelConfig":
-        """The same with N as a graph has it. Raises `ConfigError` where another N was given."""
+        """Return the settings with a graph's number N of concepts. Raises `ConfigError` for another N."""
         if self.concepts not in (None, count):
             problem = f"model.concepts is {self.concepts}, the ontology has {count} concepts"
             raise ConfigError(problem, remedy="Leave model.concepts out: N follows from the ontology")

@@ -173,7 +173,7 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
 
 
 def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:
-    """What some work gives that leaves out whatever gets its processes killed.
+    """Return the result of work that leaves out the items which get its processes killed.
 
     `find` names the killers among what killed processes have noted, of a former call at first. Raises
     `WorkerKilledError` where a process was killed, and no item does that on its own.

@@ -67,7 +67,7 @@ def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, conf
 
 
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Where the windows of `marecg.ecg.windows.tta_windows` begin: records and samples, int64 [U] each.
+    """Return the starts of `marecg.ecg.windows.tta_windows`: records and samples, int64 [U] each.
 
     A window that `tta_windows` leaves out as the same as another stands here twice, with all of its
     beginnings, so that means over windows are the same.

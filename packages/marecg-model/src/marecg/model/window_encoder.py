@@ -24,7 +24,7 @@ from marecg.nn.tokens import Tokens, full_patches, patchify
 
 
 class Features(NamedTuple):
-    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
+    """Embeddings of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
 
     Where beats were named, the sums over them that their readouts are means of stand behind it: [B, V] or
     longer.

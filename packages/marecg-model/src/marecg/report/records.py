@@ -1,4 +1,4 @@
-"""What a page shows of one record: the ECG on paper, and its concepts on the graph.
+"""Figures of one record: the ECG on paper, and its concepts on the graph.
 
 Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 """

@@ -151,7 +151,7 @@ def precision_recall(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[f
 
 
 def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
-    """What was predicted of a class and what was, before and after calibration, with Wilson's intervals."""
+    """Draw predicted and observed shares of a class, before and after calibration."""
     y_M, p_M = _labelled(frame, name)
     _, logit_M = _labelled(frame, name, "logit")
     before, after = reliability(y_M, expit(logit_M)), reliability(y_M, p_M)

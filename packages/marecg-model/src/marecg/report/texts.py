@@ -104,7 +104,7 @@ def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
 
 
 def measurement_remarks(measured: Measurements, say: Texts, age: float | None = None) -> str:
-    """What whoever reads the intervals should know: pacing, a long PR, QTc of a fast heart or a wide complex.
+    """Return remarks on the intervals: pacing, a long PR, QTc of a fast heart or a wide complex.
 
     Before `ADULT` years no limit of adults is applied to PR.
     """

@@ -27,7 +27,7 @@ RISK = 0.1
 
 
 class Told(NamedTuple):
-    """What is told of a record, a root where it can't be told which finding; its probability."""
+    """Answer on a record: a finding, or its root if the finding is uncertain, and the probability."""
 
     concept: int
     probability: float
@@ -49,7 +49,7 @@ class Answers(Settings):
         return p_BN
 
     def told(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Told]]:
-        """What can be told of each record at a risk, the most probable first.
+        """Return the answers on every record at a risk, the most probable first.
 
         Of each family its likeliest leaf where that is wrong at most so often, else the family where that is.
         """
@@ -74,7 +74,7 @@ def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
-    """What was fitted for a model, from its folder; None where nothing was. Raises `CheckpointError`."""
+    """Read a model's fitted answers from its folder; None if it has none. Raises `CheckpointError`."""
     path = folder_of(run) / ANSWERS
     if not path.is_file():
         return None

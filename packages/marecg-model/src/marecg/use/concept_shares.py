@@ -1,4 +1,4 @@
-"""What `marecg.predict` gives back: shares of all concepts by name, which is also the array of them.
+"""Shares of all concepts by name, the result of `marecg.predict`, which is also their array.
 
 Shapes: B records, N concepts.
 """
