@@ -253,9 +253,9 @@ def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp
     losses = evaluation["losses"]
     assert list(losses) == ["wide", "beats", "full"]
     assert evaluation["readout"] == EcgClassifier.load(clf).readout_ == min(losses, key=losses.get)
-    assert f"readout: {evaluation['readout']} (log loss on validation: wide {losses['wide']:.3f}" in (
-        capsys.readouterr().err
-    )
+    error = capsys.readouterr().err
+    assert f"readout: {evaluation['readout']} (log loss on validation: wide {losses['wide']:.3f}" in error
+    assert ("marecg export can't write" in error) == (evaluation["readout"] != "wide")
 
 
 def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf, tmp_path):
