@@ -48,6 +48,13 @@ def train(
             help="Refuse a folder without a run, or with one. By default a run in it is resumed.",
         ),
     ] = None,
+    extend: Annotated[
+        bool,
+        typer.Option(
+            "--extend",
+            help="Train the run in --out on to another train.max_steps or max_epochs, by its schedule.",
+        ),
+    ] = False,
     log: Log = None,
 ) -> None:
     """Pretrain an encoder; the same command goes on after an interruption.
@@ -62,7 +69,7 @@ def train(
 
     changes = set_ or []
     config = recipe_for(from_, recipe, changes) if from_ else by_name(recipe or "tiny", changes)
-    run = train(config, data, out, start=from_, resume=resume, loggers=log or ())
+    run = train(config, data, out, start=from_, resume=resume, extend=extend, loggers=log or ())
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 

@@ -11,6 +11,8 @@ from tests.marecg.told import Told
 
 import ecg_ontology
 from marecg.base.errors import InputError, UsageError
+from marecg.evaluate import evaluation
+from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import f_max, macro_auc
@@ -118,7 +120,12 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     assert lacking == [("not shown by every draw of 100 %", "MI, NORM")]
 
 
-def test_rows_can_be_left_out_but_for_the_reference(gscl_run, ptbxl_root):
+def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_run, ptbxl_root, monkeypatch):
+    def extracted(recordings, methods, *given):
+        assert "hand-crafted" not in [method.name for method in methods]
+        return extract(recordings, methods, *given)
+
+    monkeypatch.setattr(evaluation, "extract", extracted)
     request = replace(WHOLE, without=("encoder", "hand-crafted"), readout="wide")
     report = probed(gscl_run, "ptbxl-super", ptbxl_root, request)
     rest = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]

@@ -54,6 +54,34 @@ def test_a_run_is_not_begun_afresh_or_otherwise(pretrain, unbroken, tmp_path, se
         pretrain(tmp_path, resume=True)
 
 
+def test_a_longer_run_is_asked_for_by_name_and_goes_on_by_its_own_schedule(pretrain, tmp_path, caplog):
+    """From the checkpoint on, the learning rate is the longer run's; the refusal says both values."""
+    pretrain(tmp_path / "run", "train.max_steps=4")
+    before = files(tmp_path / "run")
+    with pytest.raises(UsageError, match=r"was started with train\.max_steps=4, .* with 6\. Add --extend"):
+        pretrain(tmp_path / "run", "train.max_steps=6")
+    with pytest.raises(UsageError, match=r"was started with train\.lr="):
+        pretrain(tmp_path / "run", "train.max_steps=6", "train.lr=1", extend=True)
+    with pytest.raises(UsageError, match="holds no run to extend"):
+        pretrain(tmp_path / "none", "train.max_steps=6", extend=True)
+    assert files(tmp_path / "run") == before
+    pretrain(tmp_path / "run", "train.max_steps=6", extend=True)
+    assert "from step 4 to 6 by the schedule of 6 steps" in caplog.text
+    pretrain(tmp_path / "whole", "train.max_steps=6")
+    rates = [[row["lr"] for row in rows(tmp_path / run)] for run in ("run", "whole")]
+    assert len(rates[0]) == 6
+    assert rates[0][4:] == rates[1][4:]
+    with pytest.raises(UsageError, match="has taken 6 steps, and is asked for 5"):
+        pretrain(tmp_path / "run", "train.max_steps=5", extend=True)
+    pretrain(tmp_path / "run", "train.max_steps=6")
+
+
+def test_a_run_that_its_epochs_end_says_so_at_its_start(pretrain, tmp_path, caplog):
+    done = pretrain(tmp_path / "run", "train.max_epochs=1", "train.warmup_epochs=0.1", "train.max_steps=90")
+    assert done.steps < 90
+    assert f"{done.steps} steps: train.max_epochs=1 ends it before train.max_steps=90" in caplog.text
+
+
 def test_a_run_of_another_enumeration_or_with_changed_labels_is_not_resumed(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
     edited(run / "ontology.json", "trial fibrillation", "trial flickering")

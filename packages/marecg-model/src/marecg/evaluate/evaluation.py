@@ -64,6 +64,7 @@ def evaluate(
     for rotation in task:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
         _check_rows(methods, files, under_test.name, request)
+        methods = tuple(each for each in methods if not set(each.judged) <= set(request.without))
         every = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
         features_of = {name: each for name, each in every.items() if name not in request.without}
         unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}

@@ -42,8 +42,25 @@ class Checkpoints(AfterStep, Checkpoint):
         self.writing = WrittenBehind(run)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Restore signal handlers, because Lightning's would end the run without a checkpoint."""
+        """Restore signal handlers, because Lightning's would end the run without a checkpoint.
+
+        The next step's learning rate, which a checkpoint holds, becomes that of the present schedule.
+        """
         self.preemption.listen()
+        for each in trainer.lr_scheduler_configs:
+            schedule = each.scheduler
+            assert isinstance(schedule, torch.optim.lr_scheduler.LambdaLR)
+            rates = zip(schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True)
+            for group, base, factor in rates:
+                group["lr"] = base * factor(schedule.last_epoch)
+
+    def on_load_checkpoint(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Let a complete run that is extended go on: Lightning took its last batch for the last."""
+        assert isinstance(pl_module, Pretraining)
+        if checkpoint["global_step"] < pl_module.total_steps:
+            checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["is_last_batch"] = False
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save a checkpoint if one is due."""

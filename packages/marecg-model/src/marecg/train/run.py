@@ -38,11 +38,11 @@ from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpus
-from marecg.train.lightning_module import Pretraining
+from marecg.train.lightning_module import Pretraining, lr_factor
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
 from marecg.train.provenance import provenance, united
-from marecg.train.run_folder import claim
+from marecg.train.run_folder import claim, note_length
 from marecg.train.trackers import opened, refuse_missing
 from marecg.train.warm_start import load_start
 
@@ -68,6 +68,7 @@ def train(
     *,
     start: str | Path | None = None,
     resume: bool | None = None,
+    extend: bool = False,
     progress: Progress = shown,
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
@@ -84,6 +85,8 @@ def train(
         start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
             recipe's model is theirs (`warm_start.recipe_for`). A run with a checkpoint can do without them.
         resume: True: refuse a folder without a run; False: refuse one with a run.
+        extend: let the run in `out` get another `train.max_steps` or `train.max_epochs`: from its newest
+            checkpoint on, learning rate and ramps are those that a run of that length has at that step.
         callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
             tensors and plain values, because nothing else is read back.
         loggers: what follows the run beside metrics.csv: `tensorboard`, `wandb` or `mlflow`, kept in the
@@ -114,7 +117,7 @@ def train(
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
             stack.enter_context(locked(folder, "trained in"))
-            origin = claim(folder, config, corpus, ontology, given, resume=resume)
+            origin = claim(folder, config, corpus, ontology, given, resume=resume, extend=extend)
             warn_of_corpus(config, corpus)
             if given is not None:
                 given.warn(config)
@@ -133,6 +136,13 @@ def train(
         checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
         trainer = _trainer(config, folder, [metrics, *callbacks], checkpoints, followers)
         steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
+        if extend and steps <= at:
+            problem = f"has taken {at} steps, and is asked for {steps}"
+            raise UsageError(problem, where=folder, remedy="Raise train.max_steps or train.max_epochs")
+        if trainer.is_global_zero:
+            _tell_length(config, folder, steps, at if extend else None)
+            if extend:
+                note_length(folder, config)
         module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
         began = time.monotonic()
         _fit(trainer, module, corpus, checkpoint)
@@ -231,6 +241,18 @@ def _total_steps(config: Config, records: int, world: int) -> int:
     train = config.train
     steps = math.ceil(train.max_epochs * records / (train.batch_size * train.accumulate * world))
     return min(steps, train.max_steps or steps)
+
+
+def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> None:
+    """Say how long the run is where its epochs end it first, or where it is extended at a step."""
+    train = config.train
+    if train.max_steps and steps < train.max_steps:
+        ends = f"train.max_epochs={train.max_epochs:g} ends it before train.max_steps={train.max_steps}"
+        logger.warning("%s: %d steps: %s", folder, steps, ends)
+    if at is not None:
+        rate = train.lr * lr_factor(at, steps, train)
+        schedule = f"the schedule of {steps} steps, whose learning rate is {rate:.2g} there"
+        logger.warning("%s: from step %d to %d by %s", folder, at, steps, schedule)
 
 
 def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:

@@ -20,6 +20,8 @@ from marecg.model.card import BeganFrom
 from marecg.recipes import Config
 from marecg.train.warm_start import Start
 
+LENGTHS = ("config.train.max_steps", "config.train.max_epochs")
+"""What `--extend` may change: how long a run takes."""
 _COPY = "Put back a copy, or begin again in another folder"
 
 
@@ -31,11 +33,13 @@ def claim(
     start: Start | None = None,
     *,
     resume: bool | None,
+    extend: bool = False,
 ) -> BeganFrom | None:
     """Create a locked run folder, or check that the run in it may continue.
 
     `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
-    `resume` says whether there must be a run in it. Returns what the run was begun from, if not from random
+    `resume` says whether there must be a run in it; `extend`, which asks for one, that it may get another
+    length (`note_length`). Returns what the run was begun from, if not from random
     weights. Raises `UsageError` where there is none, one not to be continued, of other settings, or begun
     from other weights; `CheckpointError` where the run in it can't be read, or follows another enumeration or
     another corpus.
@@ -52,8 +56,9 @@ def claim(
     if start is not None:
         noted["began_from"] = start.origin.model_dump(mode="json")  # of these its hash is its identity
     if not described.exists():
-        if resume:
-            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume out")
+        if resume or extend:
+            asked = "extend" if extend else "resume"
+            raise UsageError(f"holds no run to {asked}", where=folder, remedy=f"Leave --{asked} out")
         trained_on.write(corpus, folder, start.run if start else None)
         with replacing(folder / "ontology.json") as temporary:
             ontology.save(temporary)
@@ -67,12 +72,20 @@ def claim(
     bundle = before.pop("bundle")
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
-    _compare(folder, before, identity, ontology)
+    _compare(folder, before, identity, ontology, extend=extend)
     if bundle != ecg_ontology.load(folder / "ontology.json").bundle_sha256:
         problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
     remove_left_over(folder, folder / "checkpoints")
     return origin
+
+
+def note_length(folder: Path, config: Config) -> None:
+    """Note an extended run's settings in place of those that it was started with."""
+    described = folder / "config.json"
+    about = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
+    with replacing(described) as temporary:
+        temporary.write_text(json.dumps(about, indent=2), encoding="utf-8")
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
@@ -115,7 +128,12 @@ def _refuse_other_weights(folder: Path, noted: BeganFrom | None, given: BeganFro
 
 
 def _compare(
-    folder: Path, before: dict[str, Any], now: dict[str, Any], ontology: ecg_ontology.Ontology
+    folder: Path,
+    before: dict[str, Any],
+    now: dict[str, Any],
+    ontology: ecg_ontology.Ontology,
+    *,
+    extend: bool,
 ) -> None:
     what = "Go on with {} that it was begun with, or name another folder"
     if before["ontology"] != now["ontology"]:
@@ -127,10 +145,17 @@ def _compare(
         its, this = (brief.format(**each) for each in (before["corpus"], now["corpus"]))
         problem = f"is being trained on another corpus ({its}; this one: {this})"
         raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
-    changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(now)))).items())
+    its_values, new_values = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
+    keys = sorted({key for key, _ in its_values.items() ^ new_values.items()})
+    changed = [key for key in keys if not (extend and key in LENGTHS)]
     if changed:
-        problem = f"was started with another {changed[0][0]}"
-        raise UsageError(problem, where=folder, remedy=what.format("the settings"))
+        values = [each.get(changed[0], "none") for each in (its_values, new_values)]
+        key = changed[0].removeprefix("config.")
+        problem = f"was started with {key}={values[0]}, and is asked to go on with {values[1]}"
+        remedy = what.format("the settings")
+        if changed[0] in LENGTHS:
+            remedy = "Add --extend to train on by the new length's schedule, or name another folder"
+        raise UsageError(problem, where=folder, remedy=remedy)
 
 
 def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
