@@ -13,6 +13,7 @@ from tests.cli.calls import end, invoke
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.methods.frozen_encoder import random_encoder
+from marecg_cli._scores_text import plain_text, rich_table
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +186,11 @@ def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folder
     _, out, _ = invoke("table", run, "--no-published")
     assert out.count("†") == 4
     assert "† pretrained on val or test records" in out
+
+
+def test_a_table_whose_words_need_more_than_a_hundred_columns_is_wider():
+    heads = ("class", "records", "positives", *["sensitivity"] * 6, "ECE before")
+    line = ["SBrad", "43", "4", *["91.9–100.0"] * 6, "0.036"]
+    shown = plain_text([rich_table(heads, [line, line] * 5)])
+    assert "…" not in shown
+    assert {"sensitivity", "positives", "91.9–100.0"} <= set(shown.split())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from marecg.evaluate.scores.results import Report, basis, describe_leak
@@ -130,12 +131,12 @@ def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Tab
 
 
 def plain_text(parts: Iterable[Table | str]) -> str:
-    """Tables, as wide as the terminal or a file's lines may be, and sentences as plain lines."""
+    """Tables and sentences as plain lines; a table is wider than these only where a word would be cut."""
     wide = console().width
     written = Console(file=io.StringIO(), width=wide, record=True)
     for part in parts:
-        width = min(WIDTH, wide) if isinstance(part, str) else wide
-        written.print(part, width=width, highlight=False, markup=False)
+        words = 0 if isinstance(part, str) else Measurement.get(written, written.options, part).minimum
+        written.print(part, width=wide if words > WIDTH else min(WIDTH, wide), highlight=False, markup=False)
     return "\n".join(line.rstrip() for line in written.export_text().splitlines())
 
 
