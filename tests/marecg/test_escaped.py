@@ -9,7 +9,9 @@ import pytest
 from tests.marecg.evaluate.test_table import row, tidy
 
 from ecg_ontology import guarded, plain_markdown, unguarded
+from marecg.base.errors import InputError
 from marecg.corpus.cohort import as_csv as cohort_csv
+from marecg.evaluate.classify import EVALUATION, read_evaluation
 from marecg.evaluate.table_print import long_csv, markdown
 from marecg.model.card_figures import ClassFigure, Score, reached
 from marecg.use.predict import as_csv as prediction_csv
@@ -43,3 +45,11 @@ def test_names_of_methods_and_classes_open_nothing_in_tables_and_cards():
         assert "<img" not in text
         assert "![a](" not in text.replace(r"!\[a](", "")
     assert f"| {plain_markdown(MARKUP)} | 1 |" in card
+
+
+@pytest.mark.parametrize("content", ["[" * 10**6, '{"scores": [{"name": "af", "auc": 2, "records": -1}]}'])
+def test_an_evaluation_that_is_too_deep_or_has_numbers_that_cannot_be_is_one_line(content, tmp_path):
+    (tmp_path / EVALUATION).write_text(content)
+    with pytest.raises(InputError, match=r"isn't an evaluation") as refused:
+        read_evaluation(tmp_path)
+    assert "\n" not in str(refused.value)

@@ -13,7 +13,8 @@ from pydantic import Field
 from scipy.special import expit
 
 from ecg_ontology import refuse_others, replacing
-from marecg.base.config import LEADS, Settings
+from marecg.base.config import LEADS, Count, Settings, Share
+from marecg.base.documents import read_model
 from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
@@ -73,9 +74,9 @@ class GroupScore(Settings):
 
     name: str
     group: str = ""
-    records: int
-    positives: int
-    auc: float
+    records: Count
+    positives: Count
+    auc: Share
     low: float
     high: float
     average_precision: float
@@ -193,6 +194,11 @@ def fit_classifier(
     return evaluation
 
 
+def read_evaluation(folder: Path) -> Evaluation:
+    """Read the evaluation of a classifier. Raises `InputError` if it is damaged or impossible."""
+    return read_model(Evaluation, folder / EVALUATION, "isn't an evaluation", "Fit the classifier again")
+
+
 def judged_recordings(
     folder: str | Path, data: Path | None = None
 ) -> tuple[Path | None, Iterator[Recording]]:
@@ -205,7 +211,7 @@ def judged_recordings(
     folder = Path(folder)
     if not (is_classifier(folder) and (folder / EVALUATION).is_file()):
         return None, nothing
-    place = data or Path(Evaluation.model_validate_json((folder / EVALUATION).read_bytes()).data)
+    place = data or Path(read_evaluation(folder).data)
     if data is None and not (place / index.FILE).is_file():
         return place, nothing
     recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config

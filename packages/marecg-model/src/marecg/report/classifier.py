@@ -16,12 +16,12 @@ from marecg.base.documents import read_model
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classify import (
     CARD,
-    EVALUATION,
     FEW_POSITIVES,
     PAGE,
     PREDICTIONS,
     Evaluation,
     GroupScore,
+    read_evaluation,
 )
 from marecg.evaluate.table_print import markdown_table
 from marecg.report import captions
@@ -38,9 +38,7 @@ SHOWN = 6
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
     """Write the page (returned) and the card `README.md` of a classifier into its folder."""
-    evaluation = read_model(
-        Evaluation, folder / EVALUATION, "isn't an evaluation", "Fit the classifier again"
-    )
+    evaluation = read_evaluation(folder)
     classifier = read_model(Description, folder / MARK, "isn't a classifier", "Fit the classifier again")
     frame = pd.read_parquet(folder / PREDICTIONS)
     trained = "a new head" if classifier.layers == "head" else f"layers {classifier.layers} trained"

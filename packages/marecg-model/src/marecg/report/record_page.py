@@ -20,7 +20,7 @@ from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
-from marecg.evaluate.classify import EVALUATION, Evaluation
+from marecg.evaluate.classify import EVALUATION, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
@@ -52,7 +52,7 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
     file = Path(folder) / EVALUATION
     if not file.is_file():
         return say("trust_classifier_untested")
-    evaluation = Evaluation.model_validate_json(file.read_bytes())
+    evaluation = read_evaluation(Path(folder))
     whole = [score for score in evaluation.scores if not score.group]
     figures = (
         f"{score.name} {say.number(100 * score.auc, 1)} ({say.number(100 * score.low, 1)}–"
