@@ -1,0 +1,60 @@
+"""The tables of the twin in docs/small.md and docs/pretrained.md, from the scores beside them.
+
+python -m tests.docs.twin_tables
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+SCORES = Path(__file__).parents[2] / "docs" / "small" / "twin.csv"
+FOUR = {"ptbxl-super": "super", "ptbxl-sub": "sub", "ptbxl-form": "form", "ptbxl-rhythm": "rhythm"}
+SIX = {
+    **{"mi-territory": "territory", "NDT": "NDT", "NST": "NST_", "DIG": "DIG"},
+    **{"ischaemia-territory": "ischaemia", "INJ": "INJ"},
+}
+Cell = Callable[[pd.Series], str]
+
+
+def tables() -> dict[str, str]:
+    """By name: the four tasks and the six at 100 %, the small shares, and AUPRC with F_max."""
+    scores = pd.read_csv(SCORES).set_index(["task", "share", "row"])
+    four, six = {**FOUR, "mean of four": "mean"}, {**SIX, "mean of six": "mean"}
+    few = {task: title for task, title in four.items() if task != "mean of four"} | {"mean of four": "mean"}
+    return {
+        "four": _table(scores, four, [1], _with_interval),
+        "six": _table(scores, six, [1], _with_interval),
+        "few": _table(scores, few, [0.01, 0.1], _with_gain),
+        "other": _table(scores, four, [1], lambda cell: f"{cell['auprc']:.1f} · {cell['f_max']:.1f}"),
+    }
+
+
+def _with_interval(cell: pd.Series) -> str:
+    """AUROC with its interval, or for another row than `full` with that of what `full` gains."""
+    if pd.isna(cell["gain"]):
+        return f"{cell['auroc']:.1f} [{cell['low']:.1f}, {cell['high']:.1f}]"
+    return _with_gain(cell)
+
+
+def _with_gain(cell: pd.Series) -> str:
+    gain = "" if pd.isna(cell["gain"]) else f" ({_signed(cell['gain_low'])}, {_signed(cell['gain_high'])})"
+    return f"{cell['auroc']:.1f}{gain}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")
+
+
+def _table(scores: pd.DataFrame, tasks: dict[str, str], shares: Sequence[float], show: Cell) -> str:
+    lines = [f"| twin | {' | '.join(tasks.values())} |", "|---" * (len(tasks) + 1) + "|"]
+    for row in dict.fromkeys(scores.index.get_level_values("row")):
+        keys = [[(task, share, row) for share in shares] for task in tasks]
+        if all(key in scores.index for cells in keys for key in cells):
+            shown = [" / ".join(show(scores.loc[key]) for key in cells) for cells in keys]
+            lines.append(f"| {row} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print("\n\n".join(tables().values()))
