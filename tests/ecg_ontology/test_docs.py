@@ -35,7 +35,7 @@ def test_the_page_of_findings_is_that_of_the_catalogue():
 
 
 def test_the_door_is_narrow():
-    assert len(ecg_ontology.__all__) <= 45
+    assert len(ecg_ontology.__all__) <= 50
 
 
 PUBLIC = {name: getattr(ecg_ontology, name) for name in ecg_ontology.__all__}

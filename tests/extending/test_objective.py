@@ -82,7 +82,10 @@ def test_set_reaches_its_values_and_takes_it_out(mine):
     assert list(recipe.objectives) == ["ar", "gscl", "length"]
     assert override(recipe, ["length.ramp_epochs=3"]).objectives["length"].ramp_epochs == 3
     assert list(override(recipe, ["length=null"]).objectives) == ["ar", "gscl"]
-    for wrong, problem in (("length.width=3", "length.weight"), ("length.weight=-1", "length.weight: Input")):
+    for wrong, problem in (
+        ("length.width=3", "length.weight"),
+        ("length.weight=-1", "length.weight must be greater than"),
+    ):
         with pytest.raises(ValueError, match=re.escape(problem)):
             override(recipe, [wrong])
 

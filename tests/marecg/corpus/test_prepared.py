@@ -75,9 +75,9 @@ def test_as_a_record_it_is_the_window_without_its_padding(folder):
 
 
 def test_a_folder_that_is_no_corpus_is_refused(tmp_path):
-    with pytest.raises(CorpusError, match="not a prepared corpus"):
+    with pytest.raises(CorpusError, match="isn't a prepared corpus"):
         Corpus.open(tmp_path)
-    with pytest.raises(CorpusError, match="not a prepared corpus"):
+    with pytest.raises(CorpusError, match=r"no corpus at .*missing"):
         Corpus.open(tmp_path / "missing")
     (tmp_path / "building").mkdir()
     with pytest.raises(CorpusError, match="a finished corpus"):

@@ -52,5 +52,5 @@ def test_a_damaged_index_and_a_folder_that_is_no_corpus_are_one_clear_error(fold
     (folder / "index.parquet").write_bytes(b"x" * 100)
     with pytest.raises(CorpusError, match=r"index\.parquet"):
         statistics(folder)
-    with pytest.raises(CorpusError, match="not a prepared corpus"):
+    with pytest.raises(CorpusError, match="isn't a prepared corpus"):
         statistics(folder.parent)

@@ -41,7 +41,11 @@ def installed(name: str) -> Path | None:
 
 
 def list_models() -> list[str]:
-    """Return the names of the models that are installed, as `MarEcg.from_pretrained` takes them."""
+    """Return the names of the models that are installed, as `MarEcg.from_pretrained` takes them.
+
+    >>> list_models()
+    ['marecg-small', 'marecg-small-codes']
+    """
     return [name for name in FOLDERS if installed(name)]
 
 
