@@ -27,9 +27,8 @@ def went_through(
     monkeypatch.setattr(evaluation, "evaluate", evaluate)
     request = SimpleNamespace(open=lambda task, root: (task,))
     reports = list(evaluation.probe_many(runs, dict.fromkeys(names, DATA), request, **options))
-    home = options.get("out")
     measured = [(place, report) for place, report in reports if not isinstance(report, InputError)]
-    assert measured == [(home or run, task) for run, task, _, _ in asked if task != "poor"]
+    assert measured == [(home or run, task) for run, task, home, _ in asked if task != "poor"]
     return asked, [report.problem for _, report in reports if isinstance(report, InputError)]
 
 
@@ -58,9 +57,16 @@ def test_one_task_of_several_that_cannot_be_asked_is_passed_over_and_the_only_on
         went_through(monkeypatch, [A], ["poor"])
 
 
-def test_several_runs_do_not_share_one_place_for_reports(monkeypatch):
-    with pytest.raises(UsageError, match="--out"):
-        went_through(monkeypatch, [A, B], ["x"], out=DATA)
+def test_each_of_several_runs_has_a_folder_of_its_name_for_reports(monkeypatch):
+    asked, _ = went_through(monkeypatch, [A, B], ["x"], out=DATA)
+    assert asked == [(run, "x", DATA / run.name, DATA / "a/features") for run in (A, B)]
+    with pytest.raises(UsageError, match="two of a, a are one"):
+        went_through(monkeypatch, [A, B / "a"], ["x"], out=DATA)
+
+
+def test_an_installed_model_beside_a_run_asks_for_a_folder_before_anything_is_measured(monkeypatch):
+    with pytest.raises(UsageError, match="marecg-small is no run"):
+        went_through(monkeypatch, [A, Path("marecg-small")], ["x"])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN, Trial
 from marecg.evaluate.tasks.task import Task, TaskDefinition
+from marecg.model.pretrained import installed
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""
@@ -86,29 +87,45 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task; yield each report with its folder.
+    """Probe every run on every task; yield each report with its folder: of several, one in `out` by name.
 
     What no run owns is computed and fitted once: its features are kept in one place, by default the first
     run's. Of several tasks, one that can't be asked of the records at hand comes as its error.
     """
-    if out is not None and len(runs) > 1:
-        raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
-    shared = features_in or (Path(runs[0]) / "features" if len(runs) > 1 else None)
+    homes = _homes(runs, out)
+    shared = features_in or ((homes[0] or Path(runs[0])) / "features" if len(runs) > 1 else None)
     models: Sequence[str | Path | None] = runs or (None,)
     cache: TrialCache = {}
-    for run in models:
+    for run, home in zip(models, homes, strict=True):
         for definition, root in tasks.items():
             report: Report | InputError
             try:
                 task = request.open(definition, root)
                 report = evaluate(
-                    run, task, request, features=features, out=out, features_in=shared, cache=cache
+                    run, task, request, features=features, out=home, features_in=shared, cache=cache
                 )
             except InputError as error:
                 if len(tasks) == 1:
                     raise
                 report = error
-            yield out or Path(run or ""), report
+            yield home or Path(run or ""), report
+
+
+def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
+    """The folder of each run's reports, of several one in `out` by the run's name; None is the run's own."""
+    if len(runs) < 2:
+        return [out]
+    if out is None:
+        if bare := [run for run in runs if installed(str(run))]:
+            raise UsageError(
+                f"{bare[0]} is no run, so its report has no place", remedy="Name a folder as --out"
+            )
+        return [None] * len(runs)
+    names = [Path(run).name for run in runs]
+    if len(set(names)) < len(names):
+        problem = f"--out has a folder for each run, by name: two of {', '.join(names)} are one"
+        raise UsageError(problem, remedy="Leave --out away, or rename a run")
+    return [out / name for name in names]
 
 
 def _check_rows(
