@@ -22,7 +22,7 @@ BARE = [
     ("train --data c --out x", "marecg.train.run.train"),
     ("data get georgia --out x", "marecg.read.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
-    ("report run a --out x.html", "marecg.report.record_page.write_record"),
+    ("report run a --out x.html", "marecg_report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),
     ("ablate tiny tiny-c2 --data c --out x --root r", "marecg_experiments.ablate.ablate"),
     ("embed m r --out x/", "marecg.use.embedding.embed_records.embed_records"),

@@ -66,7 +66,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "demo --out x --records 300 --steps 7 --seed 5",
-        "marecg.report.demo.demo",
+        "marecg_report.demo.demo",
         {"out": Path("x"), "records": 300, "steps": 7, "seed": 5},
     ),
     (
@@ -89,12 +89,12 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "report run --data c",
-        "marecg.report.run_page.write_report",
+        "marecg_report.run_page.write_report",
         {"run": Path("run"), "data": Path("c"), "out": None},
     ),
     (
         "report run a --out x.html --data c --lang de",
-        "marecg.report.record_page.write_record",
+        "marecg_report.record_page.write_record",
         {"run": "run", "record": "a", "data": Path("c"), "language": "de", "out": Path("x.html")},
     ),
     (

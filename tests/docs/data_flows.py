@@ -57,13 +57,13 @@ FLOWS = {
 HEAD = """\
 # How data flows
 
-The house has ten floors; a room imports only from floors below it, and `make lint` holds that. From the
+The house has nine floors; a room imports only from floors below it, and `make lint` holds that. From the
 ground up: `base` has settings and errors, `storage` files at an address, `nn` the parts of the network.
 `ecg` turns samples into windows and batches, `model` is what training leaves behind. `read` turns whatever
 lies on disk into a record, `corpus` turns records into shards that are read at random, `objectives` turn
 passes of the encoder into losses. `recipes` say what a run is, `use` is what a trained encoder is for,
-`train` makes one, `evaluate` judges it, and `report` shows it. `ecg_ontology` is below all of them and
-knows no tensor; `marecg_cli` and `marecg_experiments` are above.
+`train` makes one, and `evaluate` judges it. `ecg_ontology` is below all of them and knows no tensor;
+`marecg_report`, which shows them, `marecg_cli` and `marecg_experiments` are above.
 
 Four decisions explain most of what looks odd:
 

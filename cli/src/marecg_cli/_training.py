@@ -84,8 +84,11 @@ def demo(
 
     Example: marecg demo
     """
-    from marecg.report.demo import demo
+    from marecg.base.plugins import beside
+
+    beside("marecg_report", "marecg-report", "marecg demo")
     from marecg_cli._scores_text import demo_text
+    from marecg_report.demo import demo
 
     result(demo_text(demo(out, records, steps, seed)))
 

@@ -24,7 +24,7 @@ from marecg.evaluate.classify import ppv
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
-from marecg.report.classifier import write_classifier_report
+from marecg_report.classifier import write_classifier_report
 
 RECORDS = 60
 MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"

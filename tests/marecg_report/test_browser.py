@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from marecg.report.page import POLICY
+from marecg_report.page import POLICY
 
 Browse = Callable[..., str]
 

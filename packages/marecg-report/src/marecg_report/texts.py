@@ -13,7 +13,7 @@ from marecg.base.errors import UsageError
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
 from marecg.read.machine import MachineReport
-from marecg.report.records import Shown
+from marecg_report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS = 220, 120
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""

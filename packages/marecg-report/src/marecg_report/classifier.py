@@ -24,11 +24,11 @@ from marecg.evaluate.classify import (
     read_evaluation,
 )
 from marecg.evaluate.table_print import markdown_table
-from marecg.report import captions
-from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
-from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
-from marecg.report.tracing import tracing
 from marecg.use.classifying.classifier_folder import MARK, Description
+from marecg_report import captions
+from marecg_report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
+from marecg_report.score_charts import confusion, precision_recall, reliability_chart, roc
+from marecg_report.tracing import tracing
 
 WORST = 2
 """Of each class and kind of error."""

@@ -24,13 +24,18 @@ from marecg.evaluate.classify import EVALUATION, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
-from marecg.report.day import day_sections
-from marecg.report.neighbours import LEAD, SECONDS, cosines_to
-from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
-from marecg.report.probes import trust
-from marecg.report.records import Shown, concept_graph, from_file
-from marecg.report.run_page import origin_table
-from marecg.report.texts import (
+from marecg.use.answers import RISK, answers_of
+from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.classifying.classifier_folder import is_classifier
+from marecg.use.embedding.embed import embed
+from marecg.use.predict import concepts
+from marecg_report.day import day_sections
+from marecg_report.neighbours import LEAD, SECONDS, cosines_to
+from marecg_report.page import Figure, Section, facts, folded, page, paragraph, table
+from marecg_report.probes import trust
+from marecg_report.records import Shown, concept_graph, from_file
+from marecg_report.run_page import origin_table
+from marecg_report.texts import (
     Texts,
     electrode_quality,
     machine_facts,
@@ -39,12 +44,7 @@ from marecg.report.texts import (
     missing_reasons,
     recording_facts,
 )
-from marecg.report.tracing import stacked, strip, tracing
-from marecg.use.answers import RISK, answers_of
-from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.classifying.classifier_folder import is_classifier
-from marecg.use.embedding.embed import embed
-from marecg.use.predict import concepts
+from marecg_report.tracing import stacked, strip, tracing
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
