@@ -90,13 +90,13 @@ def ablate(
         SourceError: a graph can't be read.
     """
     out, corpus = Path(out), Corpus.open(data)
-    arms = _arms([_arm(each, settings) for each in recipes], equal, records, len(corpus))
-    folders = {each.graph: corpus.folder for each in arms}
+    arms = _arms([_arm(recipe, settings) for recipe in recipes], equal, records, len(corpus))
+    folders = {arm.graph: corpus.folder for arm in arms}
     for graph in filter(None, folders):
         place = out / "corpora" / graph.stem
         folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
     request = request or Request()
-    untaught = [each.name for each in arms if each.config.gscl is None]
+    untaught = [arm.name for arm in arms if arm.config.gscl is None]
     if request.readout == "concepts" and untaught:
         remedy = "Leave it out, or take probe.readout=beats"
         raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
@@ -125,7 +125,7 @@ def ablate(
         return [ProbedRun(arm.name, folder, probed(task)) for task in opened]
 
     with nullcontext() if jobs == 1 else left_to_others():
-        runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in arms for seed in range(seeds))
+        runs = Parallel(n_jobs=jobs)(delayed(run)(arm, seed) for arm in arms for seed in range(seeds))
     return [probed for of_run in runs for probed in of_run]
 
 
@@ -144,12 +144,12 @@ def varied(config: Config, variations: Sequence[str]) -> list[Config]:
         if not listed:
             raise ConfigError("has no values", where=f"--vary {text}", remedy="Write KEY=1,2,3")
         values = parsed(f"[{listed}]")
-        values = values if isinstance(values, list) else [parsed(each) for each in listed.split(",")]
+        values = values if isinstance(values, list) else [parsed(text) for text in listed.split(",")]
         axes.append([Change(key, value, f"--vary {text}") for value in values])
 
     configs = []
     for changes in product(*axes):
-        texts = (f"{key}={each if isinstance(each, str) else json.dumps(each)}" for key, each, _ in changes)
+        texts = (f"{key}={new if isinstance(new, str) else json.dumps(new)}" for key, new, _ in changes)
         name = " ".join((config.name, *texts))
         configs.append(override(config, [*changes, Change("name", name, "")]))
     return configs
@@ -181,20 +181,20 @@ def _arm(asked: str | Config, settings: Sequence[str]) -> Arm:
 
 def _arms(named: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
     """One per recipe and what is equal; one that FLOPs change by 5 % at most isn't trained twice."""
-    if twice := [name for name, count in Counter(each.name for each in named).items() if count > 1]:
+    if twice := [name for name, count in Counter(task.name for task in named).items() if count > 1]:
         raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
     first = named[0].config
     arms: list[Arm] = []
-    for each in named:
-        alike = each.config if records is None else equalled(each.config, first, "records", records, corpus)
+    for task in named:
+        alike = task.config if records is None else equalled(task.config, first, "records", records, corpus)
         if "records" in equal:
-            arms.append(each._replace(config=alike))
+            arms.append(task._replace(config=alike))
         if "flops" in equal:
-            spent = equalled(each.config, first, "flops", records or records_of(first, corpus), corpus)
+            spent = equalled(task.config, first, "flops", records or records_of(first, corpus), corpus)
             steps = (spent.train.max_steps or 0, alike.train.max_steps)
-            same = each is named[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
+            same = task is named[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
             if not (same and "records" in equal):
-                arms.append(Arm(each.name + FLOPS, alike if same else spent, each.graph))
+                arms.append(Arm(task.name + FLOPS, alike if same else spent, task.graph))
     return arms
 
 

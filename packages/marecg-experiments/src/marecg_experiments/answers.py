@@ -89,7 +89,7 @@ def judged(
     for root in onto.roots:
         if onto.nodes[root].abbr in answers.of:
             is_M, p_M = is_MN[:, root].astype(float), p_MN[:, root]
-            errors = [expected_calibration_error(is_M, each) for each in (before_MN[:, root], p_M)]
+            errors = [expected_calibration_error(is_M, q_M) for q_M in (before_MN[:, root], p_M)]
             rows.append((onto.nodes[root].abbr, is_M.mean(), *errors, error_by_chance(p_M)))
     rows.append(("mean", *np.mean([row[1:] for row in rows], axis=0)))
     yield f"| family, {len(q_MN):,} records | have it | ECE before | after | by chance |"
@@ -117,16 +117,16 @@ def curve_point(
     Of the latter also how many are families alone; and of the families that records bear the share told.
     """
     told = answers.told(onto, q_MN, risk)
-    each = [
+    mistakes = [
         (not is_M[one.concept], one.concept) for is_M, some in zip(is_MN, told, strict=True) for one in some
     ]
-    easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in each]
-    apart = [pair for pair, of_easy in zip(each, easy, strict=True) if not of_easy]
+    easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in mistakes]
+    apart = [pair for pair, of_easy in zip(mistakes, easy, strict=True) if not of_easy]
     roots = [root for root in onto.roots if onto.nodes[root].abbr != EASY]
     borne = int(is_MN[:, roots].sum())
     right = sum(not wrong for wrong, _ in apart)
     alone = sum(at in onto.roots for _, at in apart)
-    return [wrong for wrong, _ in each], [wrong for wrong, _ in apart], (alone, right / max(borne, 1))
+    return [wrong for wrong, _ in mistakes], [wrong for wrong, _ in apart], (alone, right / max(borne, 1))
 
 
 def wilson(positive: int, count: int) -> tuple[float, float]:

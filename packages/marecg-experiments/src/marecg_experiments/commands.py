@@ -114,7 +114,7 @@ def ablate(
         tasks=roots(task or ["ptbxl-super"], root),
         request=request,
         seeds=seeds,
-        equal=[each.value for each in equal or [Equal.records]],
+        equal=[kind.value for kind in equal or [Equal.records]],
         records=records,
         settings=() if vary else changes,
         jobs=jobs,
@@ -187,8 +187,8 @@ def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: b
     from marecg_cli._scores_text import plain_text, rich_table, scores_text
     from marecg_experiments.leaderboard import NOTE, averaged, heads_and_lines, standings
 
-    for each in probed:
-        for line in (f"measured: {each.folder}, {each.report.task}", *remarks(each.report)):
+    for probe in probed:
+        for line in (f"measured: {probe.folder}, {probe.report.task}", *remarks(probe.report)):
             message(line)
     scores, standing = averaged(probed), standings(probed, wide, resamples)
     if form == "json":

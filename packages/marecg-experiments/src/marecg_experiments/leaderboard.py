@@ -33,7 +33,7 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
     Of several runs, `sd` is that over them (n − 1), without an interval. What doesn't depend on the run
     stands as it was measured, and once.
     """
-    scores = tidy(line for each in probed for line in lines(each.arm, each.report))
+    scores = tidy(line for probe in probed for line in lines(probe.arm, probe.report))
     figures = []
     for (_, _, method, *_), runs in scores.groupby([*ROW, "task", "fraction"], sort=False):
         alike = method not in OWN and len(runs[FIGURES].drop_duplicates()) == 1
@@ -65,9 +65,9 @@ def standings(
     scores = averaged(probed)
     first: dict[Column, tuple[Predictions, Floats]] = {}
     standing: list[dict[str, Any]] = []
-    for name in dict.fromkeys(each.arm for each in probed):
-        runs = [each for each in probed if each.arm == name]
-        costs = [cost_of(folder) for folder in dict.fromkeys(each.folder for each in runs)]
+    for name in dict.fromkeys(probe.arm for probe in probed):
+        runs = [probe for probe in probed if probe.arm == name]
+        costs = [cost_of(folder) for folder in dict.fromkeys(run.folder for run in runs)]
         cells = _cells(runs, wide)
         own = scores[scores["group"] == name]
         row = own[own["method"] == judged_by(set(own["method"]), wide)]
@@ -88,7 +88,7 @@ def standings(
                 "runs": len(costs),
                 "rank": min(row["h_rank"].dropna().tolist(), default=None),
                 "leaked": bool((row["leaked_records"].fillna(0) > 0).any()),
-                **{each: _total([cost[each] for cost in costs]) for each in costs[0]},
+                **{kind: _total([cost[kind] for cost in costs]) for kind in costs[0]},
                 "means": row.groupby("fraction")["macro_auc"].mean().to_dict(),
                 "versus_first": versus,
             }
@@ -110,9 +110,9 @@ def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list
     for name in dict.fromkeys(one["recipe"] for one in standing):
         one = next(of_kind[name] for of_kind in kinds.values() if name in of_kind)
         of_name = [of_kind.get(name, {"means": {}}) for of_kind in kinds.values()]
-        means = [_text(each["means"].get(at), "{:.1f}") for at in shares for each in of_name]
+        means = [_text(row["means"].get(at), "{:.1f}") for at in shares for row in of_name]
         versus, runs, rank = one["versus_first"], one["runs"], one["rank"]
-        above, below = sum(each["low"] > 0 for each in versus), sum(each["high"] < 0 for each in versus)
+        above, below = sum(pair["low"] > 0 for pair in versus), sum(pair["high"] < 0 for pair in versus)
         costs = (("records", "{:,.0f}", 1), ("flops", "{:,.2f}", 1e12), ("seconds", "{:,.0f}", 1))
         fallen = " (collapsed)" * (rank is not None and rank < COLLAPSED)
         lines.append(
@@ -121,7 +121,7 @@ def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list
                 str(runs),
                 *means,
                 f"{above} / {below} of {len(versus)}" if versus else ABSENT,
-                *(_text(one[each] and one[each] / runs / unit, how) for each, how, unit in costs),
+                *(_text(one[kind] and one[kind] / runs / unit, how) for kind, how, unit in costs),
                 _text(rank, "{:.1f}"),
             ]
         )
@@ -141,11 +141,11 @@ def _total(costs: Sequence[float | None]) -> float | None:
 def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
     """By task and share the test records, and the logits [S, M, K] of all runs of a recipe."""
     cells: dict[Column, tuple[Predictions, Floats]] = {}
-    for each in probed:
-        loaded = load(each.folder / "probe" / f"{each.report.task}-{each.report.protocol}.npz")
+    for probe in probed:
+        loaded = load(probe.folder / "probe" / f"{probe.report.task}-{probe.report.protocol}.npz")
         method = judged_by({name for name, _ in loaded.logits}, wide)
         for (name, at), logits_SMK in loaded.logits.items():
             if name == method:
-                _, before_SMK = cells.get((each.report.task, at), (loaded, logits_SMK[:0]))
-                cells[each.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
+                _, before_SMK = cells.get((probe.report.task, at), (loaded, logits_SMK[:0]))
+                cells[probe.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
     return cells

@@ -93,9 +93,9 @@ def _latin_look_alikes(word: str) -> dict[str, str]:
         return {}
     found = confusables.is_confusable(strange, greedy=True, preferred_aliases=["latin"]) or []
     return {
-        each["character"]: next(
-            twin["c"] for twin in each["homoglyphs"] if categories.alias(twin["c"]) == "LATIN"
+        entry["character"]: next(
+            twin["c"] for twin in entry["homoglyphs"] if categories.alias(twin["c"]) == "LATIN"
         )
-        for each in found
-        if any(categories.alias(twin["c"]) == "LATIN" for twin in each["homoglyphs"])
+        for entry in found
+        if any(categories.alias(twin["c"]) == "LATIN" for twin in entry["homoglyphs"])
     }

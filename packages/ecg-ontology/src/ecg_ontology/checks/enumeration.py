@@ -43,7 +43,7 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
         yield Breach("enumeration.lock", "its seal is not that of its lines", lock.place)
     elif lock.place and not lock.hashes:  # a bundle of an earlier version has a hash of its own
         yield Breach("enumeration.lock", "it freezes no text and no table", lock.place)
-    elif lock.place and {group: sha256_of(each) for group, each in items.items()} != lock.hashes:
+    elif lock.place and {group: sha256_of(lines) for group, lines in items.items()} != lock.hashes:
         yield Breach("enumeration.lock", "a hash is not that of its items", lock.place)
 
 
@@ -195,7 +195,7 @@ def _older_form(draft: Draft) -> Iterator[Breach]:
 
 def _is_later(group: str, lock: Lock) -> bool:
     """Whether a group is one that this lock, of the older form, doesn't know."""
-    return group.startswith(SINCE_FORM_2) and not any(each.startswith(SINCE_FORM_2) for each in lock.hashes)
+    return group.startswith(SINCE_FORM_2) and not any(line.startswith(SINCE_FORM_2) for line in lock.hashes)
 
 
 @ENUMERATION.rule(

@@ -24,9 +24,9 @@ def _contradicting_statement(draft: Draft) -> Iterator[Breach]:
     upwards: dict[str, list[str]] = defaultdict(list)
     for relation in resolved(draft, Kind.family, Kind.subtype_of):
         upwards[relation.subject].append(relation.object)
-    for each in draft.statements:
-        one, other = each.subject[1:-1], each.object[1:-1]
-        word = each.predicate.rpartition("#")[2].rpartition("/")[2].rstrip(">")
+    for statement in draft.statements:
+        one, other = statement.subject[1:-1], statement.object[1:-1]
+        word = statement.predicate.rpartition("#")[2].rpartition("/")[2].rstrip(">")
         if one == other or not {one, other} <= draft.by_iri.keys():
             continue
         names = f"{draft.abbreviation(one)} {word} {draft.abbreviation(other)}"

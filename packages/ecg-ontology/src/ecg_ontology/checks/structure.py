@@ -96,9 +96,9 @@ def _shared_abbreviation(draft: Draft) -> Iterator[Breach]:
     fix="Keep the one that is meant, spelt as the vocabulary spells it",
 )
 def _misstatement(draft: Draft) -> Iterator[Breach]:
-    for each in draft.misstatements:
-        name = draft.abbreviation(each.subject)
-        yield Breach(name, f"{name} {each.problem}", each.place)
+    for misstatement in draft.misstatements:
+        name = draft.abbreviation(misstatement.subject)
+        yield Breach(name, f"{name} {misstatement.problem}", misstatement.place)
 
 
 def resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:

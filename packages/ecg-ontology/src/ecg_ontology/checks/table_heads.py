@@ -123,7 +123,7 @@ def _other_edition(draft: Draft) -> Iterator[Breach]:
         for name, head in draft.tables.items()
         if "subject_source" in head.slots
     }
-    editions = {name: each for name, each in stated.items() if each.startswith(tuple(SNOMED_PREFIXES))}
+    editions = {name: text for name, text in stated.items() if text.startswith(tuple(SNOMED_PREFIXES))}
     first = next(iter(editions.items()), ("", ""))
     for name, edition in editions.items():
         if edition != first[1]:

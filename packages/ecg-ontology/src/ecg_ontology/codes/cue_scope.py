@@ -52,7 +52,7 @@ class CueScopes:
         if "family-before" in cues:
             self._past |= set(range(place, len(self._items)))
         if "now" in cues and self._names(range(place, len(self._items)), _BASIC):
-            self._past |= {each for each in range(place) if self._names([each], _RHYTHMS)}
+            self._past |= {index for index in range(place) if self._names([index], _RHYTHMS)}
 
     def _doubt(self, places: set[int], item: Item) -> None:
         level: Certainty = "probable" if item.words.startswith(_PROBABLE) else "possible"

@@ -22,7 +22,7 @@ def patterns() -> dict[str, tuple[Pattern, ...]]:
         chains = tuple(tuple(chain.split(">")) for chain in concepts.split("+"))
         for first in sets[0]:
             table.setdefault(first, []).append(Pattern(sets, chains))
-    return {first: tuple(each) for first, each in table.items()}
+    return {first: tuple(chains) for first, chains in table.items()}
 
 
 WALLS = {
@@ -42,7 +42,7 @@ def chain_of(name: str) -> tuple[str, ...]:
 
 @cache
 def _chains() -> dict[str, tuple[str, ...]]:
-    named = [pattern for each in patterns().values() for pattern in each]
+    every = [pattern for group in patterns().values() for pattern in group]
     return {
-        chain[0]: chain for chain in (*WALLS.values(), *(chain for each in named for chain in each.concepts))
+        chain[0]: chain for chain in (*WALLS.values(), *(chain for one in every for chain in one.concepts))
     }

@@ -137,9 +137,9 @@ class Lexicon:
         if stem:
             return (word,)
         near = [
-            each.rstrip("*")
-            for each in self._words
-            if each[0] == word[0] and abs(len(each.rstrip("*")) - len(word)) <= 2 and len(each) >= _LONG
+            known.rstrip("*")
+            for known in self._words
+            if known[0] == word[0] and abs(len(known.rstrip("*")) - len(word)) <= 2 and len(known) >= _LONG
         ]
         return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
 

@@ -93,7 +93,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
             by_concept[key] = mention
         elif mention.present and first.present and mention.certainty == "certain":
             by_concept[key] = first.model_copy(update={"certainty": "certain"})
-    leaves = any(each.concept and not each.concept.root and each.present for each in by_concept.values())
+    leaves = any(one.concept and not one.concept.root and one.present for one in by_concept.values())
     return tuple(
         mention
         for mention in by_concept.values()
@@ -116,11 +116,11 @@ def _is_wider(onto: Ontology, mention: Mention, by_concept: dict[object, Mention
     """Whether a family says no more than one of its findings that is named beside it."""
     assert mention.concept is not None
     return any(
-        each.concept is not None
-        and not each.concept.root
-        and each.present
-        and onto.families[each.concept.index] == mention.concept.index
-        for each in by_concept.values()
+        other.concept is not None
+        and not other.concept.root
+        and other.present
+        and onto.families[other.concept.index] == mention.concept.index
+        for other in by_concept.values()
     )
 
 

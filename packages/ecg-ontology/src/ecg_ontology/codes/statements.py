@@ -80,7 +80,7 @@ def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
 def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | None) -> Mention:
     finding, concept = resolved(onto, chain_of(name))
-    sure: Certainty = next((each for each in CERTAINTIES if each == said), "certain")
+    sure: Certainty = next((certainty for certainty in CERTAINTIES if certainty == said), "certain")
     return Mention(
         concept=concept,
         finding=finding,
@@ -136,7 +136,7 @@ class MachineStatements(CodeMapping):
             for mention in said
             if mention.concept and mention.present and mention.certainty != "possible"
         ]
-        return tuple(dict.fromkeys(self._codes[each.index] for each in concepts if each.index in self._codes))
+        return tuple(dict.fromkeys(self._codes[node.index] for node in concepts if node.index in self._codes))
 
     @property
     def about(self) -> dict[str, Any]:

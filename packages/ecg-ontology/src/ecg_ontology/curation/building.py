@@ -52,11 +52,11 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
     # A first lock from version 1.0.0 on is asked for by name: else a lock that was lost would be made anew.
     first = draft.lock is None and (earlier is None or earlier.lock is None) and bool(new_version)
     stated = _of_version(draft) if new_version and draft.lock is not None else draft
+    # The frozen lock comes last: first what is wrong.
+    by_weight = sorted(findings(stated), key=lambda finding: finding.id == FROZEN)
     errors = [
         finding
-        for finding in sorted(
-            findings(stated), key=lambda each: each.id == FROZEN
-        )  # what is wrong comes first
+        for finding in by_weight
         if finding.severity is Severity.error and not (first and finding.id == NO_LOCK)
     ]
     if errors:

@@ -186,10 +186,10 @@ def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
     order = [node.index for node in onto.nodes]
     return sorted(
         best.values(),
-        key=lambda each: (
-            -each.score,
-            each.concept is not None and each.concept.root,
-            order.index(each.concept.index) if each.concept else -1,
+        key=lambda candidate: (
+            -candidate.score,
+            candidate.concept is not None and candidate.concept.root,
+            order.index(candidate.concept.index) if candidate.concept else -1,
         ),
     )
 
@@ -202,7 +202,7 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
         if node.deprecated:
             continue
         own = _Text(node, BROAD if node.root else EXACT)
-        names = (node.label, *(each.text for each in (*node.translations, *node.synonyms)))
+        names = (node.label, *(variant.text for variant in (*node.translations, *node.synonyms)))
         texts += [(text, own) for text in names]
         texts += [(text, _Text(node, BROAD if node.root else CLOSE)) for text in (node.abbr, *node.variants)]
     iris = {node.iri: node for node in onto.nodes if not node.deprecated}

@@ -35,7 +35,7 @@ def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
         names = _names(graph, node)
         english = next((name.text for name in names if name.language[:2] in ("en", "")), "")
         label = english or (names[0].text if names else _local(node))
-        notation = next((str(each) for each in graph.objects(node, SKOS.notation)), _local(node))
+        notation = next((str(text) for text in graph.objects(node, SKOS.notation)), _local(node))
         tree.add_node(str(node), iri=str(node), abbr=notation, label=label)
     tree.add_edges_from((str(low), str(high)) for low, high in sorted(edges))
     headers = [*graph.subjects(RDF.type, SKOS.ConceptScheme), *graph.subjects(RDF.type, OWL.Ontology)]
@@ -65,7 +65,7 @@ def _local(node: rdflib.term.Node) -> str:
 
 
 def _literals(graph: rdflib.Graph, node: rdflib.term.Node, word: rdflib.URIRef) -> tuple[Name, ...]:
-    texts = (each for each in graph.objects(node, word) if isinstance(each, rdflib.Literal))
+    texts = (text for text in graph.objects(node, word) if isinstance(text, rdflib.Literal))
     names = {Name(text=str(text), language=text.language or "") for text in texts}
     return tuple(sorted(names, key=lambda name: (name.language, name.text)))
 

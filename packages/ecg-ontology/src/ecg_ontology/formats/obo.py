@@ -41,7 +41,7 @@ def read_obo(path: Path) -> Draft:
     head, stanzas = _stanzas(path)
     iri = head.one("ontology") or path.stem
     iri = iri if re.match(r"https?://", iri) else f"{OBO}{quote(iri)}"
-    bases = dict(each.split()[:2] for each, _ in head.tags["idspace"] if len(each.split()) > 1)
+    bases = dict(space.split()[:2] for space, _ in head.tags["idspace"] if len(space.split()) > 1)
     terms: dict[str, _Stanza] = {}
     for stanza in stanzas:
         if not (term := stanza.one("id")):
@@ -58,19 +58,19 @@ def read_obo(path: Path) -> Draft:
     head.iri = iri
     header: dict[str, Any] = {name: head.texts(name) for name in ("creators", "provenance", "unreviewed")}
     header |= {name: texts[0] for name in ("title", "licence") if (texts := head.texts(name))}
-    by_iri = {each.iri: each for each in terms.values()}
+    by_iri = {stanza.iri: stanza for stanza in terms.values()}
     return draft.model_copy(
         update={
             "header": draft.header.model_copy(update=header),
-            "concepts": tuple(by_iri[each.iri].completed(each) for each in draft.concepts),
-            "statements": tuple(s for each in (head, *by_iri.values()) for s in each.statements()),
+            "concepts": tuple(by_iri[concept.iri].completed(concept) for concept in draft.concepts),
+            "statements": tuple(s for stanza in (head, *by_iri.values()) for s in stanza.statements()),
         }
     )
 
 
 def _leave_out_obsolete(terms: "dict[str, _Stanza]", path: Path) -> None:
     """Remove obsolete terms, and say so; the term that replaces one has its identifier as a further one."""
-    for term in [term for term, each in terms.items() if each.one("is_obsolete") == "true"]:
+    for term in [term for term, stanza in terms.items() if stanza.one("is_obsolete") == "true"]:
         successor = terms.pop(term).one("replaced_by")
         if successor in terms:
             terms[successor].tags["alt_id"].append((term, "en"))
@@ -136,7 +136,7 @@ class _Stanza:
         return tuple(sorted(text for p, text, *_ in self.properties if p == PROPERTIES[field]))
 
     def names(self, field: str) -> set[Name]:
-        stated = (each for each in self.properties if each[0] == PROPERTIES[field])
+        stated = (value for value in self.properties if value[0] == PROPERTIES[field])
         return {Name(text=text, language=language) for _, text, language, _ in stated}
 
     def synonyms(self) -> Iterator[tuple[str, Name]]:
@@ -153,7 +153,7 @@ class _Stanza:
         return concept.model_copy(
             update={
                 "definition": _plain(definition[1]) if definition else "",
-                "sources": tuple(sorted(_plain(each).split()[0] for each in cited if each.strip())),
+                "sources": tuple(sorted(_plain(source).split()[0] for source in cited if source.strip())),
                 "synonyms": _sorted(exact),
                 "translations": _sorted(self.names("translations")),
                 "yields": "true" in self.texts("yields"),
@@ -193,17 +193,17 @@ def _graph(terms: Mapping[str, _Stanza], path: Path) -> "nx.MultiDiGraph[Any]":
     import networkx as nx
 
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
-    for term, each in terms.items():
-        about: dict[str, Any] = {"abbr": next(iter(each.texts("abbr")), term)}
-        if (index := "".join(each.texts("index"))).isdecimal():
+    for term, stanza in terms.items():
+        about: dict[str, Any] = {"abbr": next(iter(stanza.texts("abbr")), term)}
+        if (index := "".join(stanza.texts("index"))).isdecimal():
             about["index"] = int(index)
         graph.add_node(
-            term, iri=each.iri, label=_plain(each.one("name")), variants=each.texts("variants"), **about
+            term, iri=stanza.iri, label=_plain(stanza.one("name")), variants=stanza.texts("variants"), **about
         )
-    for term, each in terms.items():
-        stated = [(value.split()[0], value.split()[-1]) for value, _ in each.tags["relationship"] if value]
-        if "true" not in each.texts("either_parent"):  # else its is_a ends where its parents meet
-            stated += [("is_a", value) for value, _ in each.tags["is_a"]]
+    for term, stanza in terms.items():
+        stated = [(value.split()[0], value.split()[-1]) for value, _ in stanza.tags["relationship"] if value]
+        if "true" not in stanza.texts("either_parent"):  # else its is_a ends where its parents meet
+            stated += [("is_a", value) for value, _ in stanza.tags["is_a"]]
         for relation, end in stated:
             kind = relation if relation == "is_a" else relation.replace("_", "")
             if kind == "is_a" or kind.casefold() in KINDS:

@@ -44,11 +44,11 @@ def obo_text(draft: Draft) -> str:
     header = draft.header
     stated: dict[str, list[str]] = {}
     concepts = {iri_text(iri) for iri in (header.iri, *(concept.iri for concept in draft.concepts))}
-    for each in draft.statements:
-        if each.subject not in concepts or each.object.startswith("_:"):
-            problem = f"states of {each.subject} what OBO can't hold"
+    for statement in draft.statements:
+        if statement.subject not in concepts or statement.object.startswith("_:"):
+            problem = f"states of {statement.subject} what OBO can't hold"
             raise SourceError(problem, where=header.iri, remedy="Export .ttl, .owl or .nt")
-        stated.setdefault(each.subject, []).append(_statement(each))
+        stated.setdefault(statement.subject, []).append(_statement(statement))
     lists = {name: getattr(header, name) for name in ("creators", "provenance", "unreviewed")}
     fields = {"title": (header.title,), "licence": (header.licence,), **lists}
     head = [
@@ -69,9 +69,9 @@ def obo_text(draft: Draft) -> str:
             edges.setdefault(relation.subject, []).append(line)
     stanzas = [
         "\n".join(
-            ["[Term]", *_term(draft, each), *stated.get(iri_text(each.iri), ()), *edges.get(each.iri, ())]
+            ["[Term]", *_term(draft, node), *stated.get(iri_text(node.iri), ()), *edges.get(node.iri, ())]
         )
-        for each in draft.concepts
+        for node in draft.concepts
     ]
     kinds = [f"[Typedef]\nid: {kind}\nname: {kind.readings[0]}" for kind in Kind]
     return "\n\n".join(["\n".join(head), *stanzas, *kinds]) + "\n"
@@ -117,12 +117,12 @@ def _language(name: Name) -> str:
     return "" if name.language == "en" else f' {{{LANGUAGE}="{name.language}"}}'
 
 
-def _statement(each: ForeignStatement) -> str:
+def _statement(statement: ForeignStatement) -> str:
     """A statement as the tag that means it, else as a property value."""
-    predicate = each.predicate[1:-1]
-    literal = _LITERAL.fullmatch(each.object)
+    predicate = statement.predicate[1:-1]
+    literal = _LITERAL.fullmatch(statement.object)
     if literal is None:
-        return f"property_value: {predicate} {each.object[1:-1]}"
+        return f"property_value: {predicate} {statement.object[1:-1]}"
     text, language, type_ = _escaped(literal[1]), literal[2] or "", literal[3] or STRING
     qualifier = _language(Name(text="", language=language))
     scope = next((scope for scope, iri in SCOPES.items() if iri == predicate), "")

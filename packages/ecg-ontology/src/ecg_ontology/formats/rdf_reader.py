@@ -77,7 +77,7 @@ class _Reading:
             raise SourceError("describes no concept", where=self.path, remedy=remedy)
         header = self._header()
         read = [self._concept(iri, self.subjects[iri]) for iri in concepts]
-        relations = [each for subject in self.subjects for each in self._relations(subject, header.iri)]
+        relations = [edge for subject in self.subjects for edge in self._relations(subject, header.iri)]
         draft = Draft(
             header=header,
             concepts=tuple(sorted(read, key=lambda c: (c.index is None, c.index or 0, c.iri))),
@@ -146,7 +146,7 @@ class _Reading:
         understood = {CCG["unreviewed"]} if str(subject) == header else {*_KINDS}
         if _is_concept(values):
             understood |= {CCG["index"], CCG["textVariant"], CCG["yields"], CCG["eitherParent"]}
-        for predicate in [each for each, ends in values.items() if ends and each not in understood]:
+        for predicate in [name for name, ends in values.items() if ends and name not in understood]:
             if str(predicate).startswith(SCHEMA):
                 problem = f"states {_short(predicate)}, which means nothing there"
                 self._misstate(subject, problem, predicate)

@@ -102,7 +102,7 @@ def _extended(folder: Path, draft: Draft) -> Draft:
     mine = {concept.iri for concept in draft.concepts}
     return draft.model_copy(
         update={
-            "concepts": (*(each for each in base.concepts if each.iri not in mine), *draft.concepts),
+            "concepts": (*(concept for concept in base.concepts if concept.iri not in mine), *draft.concepts),
             "relations": (*base.relations, *draft.relations),
             "mappings": (*(row for row in base.mappings if row.code not in routed), *draft.mappings),
             "crosswalks": (*(row for row in base.crosswalks if row.code not in crossed), *draft.crosswalks),

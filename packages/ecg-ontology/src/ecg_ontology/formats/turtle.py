@@ -67,9 +67,9 @@ def turtle_text(draft: Draft) -> str:
     """
     prefixes = _prefixes(draft.header)
     foreign: dict[str, list[Pair]] = {}
-    for each in draft.statements:
-        pair = _shorten(each.predicate, prefixes), _shorten(each.object, prefixes)
-        foreign.setdefault(each.subject, []).append(pair)
+    for statement in draft.statements:
+        pair = _shorten(statement.predicate, prefixes), _shorten(statement.object, prefixes)
+        foreign.setdefault(statement.subject, []).append(pair)
     stated = _stated(draft, prefixes)
     for relation in draft.relations:
         if (subject := iri_text(relation.subject)) not in stated:

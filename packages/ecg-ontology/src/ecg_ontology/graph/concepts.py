@@ -165,7 +165,7 @@ class Route(FrozenModel):
         """What a notebook shows: the code, where it goes, and what should be known of it."""
         from html import escape
 
-        nodes = ", ".join(f"<b>{each}</b>" if each in self.leaves else str(each) for each in self.nodes)
+        nodes = ", ".join(f"<b>{node}</b>" if node in self.leaves else str(node) for node in self.nodes)
         cells = (escape(self.code), escape(self.label), self.status.value, nodes or "–")
         row = "".join(f"<td>{cell}</td>" for cell in cells)
         head = "<tr><th>code</th><th>label</th><th>status</th><th>nodes, leaves bold</th></tr>"

@@ -115,8 +115,8 @@ def lock_of(draft: Draft) -> Lock:
         lines=lines,
         yields=yielding(draft),
         official=len(draft.official),
-        hashes={group: sha256_of(each) for group, each in items.items()},
-        items=tuple(line for each in items.values() for line in each),
+        hashes={group: sha256_of(lines) for group, lines in items.items()},
+        items=tuple(line for lines in items.values() for line in lines),
     )
     return lock.model_copy(update={"seal": seal_of(lock)})
 
@@ -139,7 +139,7 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
     for erratum in draft.errata:
         rows["errata"].append((erratum.id, _digest(erratum.model_dump(exclude={"test"}).values())))
     rows["statements"] += [
-        (each.subject, _digest((each.predicate, each.object))) for each in draft.statements
+        (triple.subject, _digest((triple.predicate, triple.object))) for triple in draft.statements
     ]
     rows["sources"] = [(c.abbr, _digest((*c.sources, str(c.either_parent)))) for c in draft.concepts]
     about = draft.header.model_dump(exclude={"iri", "version"})
@@ -151,9 +151,9 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
     rows["abbreviations"] = list(draft.abbreviations.items())
     rows["shapes"] = [("shapes.ttl", sha256_of(draft.shapes.splitlines()))] if draft.shapes else []
     return {
-        group: sorted("\t".join(("item", group, *map(_one_line, cells))) for cells in each)
-        for group, each in rows.items()
-        if each
+        group: sorted("\t".join(("item", group, *map(_one_line, cells))) for cells in table)
+        for group, table in rows.items()
+        if table
     }
 
 

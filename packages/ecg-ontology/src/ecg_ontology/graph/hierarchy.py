@@ -90,7 +90,7 @@ def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:
         parents = above[Kind.subtype_of].get(concept.iri) or above[Kind.family].get(concept.iri, [])
         if concept.either_parent and len(parents) > 1:
             shared = set.intersection(*(set(reachable([parent], upwards)[1:]) for parent in parents))
-            further = {iri for each in shared for iri in reachable([each], upwards)[1:]}
+            further = {iri for ancestor in shared for iri in reachable([ancestor], upwards)[1:]}
             parents = [iri for iri in shared if iri not in further]
         tree[concept.iri] = tuple(sorted(dict.fromkeys(parents)))
     return tree

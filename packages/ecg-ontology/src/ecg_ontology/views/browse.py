@@ -112,7 +112,7 @@ def _search_index(onto: Ontology) -> list[list[str]]:
     order = list(Field)
     texts = sorted(
         searchable_texts(onto),
-        key=lambda each: (order.index(each[1].field), isinstance(each[0], str), each[0]),
+        key=lambda entry: (order.index(entry[1].field), isinstance(entry[0], str), entry[0]),
     )
     return [
         [
@@ -195,7 +195,7 @@ def _article(
 ) -> str:
     name = label_in(node, language)
     english = Name(text=node.label, language="en")
-    others = [each for each in (english, *node.translations, *node.synonyms) if each != name]
+    others = [variant for variant in (english, *node.translations, *node.synonyms) if variant != name]
     beside = onto.neighbours(node.index)
     own_codes = "Codes of the family, of no finding" if node.root else "Codes"
     parts = (

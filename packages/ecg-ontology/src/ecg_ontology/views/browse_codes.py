@@ -17,9 +17,9 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
     """
     items: dict[int | None, dict[str, list[str]]] = {}
     for profile in get_args(Profile):
-        each = onto if profile == onto.profile else Ontology(onto.draft, profile, checked=True)
-        rows = {(row.code, row.node): row for row in each.rows}
-        for route in each.routes(each.codes):
+        view = onto if profile == onto.profile else Ontology(onto.draft, profile, checked=True)
+        rows = {(row.code, row.node): row for row in view.rows}
+        for route in view.routes(view.codes):
             for index in route.leaves or route.nodes or (None,):
                 row = rows.get((route.code, None if index is None else onto.nodes[index].iri))
                 item = _item(route.code, route.label, row, route.notes)
@@ -27,9 +27,9 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
     return {
         place: [
             f"<li>{item}</li>" if len(profiles) > 1 else f'<li data-profile="{profiles[0]}">{item}</li>'
-            for item, profiles in each.items()
+            for item, profiles in profiles_of.items()
         ]
-        for place, each in items.items()
+        for place, profiles_of in items.items()
     }
 
 

@@ -60,8 +60,8 @@ def resources(onto: Ontology) -> Iterator[dict[str, Any]]:
             below.setdefault(parent, []).append(abbr)
     for node in onto.nodes:
         yield _value_set(onto, node, rows_by_node.get(node.iri, []), below.get(node.abbr, []))
-    for vocabulary, each in groupby(sorted(rows, key=_vocabulary), key=_vocabulary):
-        yield _concept_map(onto, vocabulary, list(each))
+    for vocabulary, of_vocabulary in groupby(sorted(rows, key=_vocabulary), key=_vocabulary):
+        yield _concept_map(onto, vocabulary, list(of_vocabulary))
 
 
 def _head(onto: Ontology, kind: str, part: str, title: str) -> dict[str, Any]:
@@ -125,8 +125,8 @@ def _value_set(
     """The codes of a concept and of its kinds: those that supervise it, and of a crosswalk no wider ones."""
     own = [row for row in rows if _is_read_as(onto, row, node)]
     include: list[dict[str, Any]] = [{"system": onto.header.iri, "concept": [{"code": node.abbr}]}]
-    for vocabulary, each in groupby(sorted(own, key=_vocabulary), key=_vocabulary):
-        codes = {_local(row): {"code": _local(row), "display": row.label} for row in each}
+    for vocabulary, of_vocabulary in groupby(sorted(own, key=_vocabulary), key=_vocabulary):
+        codes = {_local(row): {"code": _local(row), "display": row.label} for row in of_vocabulary}
         include.append({"system": _system(onto, vocabulary), "concept": list(codes.values())})
     base = onto.header.iri.rstrip("/#")
     include += [{"valueSet": [f"{base}/ValueSet/{abbr}"]} for abbr in below]
@@ -144,8 +144,8 @@ def _is_read_as(onto: Ontology, row: RoutingRow, node: Concept) -> bool:
 
 def _concept_map(onto: Ontology, vocabulary: str, rows: list[RoutingRow]) -> dict[str, Any]:
     elements: list[dict[str, Any]] = []
-    for _, each in groupby(sorted(rows, key=lambda row: row.code), key=lambda row: row.code):
-        first, *further = each
+    for _, of_code in groupby(sorted(rows, key=lambda row: row.code), key=lambda row: row.code):
+        first, *further = of_code
         targets = [_target(onto, row) for row in (first, *further)]
         elements.append({"code": _local(first), "display": first.label, "target": targets})
     group = {"source": _system(onto, vocabulary), "target": onto.header.iri, "element": elements}

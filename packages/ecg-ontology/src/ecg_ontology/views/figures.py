@@ -84,12 +84,12 @@ def inline_svg(figure: "Figure", label: str) -> str:
         drawn = re.sub(pattern, plain, drawn, flags=re.DOTALL)
     drawn = re.sub(r'style="([^"]*)"', _attributes, drawn)
     used = set(re.findall(r'#([\w-]+)["\)]', drawn))
-    drawn = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in used else "", drawn)
+    drawn = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
     width, height = figure.get_size_inches()
     return _HEAD.format(72 * width, 72 * height, REM_PER_INCH * width, escape(label)) + drawn
 
 
 def _attributes(style: re.Match[str]) -> str:
     """A style as attributes, which no page's policy forbids; the page chooses the font."""
-    values = (each.partition(":")[::2] for each in style[1].split(";") if "family" not in each)
+    values = (rule.partition(":")[::2] for rule in style[1].split(";") if "family" not in rule)
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in dict(values).items() if value)

@@ -47,7 +47,7 @@ def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -
         there = ", ".join(languages_of(onto))
         share = f"{missing} of {len(used)} concepts"
         notes.append(f"no label in {language!r} for {share}: English is shown (there are {there})")
-    for each in dict.fromkeys(used):
-        if each in onto.header.unreviewed:
-            notes.append(f"the labels in {each!r} have not been reviewed clinically")
+    for lang in dict.fromkeys(used):
+        if lang in onto.header.unreviewed:
+            notes.append(f"the labels in {lang!r} have not been reviewed clinically")
     return tuple(notes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from operator import itemgetter
 
 from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.base.text_folding import fold, nearest
@@ -74,11 +75,11 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
             matches_by_place.setdefault(place, []).append((fit, order.index(match.field), match))
     hits = []
     for place, matches in matches_by_place.items():
-        matches.sort(key=lambda each: each[:2])
+        matches.sort(key=itemgetter(0, 1))
         concept = onto.nodes[place] if isinstance(place, int) else None
         hit = Hit(concept=concept, matches=tuple(match for *_, match in matches))
         hits.append(((matches[0][:2], concept is None, concept.index if concept else 0), hit))
-    return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
+    return tuple(hit for _, hit in sorted(hits, key=itemgetter(0)))
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
@@ -163,7 +164,7 @@ def suggestions(onto: Ontology, name: str) -> list[Concept]:
     """Return the concepts with an abbreviation, label or synonym spelt like `name`."""
     texts: dict[str, Concept] = {}
     for node in onto.nodes:
-        further = (each.text for each in (*node.translations, *node.synonyms))
+        further = (variant.text for variant in (*node.translations, *node.synonyms))
         for text in (node.abbr, node.label, *further):
             texts.setdefault(text, node)
     return list({texts[text].index: texts[text] for text in nearest(name, texts, 5)}.values())

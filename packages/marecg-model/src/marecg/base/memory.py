@@ -22,4 +22,4 @@ def keep_freed() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # macOS, Windows, musl
         return False
-    return all(mallopt(*each) for each in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, MOST), (M_TOP_PAD, AT_A_TIME)))
+    return all(mallopt(*pair) for pair in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, MOST), (M_TOP_PAD, AT_A_TIME)))

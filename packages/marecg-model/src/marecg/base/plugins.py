@@ -55,16 +55,16 @@ def offered_names(what: str) -> list[str]:
     if what not in _OFFERED:
         return []
     entries = entry_points(group=f"marecg.{what}s")
-    return [name for each in entries for name in (_loaded(each) if each.name == _SEVERAL else [each.name])]
+    return [name for one in entries for name in (_loaded(one) if one.name == _SEVERAL else [one.name])]
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
     """Yield the entry points of a group by name, or only those with a given name."""
-    for each in sorted(entry_points(group=group), key=lambda entry: (entry.name == _SEVERAL, entry.name)):
-        if each.name == _SEVERAL:
-            yield from _loaded(each).items()
-        elif only in (None, each.name):
-            yield each.name, _loaded(each)
+    for entry in sorted(entry_points(group=group), key=lambda point: (point.name == _SEVERAL, point.name)):
+        if entry.name == _SEVERAL:
+            yield from _loaded(entry).items()
+        elif only in (None, entry.name):
+            yield entry.name, _loaded(entry)
 
 
 def installed(group: str) -> dict[str, Any]:

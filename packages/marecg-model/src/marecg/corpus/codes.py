@@ -33,7 +33,7 @@ def with_codes(
     """
     owner = _owners(candidates, table)
     if not owner:
-        ids, names = list(table.codes)[:FEW], [each.path for each in candidates[:FEW]]
+        ids, names = list(table.codes)[:FEW], [candidate.path for candidate in candidates[:FEW]]
         problem = f"names no record that was found: it says {', '.join(ids) or 'nothing'}"
         raise CorpusError(problem, where=table.path, remedy=f"Name records as {', '.join(names)}")
     stated = list(candidates)
@@ -46,7 +46,7 @@ def with_codes(
     account = CodeAccount(
         records_with_codes=sum(bool(table.codes[name]) for name in owned),
         records_without_row=tuple(
-            f"{each.root_name}/{each.path}" for place, each in enumerate(candidates) if place not in owner
+            f"{one.root_name}/{one.path}" for place, one in enumerate(candidates) if place not in owner
         ),
         ids_without_record=tuple(name for name in table.codes if name not in owned),
         reaching_nothing=tuple(
@@ -84,7 +84,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     """The id of the table that each candidate goes by, by the candidate's place."""
     paths: defaultdict[str, set[int]] = defaultdict(set)
     names: defaultdict[str, set[int]] = defaultdict(set)
-    alone = len({each.file for each in candidates}) == 1
+    alone = len({candidate.file for candidate in candidates}) == 1
     for place, candidate in enumerate(candidates):
         with_root = {candidate.path, f"{candidate.root_name}/{candidate.path}"}
         for places, of_candidate in ((paths, _spelt(with_root)), (names, _names(candidate, alone))):
@@ -110,7 +110,7 @@ def _names(candidate: Candidate, alone: bool) -> set[str]:
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
-    names = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
+    names = {f"{stem}{row}" for stem in (file, without_ending(file), name, without_ending(name))}
     if row and candidate.own_name:
         names.add(candidate.own_name)
     names.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it

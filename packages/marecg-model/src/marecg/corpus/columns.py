@@ -57,7 +57,7 @@ class Texts(Sequence[Text], Generic[Text]):
 
     def counts(self) -> dict[Text, int]:
         """Return the number of occurrences of every value, in order of first appearance."""
-        return {each["values"]: each["counts"] for each in pc.value_counts(self.values).to_pylist()}
+        return {count["values"]: count["counts"] for count in pc.value_counts(self.values).to_pylist()}
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
         """Membership of each value in a set, bool [M]."""

@@ -162,7 +162,7 @@ class _Parser:
         kinds = plausible.infarctions(self.onto, token.text)
         if not kinds:
             concept = self.named(token)
-            kinds = [each.index for each in (concept, *self.onto.descendants(concept.abbr))]
+            kinds = [kind.index for kind in (concept, *self.onto.descendants(concept.abbr))]
         return pa.array(self.corpus.y[:, kinds].any(axis=1))
 
     def named(self, token: Token) -> Concept:
@@ -239,7 +239,7 @@ class _Parser:
                 f"position {value.place}: a concept is no less and no more", remedy="Use = or !="
             )
         concept = self.named(value)
-        kinds = {each.index for each in (concept, *self.onto.descendants(concept.abbr))}
+        kinds = {kind.index for kind in (concept, *self.onto.descendants(concept.abbr))}
         flat = pc.list_flatten(column)
         saying = [
             text

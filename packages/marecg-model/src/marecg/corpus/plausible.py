@@ -39,7 +39,7 @@ def infarctions(onto: Ontology, name: str) -> list[int]:
     if name.lower() not in INFARCTIONS or any(node.abbr.lower() == name.lower() for node in onto.nodes):
         return []
     leaves = [node for node in onto.nodes if not node.root]
-    texts = {node.index: " ".join((node.label, *(each.text for each in node.synonyms))) for node in leaves}
+    texts = {node.index: " ".join((node.label, *(name.text for name in node.synonyms))) for node in leaves}
     return [leaf for leaf, text in texts.items() if "infarct" in text.lower()]
 
 
@@ -83,8 +83,8 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
     if field in PRIVATE:
         logger.warning("no record has %s %r", field, text)
         return
-    counts = sorted(pc.value_counts(pc.drop_null(column)).to_pylist(), key=lambda each: -each["counts"])
-    values = [str(each["values"]) for each in counts]
+    counts = sorted(pc.value_counts(pc.drop_null(column)).to_pylist(), key=lambda count: -count["counts"])
+    values = [str(count["values"]) for count in counts]
     near = [value for value in values if text.lower() in value.lower()]
     near += difflib.get_close_matches(text, values, SHOWN)
     named = list(dict.fromkeys([*near, *values]))[:SHOWN]

@@ -100,12 +100,12 @@ def prepare(
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
     if isinstance(codes, CodeMapping):
-        candidates = [replace(each, stated=StatementCodes(codes)) for each in candidates]
+        candidates = [replace(candidate, stated=StatementCodes(codes)) for candidate in candidates]
     elif codes is not None:
-        beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table isn't an array
-        candidates, account = with_codes(beside, codes, graph)
+        signals = [one for one in candidates if one.file != codes.path.resolve()]  # a table isn't an array
+        candidates, account = with_codes(signals, codes, graph)
     if config.windows != "1":
-        candidates = [part for _, part in in_parts(((None, each) for each in candidates), config.starts)]
+        candidates = [part for _, part in in_parts(((None, one) for one in candidates), config.starts)]
     about = codes.about if codes else None
     with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, about)

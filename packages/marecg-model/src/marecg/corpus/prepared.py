@@ -103,7 +103,7 @@ class Corpus:
                 name: np.asarray(rows[name].to_numpy(), np.int64) for name in ("shard", "primary", "n_valid")
             }
         except ValidationError as error:
-            names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
             raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
         except CorpusError:

@@ -118,7 +118,7 @@ def statistics(folder: str | Path) -> Statistics:
     about, report = read_about(folder), read_report(folder)
     ontology = labelling_ontology(folder, about)
     column = index.of(folder, COLUMNS).to_pydict()
-    codes, beats = [len(each) for each in column["codes"]], [len(each) for each in column["rpeaks"]]
+    codes, beats = [len(places) for places in column["codes"]], [len(places) for places in column["rpeaks"]]
     rates: defaultdict[str, set[float]] = defaultdict(set)
     for source, fs in zip(column["source"], column["fs"], strict=True):
         rates[source].add(fs)

@@ -94,7 +94,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
             for batch in rows.to_batches(AT_ONCE):  # ten million rows aren't a list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
-                columns = [*(pa.array(each, pa.string()) for each in labels), batch.column("signal_hash")]
+                columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
                 file.write_table(pa.table(columns, schema=schema))
                 if before:
                     named.append(columns[0])

@@ -153,7 +153,7 @@ def begin(parent: int, below: str) -> None:
 def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
     """Read and remove the notes of records in work when a process was killed."""
     names = noted(folder)
-    return {each.place for each in candidates if each.place in names and kills(prepare_block, [each], config)}
+    return {one.place for one in candidates if one.place in names and kills(prepare_block, [one], config)}
 
 
 def noted(folder: Path) -> set[str]:
@@ -169,7 +169,7 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
     """Mark the candidates at given places as unusable."""
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
-    return [replace(each, unusable=KILLED) if each.place in places else each for each in candidates]
+    return [replace(one, unusable=KILLED) if one.place in places else one for one in candidates]
 
 
 def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:

@@ -107,11 +107,11 @@ def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
     likely_B = np.exp(-(((seconds_B - T_EXPECTED * np.sqrt(rr)) / T_WIDTH) ** 2) / 2)
     steepest = first + int(np.argmax((velocity_B * likely_B)[first:end]))
     while lobes := [
-        each
-        for each in _tops(velocity_B, steepest + 1, min(steepest + 60, end))
-        if velocity_B[each] > T_LOBE * velocity_B[steepest]
-        and likely_B[each] > 0.25
-        and (velocity_B[steepest:each] < T_SHARE * velocity_B[steepest]).sum() < T_REST
+        top
+        for top in _tops(velocity_B, steepest + 1, min(steepest + 60, end))
+        if velocity_B[top] > T_LOBE * velocity_B[steepest]
+        and likely_B[top] > 0.25
+        and (velocity_B[steepest:top] < T_SHARE * velocity_B[steepest]).sum() < T_REST
     ]:
         steepest = lobes[-1]
     return _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest - BEFORE
@@ -129,9 +129,7 @@ def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[floa
     rise = max(first, middle - 40)
     rise += int(np.argmax(slow_B[rise : middle + 1]))
     while lobes := [
-        each
-        for each in _tops(slow_B, max(first + 1, rise - 35), rise)
-        if slow_B[each] > P_LOBE * slow_B[rise]
+        top for top in _tops(slow_B, max(first + 1, rise - 35), rise) if slow_B[top] > P_LOBE * slow_B[rise]
     ]:
         rise = lobes[0]
     begin = max(first, rise - 60)
@@ -144,7 +142,7 @@ def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[floa
 
 
 def _tops(x_B: Floats, first: int, end: int) -> list[int]:
-    return [each for each in range(first, end) if x_B[each - 1] <= x_B[each] > x_B[each + 1]]
+    return [place for place in range(first, end) if x_B[place - 1] <= x_B[place] > x_B[place + 1]]
 
 
 def _falls(x: NDArray[np.float64], share: float) -> int:

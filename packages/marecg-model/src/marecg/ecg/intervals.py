@@ -118,13 +118,13 @@ def _intervals(
     """Of all beats and of every other one: the median of the three, where two of them agree."""
     parts = (windows_NKB, windows_NKB[::2], windows_NKB[1::2])
     ends = [delineate(median_beat(part_NKB), aligned.rr) for part_NKB in parts]
-    lengths = [_lengths(each) for each in ends]
+    lengths = [_lengths(boundaries) for boundaries in ends]
     p_missing = None if _p_returns(windows_NKB, ends[0]) else _p_missing(ends[0], aligned)
     longest = {"qt": QT_OF_RR * 1000 * cycle}
     values: dict[str, float] = {}
     reasons: dict[str, Reason] = {}
     for name, (low, high) in PLAUSIBLE_MS.items():
-        three = sorted(length for each in lengths if math.isfinite(length := each[name]))
+        three = sorted(length for part in lengths if math.isfinite(length := part[name]))
         middle = float(np.median(three)) if three else math.nan
         if name in ("p", "pr") and p_missing is not None:
             reasons[name] = p_missing

@@ -63,9 +63,9 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
             if top - last > int(LATE * mean):
                 between = range(last_place + 1, place)
                 missed = [
-                    each
-                    for each in between
-                    if last + missed_apart < tops[each] < top - missed_apart and heights[each] > threshold / 2
+                    peak
+                    for peak in between
+                    if last + missed_apart < tops[peak] < top - missed_apart and heights[peak] > threshold / 2
                 ]
                 if missed:
                     beats.insert(-1, tops[max(missed, key=heights.__getitem__)])

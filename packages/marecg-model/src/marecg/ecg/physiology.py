@@ -123,7 +123,7 @@ def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: i
     away_GT = np.abs(delta_GT)
     return np.select(
         [away_GT <= delta_r, away_GT > mean_rr_G1 / 2, delta_GT < 0, delta_GT <= mean_rr_G1 / 3],
-        [np.int8(each) for each in (Phase.R, Phase.MASKED, Phase.PRE_R, Phase.ST)],
+        [np.int8(phase) for phase in (Phase.R, Phase.MASKED, Phase.PRE_R, Phase.ST)],
         default=np.int8(Phase.T_WAVE),
     )
 
@@ -133,7 +133,7 @@ def _of_equal_counts(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Records with equally many peaks inside the context, two at least: their numbers and peaks [G, K]."""
     peaks = np.concatenate([np.zeros(0, np.int64), *rpeaks])
-    record = np.repeat(np.arange(len(rpeaks)), [len(each) for each in rpeaks])
+    record = np.repeat(np.arange(len(rpeaks)), [len(beats) for beats in rpeaks])
     inside = peaks < context
     count_M = np.bincount(record[inside], minlength=len(rpeaks))
     peaks, first_M = peaks[inside], np.cumsum(count_M) - count_M

@@ -119,11 +119,11 @@ def _around(
 
 def _flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of all leads behind one another: (the lead of each, the place)."""
-    counts = [len(each) for each in places]
+    counts = [len(peaks) for peaks in places]
     none = np.zeros(0, np.int64)  # for no leads at all
     return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])
 
 
 def _by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Undo `_flat`."""
-    return np.split(places_K, np.cumsum([len(each) for each in like])[:-1]) if like else []
+    return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

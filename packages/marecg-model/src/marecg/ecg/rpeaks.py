@@ -46,7 +46,7 @@ def detect_each(
     forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
     last = x_NL.shape[1] - 1
     answers = [
-        np.array([*forth, *(last - each for each in back)], np.int64)
+        np.array([*forth, *(last - peak for peak in back)], np.int64)
         for forth, back in zip(forwards, backwards, strict=True)
     ]
     return refined(answers, x_NL, energy(x_NL, fs), fs)

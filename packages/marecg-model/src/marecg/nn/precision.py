@@ -16,9 +16,9 @@ def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
     @wraps(compute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-        given: list[Any] = [_at_least_float32(each) for each in args]
-        named: dict[str, Any] = {name: _at_least_float32(each) for name, each in kwargs.items()}
-        tensors = (each for each in (*given, *named.values()) if isinstance(each, Tensor))
+        given: list[Any] = [_at_least_float32(argument) for argument in args]
+        named: dict[str, Any] = {name: _at_least_float32(value) for name, value in kwargs.items()}
+        tensors = (value for value in (*given, *named.values()) if isinstance(value, Tensor))
         device = next(tensors).device.type
         autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
         with torch.autocast(device, enabled=False) if autocast else nullcontext():

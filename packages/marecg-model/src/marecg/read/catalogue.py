@@ -31,7 +31,7 @@ def catalogue() -> dict[str, Dataset]:
     """Return all datasets by name."""
     text = (files("marecg.read") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text).items()
-    return {name: Dataset.model_validate({"name": name, "sources": [name]} | each) for name, each in tables}
+    return {name: Dataset.model_validate({"name": name, "sources": [name]} | entry) for name, entry in tables}
 
 
 def dataset(name: str) -> Dataset:

@@ -58,12 +58,12 @@ def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
 
 def format_of(file: Path) -> Format | None:
     """Return the clinical format of a file, or None."""
-    return next((each for each in FORMATS if each.knows(file)), None)
+    return next((reader for reader in FORMATS if reader.knows(file)), None)
 
 
 @cache
 def _installed() -> tuple[Reader, ...]:
-    return tuple(each() if isinstance(each, type) else each for each in installed(GROUP).values())
+    return tuple(reader() if isinstance(reader, type) else reader for reader in installed(GROUP).values())
 
 
 def find(
@@ -94,10 +94,10 @@ def find(
             inside = _in_file(root, layout)
         else:
             inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
-        for each in inside:
-            in_fold = each.fold is None or not folds or each.fold in folds
-            if in_fold and (not only or each.source in only):
-                candidates.setdefault((place(each.file), each.row), each)
+        for candidate in inside:
+            in_fold = candidate.fold is None or not folds or candidate.fold in folds
+            if in_fold and (not only or candidate.source in only):
+                candidates.setdefault((place(candidate.file), candidate.row), candidate)
     if not candidates:
         if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
             remedy = "Give it to train, probe or embed as it is, or prepare the folders that it came from"
@@ -109,7 +109,7 @@ def find(
     if passed_over:
         text = "array files passed over: %d, such as %s; --fs takes them in"
         logger.warning(text, len(passed_over), passed_over[0])
-    return sorted(with_root_names(candidates.values()), key=lambda each: each.order)
+    return sorted(with_root_names(candidates.values()), key=lambda candidate: candidate.order)
 
 
 def sources_below(root: Path) -> Counter[str]:
@@ -136,8 +136,8 @@ def _places() -> Callable[[Path], str]:
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Give the candidates' roots distinct names."""
     listed = list(candidates)
-    names = names_apart({each.root for each in listed})
-    return (replace(each, root_name=names[each.root]) for each in listed)
+    names = names_apart({candidate.root for candidate in listed})
+    return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
@@ -179,17 +179,17 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
     digest, unhashed = hashlib.sha256(), []
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
-    for each in candidates:
-        place = f"{each.root_name}/{each.path}"
-        state = None if left_out and place in left_out else content(each.file)
+    for candidate in candidates:
+        place = f"{candidate.root_name}/{candidate.path}"
+        state = None if left_out and place in left_out else content(candidate.file)
         if state is None:
             if left_out is not None and place not in left_out:
                 remedy = "Run the same command when it can be read again"
-                raise CorpusError("can't be reached at the moment", where=each.place, remedy=remedy)
-            refuse_gone(each.root)
+                raise CorpusError("can't be reached at the moment", where=candidate.place, remedy=remedy)
+            refuse_gone(candidate.root)
             unhashed.append(place)
-        stated = "" if each.stated is None else f" {tuple(each.stated)!r}"
-        known = each.unusable or each.own_name or each.key
+        stated = "" if candidate.stated is None else f" {tuple(candidate.stated)!r}"
+        known = candidate.unusable or candidate.own_name or candidate.key
         digest.update(f"{place} {known!r} {state or 'unreadable'}{stated}\n".encode())
     return SourcesHash(digest.hexdigest(), tuple(unhashed))
 
@@ -235,10 +235,10 @@ def _in_folder(
     arrays = Arrays(layout) if layout else None
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
-        if any(is_regular(folder / each) for each in (*CORPUS, EMBEDDINGS)):
+        if any(is_regular(folder / marker) for marker in (*CORPUS, EMBEDDINGS)):
             below.clear()
             continue
-        below[:] = [each for each in below if not each.startswith(".")]
+        below[:] = [folder_name for folder_name in below if not folder_name.startswith(".")]
         for reader in asked:
             if reader in within and folder.is_relative_to(within[reader]):
                 continue
@@ -252,29 +252,29 @@ def _in_folder(
                 for candidate in reader.candidates(folder):
                     claimed.update(map(str, (candidate.file, *candidate.copies)))
                     yield candidate
-        free = [each for each in files if os.path.join(name, each) not in claimed]  # noqa: PTH118 — as `claimed`
-        yield from HEADERS.records(root, (folder / each for each in free if is_header(each)))
-        yield from _clinical(root, (folder / each for each in free))
+        free = [file_name for file_name in files if os.path.join(name, file_name) not in claimed]  # noqa: PTH118 — as `claimed`
+        yield from HEADERS.records(root, (folder / file_name for file_name in free if is_header(file_name)))
+        yield from _clinical(root, (folder / file_name for file_name in free))
         if arrays is None:
-            passed_over += (folder / each for each in _arrays_among(free, files))
+            passed_over += (folder / array for array in _arrays_among(free, files))
             continue
-        for file in filter(is_array, (folder / each for each in free)):
+        for file in filter(is_array, (folder / file_name for file_name in free)):
             yield from arrays.in_folder(root, file)
 
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
     """The names that `is_array` would call arrays, without a look at the disk for each."""
-    endings, beside = tuple({*OPENERS} - {*delimited.ENDINGS}), {each.lower() for each in files}
-    arrays = (each for each in names if each.lower().endswith(endings))
-    return [each for each in arrays if f"{each.rpartition('.')[0].lower()}.hea" not in beside]
+    endings, beside = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
+    arrays = (name for name in names if name.lower().endswith(endings))
+    return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in beside]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
     """Those of some files below `root` that have a clinical format, counted as headers beside them are."""
-    formats = [(file, each) for file in files if (each := format_of(file)) is not None]
-    for file, each in formats:
-        each.require(file)
-    return [Candidate(root, file, collection(file, root), each) for file, each in formats]
+    formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
+    for file, reader in formats:
+        reader.require(file)
+    return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
 
 
 def _unlistable(error: OSError) -> None:
@@ -284,4 +284,4 @@ def _unlistable(error: OSError) -> None:
 def records_on_disk(root: str | Path) -> dict[str, int]:
     """Count a folder's records by dataset. Raises `CorpusError` if it can't be listed."""
     counts: Counter[str] = sources_below(Path(root))
-    return {each.name: sum(counts[source] for source in each.sources) for each in catalogue().values()}
+    return {data.name: sum(counts[source] for source in data.sources) for data in catalogue().values()}

@@ -29,16 +29,16 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
         lead_places(layout.leads)
     candidates: dict[tuple[str, int], Candidate] = {}
     files: set[Path] = set()
-    for given in (ensure_local(each).absolute() for each in inputs):
+    for given in (ensure_local(path).absolute() for path in inputs):
         for candidate in _find(given, layout):
             candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
             if not given.is_dir():
                 files.add(candidate.file)
     apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
     named: dict[str, Candidate] = {}
-    for each in with_root_names(candidates.values()):
-        row = "" if each.row < 0 else f"/{each.row}"
-        named[f"{apart[each.file]}{row}" if each.file in apart else each.name] = each
+    for entry in with_root_names(candidates.values()):
+        row = "" if entry.row < 0 else f"/{entry.row}"
+        named[f"{apart[entry.file]}{row}" if entry.file in apart else entry.name] = entry
     return named
 
 

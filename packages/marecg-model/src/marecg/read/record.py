@@ -230,7 +230,7 @@ def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
     """Return candidates for headers that a dataset's table does not list: they are quarantined."""
-    files = {str(file) for each in listed for file in (each.file, *each.copies)}
+    files = {str(file) for candidate in listed for file in (candidate.file, *candidate.copies)}
     for header in headers:
         if str(header) not in files:
             why = Unusable(Reason.unlisted, f"is not listed in {table}")

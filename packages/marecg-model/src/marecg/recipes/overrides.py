@@ -94,7 +94,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
         200
     """
     values, kinds, keys = config.model_dump(), _kinds(config), dotted_keys(config)
-    read = [each if isinstance(each, Change) else _read(each, keys) for each in changes]
+    read = [item if isinstance(item, Change) else _read(item, keys) for item in changes]
     if not read:
         return config
     if config.model.positions == config.window_patches:
@@ -170,7 +170,7 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
     group, dot, rest = key.partition(".")
     choices: Collection[str] = keys
     if dot and groups and group not in groups:  # the same value of the right group, not of any group
-        choices = {f"{each}.{rest}" for each in difflib.get_close_matches(group, groups, n=1)}
+        choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
     own = "an objective of yours is known to the recipe in its file, or once its package is installed"
     listed = f"marecg recipes NAME lists them all; {own}" if groups else ""
     remedy = suggest(key, sorted(choices), listed)
@@ -193,7 +193,7 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
     said = [change for change in changes if key == change.key or key.startswith(f"{change.key}.")]
     if not said:
         return ConfigError(
-            message, where=" ".join(dict.fromkeys(each.where for each in changes if each.where))
+            message, where=" ".join(dict.fromkeys(change.where for change in changes if change.where))
         )
     if said[-1].where.startswith("--set "):  # which would say the key and the value twice
         return ConfigError(f"{said[-1].key} {message}" if message.startswith("must ") else message)

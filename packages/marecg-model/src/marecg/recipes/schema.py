@@ -80,7 +80,7 @@ class Config(Settings):
             raise ValueError("the recipe has no objective: there is nothing to train for")
         if "positions" not in self.model.model_fields_set:  # they follow the window
             self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
-        losses = [loss for each in self.objectives.values() for loss in each.captions]
+        losses = [loss for objective in self.objectives.values() for loss in objective.captions]
         for loss in losses:
             if losses.count(loss) > 1 or loss in COLUMNS:
                 raise ValueError(f"a loss named {loss!r} would share its column of metrics.csv with another")
@@ -121,7 +121,7 @@ class Config(Settings):
     @property
     def captions(self) -> dict[str, str]:
         """Return all losses of the run, columns of metrics.csv, with captions."""
-        return {name: meaning for each in self.objectives.values() for name, meaning in each.captions.items()}
+        return {name: text for part in self.objectives.values() for name, text in part.captions.items()}
 
     def derived(self, **changes: object) -> Self:
         """Return the recipe with other values, validated: `derived(name="mine", jepa=None, toy=Toy())`."""
@@ -133,7 +133,7 @@ class Config(Settings):
 
     def step_flops(self) -> int:
         """Return one record's cost in a training step."""
-        added = [each.flops(self.model, self.window_patches) for each in self.objectives.values()]
+        added = [objective.flops(self.model, self.window_patches) for objective in self.objectives.values()]
         coded = self.gscl or self.msps or self.mpct or (self.ar and "labels" in self.objectives)
         taught = self.clean.supervised and coded
         if taught and not (self.view and self.view.augmentation == self.clean.augmentation):

@@ -200,7 +200,7 @@ class _Mirror:
         if is_sent(last):  # what training has added here stays here
             return
         files = [
-            each.relative_to(self.copy.parent).as_posix() for each in self.copy.rglob("*") if each.is_file()
+            path.relative_to(self.copy.parent).as_posix() for path in self.copy.rglob("*") if path.is_file()
         ]
         due = sorted(path for path in files if path != last and not is_sent(path))
         self.fs.makedirs(self.base + self.copy.name, exist_ok=True)

@@ -48,11 +48,11 @@ class Place:
         """List matching file names in order; () without a folder. Raises `InputError`."""
         try:
             if self.path:
-                names = [each.name for each in self.path.iterdir()] if self.path.exists() else []
+                names = [path.name for path in self.path.iterdir()] if self.path.exists() else []
             else:
                 self._fs.invalidate_cache(self._root)
                 paths = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
-                names = [each.rstrip("/").rpartition("/")[2] for each in paths]
+                names = [path.rstrip("/").rpartition("/")[2] for path in paths]
         except Exception as error:  # each store has errors of its own
             problem, remedy = reasoned(error)
             if self.path and isinstance(error, OSError):

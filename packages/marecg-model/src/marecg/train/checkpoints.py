@@ -47,8 +47,8 @@ class Checkpoints(AfterStep, Checkpoint):
         The next step's learning rate, which a checkpoint holds, becomes that of the present schedule.
         """
         self.preemption.listen()
-        for each in trainer.lr_scheduler_configs:
-            schedule = each.scheduler
+        for scheduler in trainer.lr_scheduler_configs:
+            schedule = scheduler.scheduler
             assert isinstance(schedule, torch.optim.lr_scheduler.LambdaLR)
             rates = zip(schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True)
             for group, base, factor in rates:

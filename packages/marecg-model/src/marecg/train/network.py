@@ -53,7 +53,7 @@ class Network(nn.Module):
         if weights is not None:  # before the objectives, which copy what they follow
             self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
-        self.objectives = nn.ModuleDict({name: each.build(parts) for name, each in config.objectives.items()})
+        self.objectives = nn.ModuleDict({name: term.build(parts) for name, term in config.objectives.items()})
         # What no objective reaches takes no gradient, so that DDP waits for none.
         reached = {part for objective in self._objectives() for part in objective.reaches}
         self.model.pool.requires_grad_("pool" in reached)
@@ -105,7 +105,7 @@ class Network(nn.Module):
         return self.model.eval()
 
     def _objectives(self) -> list[Objective]:
-        return [each for each in self.objectives.values() if isinstance(each, Objective)]
+        return [objective for objective in self.objectives.values() if isinstance(objective, Objective)]
 
 
 def monitor(outcome: Outcome) -> dict[str, float]:
@@ -122,7 +122,7 @@ def monitor(outcome: Outcome) -> dict[str, float]:
         monitors["entropy"] = entropy(views.logits_BN.detach().float())
     for name, loss in outcome.named.items():
         gradients = torch.autograd.grad(loss, views.encoded, retain_graph=True, allow_unused=True)
-        monitors[f"grad_{name}"] = math.hypot(*(float(each.norm()) for each in gradients if each is not None))
+        monitors[f"grad_{name}"] = math.hypot(*(float(grad.norm()) for grad in gradients if grad is not None))
     return monitors
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGUSR1", "SIGINT")]
+SIGNALS = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGUSR1", "SIGINT")]
 IMPATIENT = 2.0
 """Seconds after which another Ctrl-C is a second one; launchers pass on the first, so it comes twice."""
 

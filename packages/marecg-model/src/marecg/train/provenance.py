@@ -31,8 +31,8 @@ def provenance(
     others are counted.
     """
     origins: dict[str, str] = {}  # licence and home, by the name under which a corpus counts a collection
-    for each in sorted(catalogue().values(), key=lambda dataset: -len(dataset.sources)):  # the narrowest last
-        origins |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
+    for known in sorted(catalogue().values(), key=lambda data: -len(data.sources)):  # the narrowest last
+        origins |= dict.fromkeys(known.sources, f"{known.licence or 'licence not known'}, {known.home}")
     counts = corpus.sources.counts()
     y_MN = labels(corpus, config.sampling.without_codes)
     labelled_N = y_MN.sum(0, dtype=int).tolist()
@@ -67,7 +67,7 @@ def united(own: Provenance, origin: BeganFrom) -> Provenance:
         return own.model_copy(update={"began_from": origin, "support": None})
     alike = own.signals is not None and own.signals == before.signals
     together = max if alike else add
-    read = {name for each in (own, before) for name in each.sources if name not in each.without_codes}
+    read = {name for run in (own, before) for name in run.sources if name not in run.without_codes}
     sources = own.sources if alike else dict(Counter(own.sources) + Counter(before.sources))
     support = None
     if own.support is not None and before.support is not None:

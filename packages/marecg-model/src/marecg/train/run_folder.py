@@ -107,7 +107,7 @@ def _begun_with(described: Path) -> dict[str, Any]:
             before["began_from"] = BeganFrom.model_validate(before["began_from"])
         before["ontology"], before["leads"], before["bundle"], before["corpus"]
     except ValidationError as error:
-        names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
         problem = f"has settings that this version does not have ({names})"
         remedy = "Go on with the version that began the run, or begin again in another folder"
         raise CheckpointError(problem, where=described, remedy=remedy) from error
@@ -142,14 +142,14 @@ def _compare(
         raise CheckpointError(problem, where=folder, remedy=what.format("a corpus of the ontology"))
     if before["corpus"] != now["corpus"]:
         brief = "{records} records, signals {signals!s:.8}, labels {labels!s:.8}"
-        its, this = (brief.format(**each) for each in (before["corpus"], now["corpus"]))
+        its, this = (brief.format(**corpus) for corpus in (before["corpus"], now["corpus"]))
         problem = f"is being trained on another corpus ({its}; this one: {this})"
         raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
     its_values, new_values = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
     keys = sorted({key for key, _ in its_values.items() ^ new_values.items()})
     changed = [key for key in keys if not (extend and key in LENGTHS)]
     if changed:
-        values = [each.get(changed[0], "none") for each in (its_values, new_values)]
+        values = [run.get(changed[0], "none") for run in (its_values, new_values)]
         key = changed[0].removeprefix("config.")
         problem = f"was started with {key}={values[0]}, and is asked to go on with {values[1]}"
         remedy = what.format("the settings")

@@ -48,14 +48,14 @@ def opened(
 ) -> Iterator[list[Logger]]:
     """Open the trackers of a run at `step` with its settings, then close them. Raises `OutputError`."""
     followers: list[Logger] = []
-    for each in loggers:
+    for logger in loggers:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # within what they import
-                made = each if isinstance(each, Logger) else _open(each, folder, step)
+                made = logger if isinstance(logger, Logger) else _open(logger, folder, step)
                 made.log_hyperparams(dict(settings))
         except Exception as error:  # whatever a tracker raises
-            raise OutputError(f"{each} can't be opened ({_in_a_line(error)})", where=folder) from error
+            raise OutputError(f"{logger} can't be opened ({_in_a_line(error)})", where=folder) from error
         followers.append(made)
     try:
         yield followers
@@ -67,13 +67,13 @@ def opened(
 
 def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
     """Send a step's figures to every tracker; a failing tracker ends with a warning."""
-    for each in list(trainer.loggers):
+    for tracker in list(trainer.loggers):
         try:
-            each.log_metrics(dict(row), trainer.global_step)
+            tracker.log_metrics(dict(row), trainer.global_step)
         except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
-            name, step = type(each).__name__, trainer.global_step
+            name, step = type(tracker).__name__, trainer.global_step
             logger.warning("%s ends at step %d: %s", name, step, _in_a_line(error))
-            trainer.loggers = [other for other in trainer.loggers if other is not each]
+            trainer.loggers = [other for other in trainer.loggers if other is not tracker]
 
 
 def _in_a_line(error: Exception) -> str:

@@ -146,9 +146,9 @@ class Several:
         else:
             of_lead = {name: _leads_of(rows, lead, form.numbers[0], name) for name, rows in of_record.items()}
             self.leads = tuple(next(iter(of_lead.values())))
-            if other := [name for name, each in of_lead.items() if set(each) != set(self.leads)]:
+            if other := [name for name, columns in of_lead.items() if set(columns) != set(self.leads)]:
                 raise ValueError(f"record {other[0]} has other leads than the first")
-            self._records = [np.stack([each[one] for one in self.leads], axis=1) for each in of_lead.values()]
+            self._records = [np.stack([rows[one] for one in self.leads], axis=1) for rows in of_lead.values()]
         self.names = tuple(map(str, of_record))
         self.shape = (len(self._records), *self._records[0].shape)
 
@@ -158,10 +158,10 @@ class Several:
 
 def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[str, NDArray[np.float64]]:
     """One record's samples by lead. Raises `ValueError` where leads differ in length, or none is one."""
-    each = {
+    values = {
         str(name).strip().lower(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)
     }
-    leads = {_LEADS[name]: samples for name, samples in each.items() if name in _LEADS}
+    leads = {_LEADS[name]: samples for name, samples in values.items() if name in _LEADS}
     if len({len(samples) for samples in leads.values()}) != 1:
         raise ValueError(f"record {record}: {'its leads differ in length' if leads else 'names no lead'}")
     return leads

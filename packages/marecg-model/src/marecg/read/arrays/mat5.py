@@ -118,7 +118,7 @@ def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
     """
     at = 0
     while at < len(content):
-        kind, size = (int(each) for each in _numbers((UINT32, content[at : at + TAG]), order, 2))
+        kind, size = (int(number) for number in _numbers((UINT32, content[at : at + TAG]), order, 2))
         start = at + TAG
         if kind >> 16:  # a small element: its type and size share 4 bytes, and the other 4 are what it holds
             kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
@@ -136,7 +136,7 @@ def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
     if kind != COMPRESSED:
         raise ValueError("something else stands where a variable should be")
     inflated = memoryview(_beginning(content, most + TAG))
-    kind, size = (int(each) for each in _numbers((UINT32, inflated[:TAG]), order, 2))
+    kind, size = (int(number) for number in _numbers((UINT32, inflated[:TAG]), order, 2))
     if kind != MATRIX or len(inflated) < min(size, most) + TAG:
         raise ValueError("what is compressed isn't a whole variable")
     return inflated[TAG : size + TAG], size

@@ -36,7 +36,7 @@ def waveform(root: Element) -> Waveform:
     sets = root.findall("{*}component/{*}series/{*}component/{*}sequenceSet")
     if not sets:
         raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")
-    best = max(sets, key=lambda each: sum(map(is_lead, _codes(each))))
+    best = max(sets, key=lambda group: sum(map(is_lead, _codes(group))))
     rates, names, rows = set(), [], []
     for code, sequence in zip(_codes(best), best.findall("{*}component/{*}sequence"), strict=True):
         value = sequence.find("{*}value")
@@ -74,8 +74,8 @@ def _machine(root: Element) -> MachineReport:
     """Of what is annotated for each beat, the median; a length without a unit is in milliseconds."""
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
-    for each in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
-        code, value = _attribute(each.find("{*}code"), "code") or "", each.find("{*}value")
+    for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
+        code, value = _attribute(annotation.find("{*}code"), "code") or "", annotation.find("{*}value")
         if code == _STATEMENT and value is not None:
             stated.append(value.text)
         elif code in _MEASURED.values() and value is not None:
@@ -90,7 +90,7 @@ def _cutoff(root: Element, what: str) -> str | None:
     for outer in root.findall("{*}component/{*}series/{*}controlVariable/{*}controlVariable"):
         if _attribute(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
             values = outer.findall("{*}component/{*}controlVariable/{*}value")
-            return next((each.get("value") for each in values if each.get("unit") == "Hz"), None)
+            return next((value.get("value") for value in values if value.get("unit") == "Hz"), None)
     return None
 
 
@@ -99,7 +99,7 @@ def _attribute(element: Element | None, attribute: str) -> str | None:
 
 
 def _codes(sequences: Element) -> list[str]:
-    codes = (each.find("{*}code") for each in sequences.findall("{*}component/{*}sequence"))
+    codes = (sequence.find("{*}code") for sequence in sequences.findall("{*}component/{*}sequence"))
     return [_attribute(code, "code") or "" for code in codes]
 
 

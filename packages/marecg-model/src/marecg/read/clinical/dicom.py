@@ -73,7 +73,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     original = [group for group in groups if group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL"]
     if not original:
         raise RecordError(Reason.signal_format, "holds derived waveforms only, such as a median beat")
-    group = max(original, key=lambda each: sum(map(is_lead, _leads(each))))
+    group = max(original, key=lambda item: sum(map(is_lead, _leads(item))))
     notes = ("several recordings in one file: the first with most leads",) if len(original) > 1 else ()
     names = _leads(group)
     rows = [place for place, name in enumerate(names) if is_lead(name)]
@@ -99,12 +99,12 @@ def _machine(data: Any) -> MachineReport:
     """What annotations of the waveform say: texts, and numbers with a concept."""
     values: dict[str, Any] = {}
     stated = []
-    for each in data.get("WaveformAnnotationSequence") or ():
-        if each.get("UnformattedTextValue"):
-            stated.append(str(each.UnformattedTextValue))
-        [concept] = list(each.get("ConceptNameCodeSequence") or [{}])[:1]
+    for annotation in data.get("WaveformAnnotationSequence") or ():
+        if annotation.get("UnformattedTextValue"):
+            stated.append(str(annotation.UnformattedTextValue))
+        [concept] = list(annotation.get("ConceptNameCodeSequence") or [{}])[:1]
         for what in ("CodeMeaning", "CodeValue"):
-            values.setdefault(str(concept.get(what, "")).lower(), each.get("NumericValue"))
+            values.setdefault(str(concept.get(what, "")).lower(), annotation.get("NumericValue"))
     names = {
         name: next((called for called in several if values.get(called) is not None), "")
         for name, several in _MEASURED.items()

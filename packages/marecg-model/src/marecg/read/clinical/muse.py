@@ -36,10 +36,10 @@ _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
 
 def waveform(root: Element) -> Waveform:
     """Read a document. Raises `RecordError`."""
-    rhythms = [each for each in root.findall("Waveform") if _text(each, "WaveformType") == "Rhythm"]
+    rhythms = [part for part in root.findall("Waveform") if _text(part, "WaveformType") == "Rhythm"]
     if not rhythms:
         raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")
-    best = max(rhythms, key=lambda each: len(_leads(each)))
+    best = max(rhythms, key=lambda item: len(_leads(item)))
     leads = _leads(best)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
         raise RecordError(Reason.shape, "has leads that begin at different times")
@@ -72,8 +72,8 @@ def _machine(root: Element) -> MachineReport:
 def _lines(parts: Sequence[Element]) -> list[str]:
     """Whole lines, for `Cannot rule out` is a part of its own; without what compares two ECGs."""
     lines = [""]
-    for each in parts:
-        text, flags = _text(each, "StmtText"), [flag.text for flag in each.findall("StmtFlag")]
+    for part in parts:
+        text, flags = _text(part, "StmtText"), [flag.text for flag in part.findall("StmtFlag")]
         if text.lower().startswith("when compared with"):
             break
         if "USERINSERT" not in flags:

@@ -81,12 +81,12 @@ def _machine(root: Element) -> MachineReport:
     first = root.find(".//{*}interpretation")
     if first is None:
         return MachineReport()
-    values = {each.tag.rpartition("}")[2]: each.text for group in _GROUPS for each in first.iterfind(group)}
+    values = {leaf.tag.rpartition("}")[2]: leaf.text for group in _GROUPS for leaf in first.iterfind(group)}
     measured = {
         name: next((values[tag] for tag in tags if tag in values), None) for name, tags in _MEASURED.items()
     }
-    stated = [each for each in first.findall("{*}statement") if each.get("editedflag", "").lower() != "true"]
-    return MachineReport.of(measured, [_text(each, "leftstatement") for each in stated])
+    stated = [line for line in first.findall("{*}statement") if line.get("editedflag", "").lower() != "true"]
+    return MachineReport.of(measured, [_text(line, "leftstatement") for line in stated])
 
 
 def _text(element: Element, path: str) -> str:

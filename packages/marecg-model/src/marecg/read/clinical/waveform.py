@@ -215,7 +215,7 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
     words = (("from", _hertz(low)), ("to", _hertz(high)), ("notch at", _hertz(notch)))
     from_, to, at = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
     band = " ".join(filter(None, (from_, to)))
-    text = ", ".join(f"{each} Hz" for each in (band, at) if each)
+    text = ", ".join(f"{limit} Hz" for limit in (band, at) if limit)
     return (f"filtered {text}",) if band else (f"filtered with a {text}",) if at else ()
 
 

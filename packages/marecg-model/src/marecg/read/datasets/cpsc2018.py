@@ -58,7 +58,7 @@ class Cpsc2018:
         if not is_regular(file):
             raise RecordError(Reason.no_signal_file, "its signal file is missing")
         try:
-            ecg = {each.name: each for each in variables(file)}["ECG"].value
+            ecg = {variable.name: variable for variable in variables(file)}["ECG"].value
             with np.errstate(over="ignore"):  # what isn't a number is found by the quality rules
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
@@ -86,7 +86,7 @@ def recordings(root: Path) -> list[Candidate]:
     """
     reader = Cpsc2018()
     if reader.is_root(root):
-        return sorted(reader.candidates(root), key=lambda each: each.file.stem)
+        return sorted(reader.candidates(root), key=lambda candidate: candidate.file.stem)
     headers = sorted(root.rglob("A[0-9][0-9][0-9][0-9].hea"))
     return list(Cinc2021().records(root, headers))
 

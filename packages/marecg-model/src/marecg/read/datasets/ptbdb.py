@@ -63,5 +63,5 @@ class Ptbdb:
             source=self.source,
             codes=tuple(dict.fromkeys((*([code] if code else []), *record.codes))),
             patient=candidate.file.parent.name,
-            notes=(*(each for each in record.notes if each != NO_DIAGNOSIS), note),
+            notes=(*(note for note in record.notes if note != NO_DIAGNOSIS), note),
         )
