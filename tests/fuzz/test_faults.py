@@ -87,6 +87,7 @@ class Matrix:
         out = self._out(command, "case")
         argv = self._argv(command, out)
         numbers = [getattr(signal, f"SIG{name}") for name in kill.split()]
+        numbers += [signal.SIGTERM] * ("USR1" in kill)  # by both, a training is stopped by a scheduler
         codes = {whole.code, *(-number for number in numbers), *(128 + number for number in numbers)}
         for _ in range(rng.choice(AGAIN)):
             pid = start(argv, str(self.place / "said.txt"))

@@ -275,7 +275,7 @@ def test_a_threshold_that_is_no_probability_is_refused(fitted, tmp_path, value):
     description = json.loads((tmp_path / "clf" / "classifier.json").read_text())
     description["thresholds"][0] = value
     (tmp_path / "clf" / "classifier.json").write_text(json.dumps(description))
-    with pytest.raises(CheckpointError, match=r"isn't a classifier of this version \(.*: thresholds\)"):
+    with pytest.raises(CheckpointError, match=r"isn't a classifier of this version \(thresholds.0\)"):
         EcgClassifier.load(tmp_path / "clf")
 
 
@@ -283,7 +283,7 @@ def test_a_head_that_is_not_finite_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "clf")
     head = tmp_path / "clf" / "head.safetensors"
     save_file({name: value * float("nan") for name, value in load_file(head).items()}, head)
-    with pytest.raises(CheckpointError, match=r"head\.safetensors: .* not finite"):
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: .* has a number that can't be"):
         EcgClassifier.load(tmp_path / "clf")
 
 
@@ -293,7 +293,7 @@ def test_a_pipe_in_a_classifier_s_folder_is_refused_and_not_waited_for(fitted, t
     (tmp_path / "clf" / file).unlink()
     os.mkfifo(tmp_path / "clf" / file)
     assert is_classifier(tmp_path / "clf")
-    with pytest.raises(CheckpointError, match=rf"{file}: isn't a file\. Name a folder"):
+    with pytest.raises(CheckpointError, match=rf"{file}: isn't a file\. .*[Nn]ame a folder"):
         EcgClassifier.load(tmp_path / "clf")
 
 
@@ -304,11 +304,11 @@ def test_a_damaged_folder_is_refused(fitted, tmp_path):
     with pytest.raises(CheckpointError, match="don't fit each other"):
         EcgClassifier.load(tmp_path / "clf")
     faults = {
-        '{"format": 2}': "format, calibrations, classes",
+        '{"format": 2}': "format, classes, several",
         "{": "Invalid JSON.*",
         "[]": "Input should be an object",
     }
     for text, fault in faults.items():
         (tmp_path / "clf" / "classifier.json").write_text(text)
-        with pytest.raises(CheckpointError, match=rf"isn't a classifier of this version \(.*: {fault}\)"):
+        with pytest.raises(CheckpointError, match=rf"isn't a classifier of this version \({fault}\)"):
             EcgClassifier.load(tmp_path / "clf")

@@ -28,7 +28,7 @@ def test_features_are_matched_by_id_in_any_order_and_what_is_absent_is_named(tmp
         ({"ids": ["a", "a"], "features": np.zeros((2, 1))}, "1 different ids"),
         ({"ids": ["a"], "features": np.zeros((2, 1))}, "shape"),
         ({"ids": ["a"], "features": np.zeros(1)}, "shape"),
-        ({"ids": ["a"], "features": [[np.inf]]}, "NaN or infinite"),
+        ({"ids": ["a"], "features": [[np.inf]]}, "features has a number that can't be: inf"),
         ({"ids": ["z"], "features": [[1.0]]}, "knows none of the 3 recordings"),
     ],
 )
@@ -65,7 +65,7 @@ def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_cal
     [
         (["x", "y"], [[1.0], [2.0]], "knows none of the 3 recordings"),
         (["a", "a"], [[1.0], [2.0]], "holds the recording a or another twice"),
-        (["a", "b"], [[1.0], [np.nan]], "has NaN or infinite vectors"),
+        (["a", "b"], [[1.0], [np.nan]], "rhythm has a number that can't be: nan"),
     ],
 )
 def test_a_folder_that_does_not_fit_is_refused(records, values, problem, tmp_path):

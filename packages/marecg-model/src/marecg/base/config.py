@@ -44,10 +44,12 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
-"""A share or a probability."""
+Share = Annotated[float, Field(ge=-1e-9, le=1 + 1e-9)]
+"""A share or a probability; beyond 0 and 1 by the rounding of a mean alone."""
 Count = Annotated[int, Field(ge=0)]
 """How many there are."""
+FromZero = Annotated[float, Field(ge=0)]
+"""A spread, a loss, a time."""
 
 
 class Settings(Frozen):

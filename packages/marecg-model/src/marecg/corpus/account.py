@@ -8,19 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from marecg.base.config import Frozen
+from marecg.base.config import Count, Frozen
+from marecg.base.documents import read_model
 from marecg.base.errors import CorpusError
-from marecg.corpus.index import AGAIN, read_json
+from marecg.corpus.index import AGAIN, MOST_JSON_BYTES
 
 
 class Account(Frozen):
     """Numbers of records found, kept, and quarantined by reason."""
 
-    found: int
-    kept: int
-    quarantined: dict[str, int]
+    found: Count
+    kept: Count
+    quarantined: dict[str, Count]
 
     @classmethod
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
@@ -44,7 +43,7 @@ class Unreached(Frozen):
 
     code: str
     status: str
-    records: int
+    records: Count
 
 
 class CodeAccount(Frozen):
@@ -54,7 +53,7 @@ class CodeAccount(Frozen):
     codes of these records have no node.
     """
 
-    records_with_codes: int
+    records_with_codes: Count
     records_without_row: tuple[str, ...]
     ids_without_record: tuple[str, ...]
     reaching_nothing: tuple[Unreached, ...]
@@ -107,10 +106,5 @@ def report(
 
 def read_report(folder: Path) -> PreparationReport:
     """Read a corpus' `report.json`. Raises `CorpusError`."""
-    path = folder / "report.json"
-    try:
-        return PreparationReport.model_validate(read_json(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        raise CorpusError(problem, where=path, remedy=AGAIN) from error
+    path, most = folder / "report.json", MOST_JSON_BYTES
+    return read_model(PreparationReport, path, "is damaged", AGAIN, CorpusError, most)

@@ -1,6 +1,7 @@
 """Index of a prepared corpus: one row of `index.parquet` per kept record."""
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 from ecg_ontology import refuse_pipe, replacing
 from marecg.base import documents
 from marecg.base.errors import CorpusError
+from marecg.base.numbers import refuse_impossible
 from marecg.read.machine import MEASURED
 
 FILE = "index.parquet"
@@ -58,6 +60,9 @@ SCHEMA = pa.schema(
     ]
 )
 
+LEAST = {"primary": -1} | dict.fromkeys(("shard", "row", "n_valid", "leaves", "rpeaks", "fs", "length"), 0)
+"""The least numbers of columns that no row lacks."""
+
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
     """Return rows as an Arrow table in the index's schema."""
@@ -75,14 +80,24 @@ def keep_private(path: Path) -> None:
     path.chmod(path.stat().st_mode & 0o770)
 
 
-def read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read an index file, or selected columns. Raises `CorpusError` if it is missing or damaged."""
+def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
+    """Read an index file, or selected columns, with the largest numbers that some may have.
+
+    Raises `CorpusError` if it is missing or damaged.
+    """
     refuse_pipe(path, AGAIN, CorpusError)
     try:
-        return _as_stated(pq.read_table(path, columns=columns))
+        rows = _as_stated(pq.read_table(path, columns=columns))
     except (OSError, pa.ArrowException) as error:
         problem = f"can't be read ({str(error).splitlines()[0]})"
         raise CorpusError(problem, where=path, remedy=AGAIN) from error
+    for name in LEAST.keys() & {*rows.column_names}:
+        if rows[name].null_count:
+            raise CorpusError(f"is damaged (a row has no {name})", where=path, remedy=AGAIN)
+        for chunk in rows[name].chunks:
+            x = (chunk.flatten() if pa.types.is_list(chunk.type) else chunk).to_numpy(zero_copy_only=False)
+            refuse_impossible(x, name, path, AGAIN, CorpusError, least=LEAST[name], most=most.get(name, inf))
+    return rows
 
 
 def _as_stated(rows: pa.Table) -> pa.Table:

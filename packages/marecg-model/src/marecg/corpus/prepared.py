@@ -91,27 +91,29 @@ class Corpus:
         ontology = labelling_ontology(folder, about)
         try:
             config = CorpusConfig.model_validate(about["config"])
-            rows = index.of(folder, ROWS)
-            shards = [
-                open_shard(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
-            ]
+            window, sizes = config.window, about["shards"]
+            if odd := {*sizes} - {Path(name).name for name in sizes}:
+                raise _damaged(folder, f"{min(odd)!r} isn't the name of a shard")
+            most = {"shard": len(sizes) - 1, "row": max(sizes.values(), default=0) - 1}
+            most |= dict.fromkeys(("leaves", "primary"), len(ontology) - 1)
+            most |= {"n_valid": window, "rpeaks": window - 1}
+            rows = index.read(folder / index.FILE, ROWS, **most)
+            shards = [open_shard(folder / "shards" / name, n, window) for name, n in sizes.items()]
             leaves = rows["leaves"].combine_chunks()
             y = np.zeros((len(leaves), len(ontology)), np.uint8)
             counts = np.diff(leaves.offsets.to_numpy())
             y[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
-            column = {
-                name: np.asarray(rows[name].to_numpy(), np.int64) for name in ("shard", "primary", "n_valid")
-            }
+            numbers = ("shard", "primary", "n_valid")
+            column = {name: np.asarray(rows[name].to_numpy(), np.int64) for name in numbers}
         except ValidationError as error:
             names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
             raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
         except CorpusError:
             raise
-        except (OSError, EOFError, KeyError, IndexError, AttributeError, ValueError) as error:
+        except (OSError, LookupError, TypeError, AttributeError, ValueError, EOFError) as error:
             raise _damaged(folder, str(error)) from error
-        sizes = np.bincount(column["shard"], minlength=len(shards))
-        if sizes.tolist() != [len(shard) for shard in shards]:
+        if np.bincount(column["shard"], minlength=len(shards)).tolist() != [*map(len, shards)]:
             raise _damaged(folder, "the index and the shards don't agree")
         return cls(
             folder=folder,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
+from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import AT_ONCE, Texts
 from marecg.corpus.prepared import Corpus
@@ -136,7 +137,9 @@ def _about(run: Path) -> TrainedOn | None:
         metadata = pq.read_schema(path).metadata
         windows = frozenset(map(int, metadata.get(b"windows", metadata[b"window"]).split()))
         complete = metadata.get(b"complete", b"true") == b"true"
-        return TrainedOn(nothing, nothing, nothing, windows, int(metadata[b"fs"]), complete)
+        about = TrainedOn(nothing, nothing, nothing, windows, int(metadata[b"fs"]), complete)
+    refuse_impossible(np.array([about.fs, *windows]), "fs or window", path, "Remove it", least=1)
+    return about
 
 
 def _rows(run: Path) -> pa.Table:

@@ -13,7 +13,7 @@ from pydantic import Field
 from scipy.special import expit
 
 from ecg_ontology import refuse_others, replacing
-from marecg.base.config import LEADS, Count, Settings, Share
+from marecg.base.config import LEADS, Count, FromZero, Settings, Share
 from marecg.base.documents import read_model
 from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
@@ -57,7 +57,7 @@ OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 """What a folder may hold that is replaced."""
 
 
-Counts = dict[str, dict[str, tuple[int, int]]]
+Counts = dict[str, dict[str, tuple[Count, Count]]]
 """By part and class: positives, and records with a label."""
 NAMED = 5
 """Records that the labels name and the corpus lacks, that are called by name."""
@@ -77,20 +77,20 @@ class GroupScore(Settings):
     records: Count
     positives: Count
     auc: Share
-    low: float
-    high: float
-    average_precision: float
-    ece: float
-    ece_before: float
-    ece_chance: float
-    log_loss: float
-    log_loss_before: float
-    sensitivity: float
-    specificity: float
-    ppv: float | None
-    chosen_by: int | None
-    prevalence: float | None = None
-    ppv_at_prevalence: float | None = None
+    low: Share
+    high: Share
+    average_precision: Share
+    ece: Share
+    ece_before: Share
+    ece_chance: Share
+    log_loss: FromZero
+    log_loss_before: FromZero
+    sensitivity: Share
+    specificity: Share
+    ppv: Share | None
+    chosen_by: Count | None
+    prevalence: Share | None = None
+    ppv_at_prevalence: Share | None = None
 
     @property
     def uncertain(self) -> bool:
@@ -112,13 +112,13 @@ class Evaluation(Settings):
     task: str
     folds: str
     counts: Counts
-    missing: int
+    missing: Count
     missing_names: tuple[str, ...] = ()
     exclusive: bool = False
     leak: str
-    seen: int
+    seen: Count
     readout: str = ""
-    losses: dict[str, float] = Field(default_factory=dict)
+    losses: dict[str, FromZero] = Field(default_factory=dict)
     scores: tuple[GroupScore, ...]
 
 

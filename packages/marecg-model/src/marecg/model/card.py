@@ -7,7 +7,7 @@ from huggingface_hub import ModelCard, ModelCardData
 from pydantic import Field
 
 from ecg_ontology import Ontology, plain_markdown
-from marecg.base.config import LEADS, ModelConfig, Settings
+from marecg.base.config import LEADS, Count, FromZero, ModelConfig, Settings
 from marecg.model.card_figures import Score, reached
 
 LICENSE = "apache-2.0"
@@ -42,16 +42,16 @@ class Provenance(Settings):
     """
 
     recipe: str
-    steps: int
-    records: int
-    sources: dict[str, int]
-    others: int = 0
+    steps: Count
+    records: Count
+    sources: dict[str, Count]
+    others: Count = 0
     origins: dict[str, str] = Field(default_factory=dict)
     without_codes: tuple[str, ...] = ()
-    support: dict[str, int] | None = None
+    support: dict[str, Count] | None = None
     version: str = Field(default_factory=lambda: version("marecg-model"))
     torch: str = Field(default_factory=lambda: version("torch"))
-    seconds: float | None = None
+    seconds: FromZero | None = None
     resumed: bool = False
     devices: str | None = None
     signals: str | None = None

@@ -13,13 +13,14 @@ import ecg_ontology
 from ecg_ontology import Ontology, read_bounded
 from marecg.base.config import LEADS, ModelConfig, Settings
 from marecg.base.errors import CheckpointError, EcgError, in_short
+from marecg.base.numbers import refuse_impossible
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
 """Bytes of config.json; that of marecg-small, with the figures of its probes, has 21 thousand."""
-AGAIN = "Export the run again"
+AGAIN, PUT_BACK = "Export the run again", "Put back the ontology.json that it was saved with"
 MAX_SIZE = 1 << 20
 """What a size may be: beyond any model, and within memory."""
 MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
@@ -46,11 +47,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
     """Read description and ontology, and check them against each other."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        raise CheckpointError(
-            f"has no {missing[0]}",
-            where=folder,
-            remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
-        )
+        remedy = "Name a run, its folder 'model', or one that save_pretrained wrote"
+        raise CheckpointError(f"has no {missing[0]}", where=folder, remedy=remedy)
     try:
         content = read_bounded(folder / "config.json", AGAIN, CheckpointError, LONGEST_DESCRIPTION)
         description = Description.model_validate_json(content)
@@ -59,32 +57,20 @@ def read(folder: Path) -> tuple[Description, Ontology]:
         raise _no_model(folder, error) from error
     _refuse_impossible(description.model, folder)
     if description.leads != LEADS:
-        raise CheckpointError(
-            f"has leads {list(description.leads)}, this package has {list(LEADS)}",
-            where=folder,
-            remedy="Use the version that wrote it",
-        )
+        problem = f"has leads {list(description.leads)}, this package has {list(LEADS)}"
+        raise CheckpointError(problem, where=folder, remedy="Use the version that wrote it")
     if description.model.concepts != len(ontology):
-        raise CheckpointError(
-            f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}",
-            where=folder,
-            remedy="Put back the ontology.json that it was saved with",
-        )
+        problem = f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}"
+        raise CheckpointError(problem, where=folder, remedy=PUT_BACK)
     if description.ontology != ontology.sha256:
         packaged = ecg_ontology.load()
         if description.ontology == packaged.sha256:
             refuse_another(packaged, ontology, folder)
-        raise CheckpointError(
-            f"config.json names the enumeration {description.ontology}, ontology.json has {ontology.sha256}",
-            where=folder,
-            remedy="Put back the ontology.json that it was saved with",
-        )
+        both = f"the enumeration {description.ontology}, ontology.json has {ontology.sha256}"
+        raise CheckpointError(f"config.json names {both}", where=folder, remedy=PUT_BACK)
     if description.bundle != ontology.bundle_sha256:
-        raise CheckpointError(
-            "was changed since the model was saved: its labels, texts or routing are not config.json's",
-            where=folder / "ontology.json",
-            remedy="Put back the ontology.json that it was saved with",
-        )
+        problem = "was changed since the model was saved: its labels, texts or routing are not config.json's"
+        raise CheckpointError(problem, where=folder / "ontology.json", remedy=PUT_BACK)
     return description, ontology
 
 
@@ -98,11 +84,8 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
     for name, value in config:
         most = MAX_OF.get(name, MAX_SIZE)
         if isinstance(value, int | float) and not value <= most:
-            raise CheckpointError(
-                f"model.{name} can be {most:,} at most",
-                where=folder / "config.json",
-                remedy=AGAIN,
-            )
+            problem = f"model.{name} can be {most:,} at most"
+            raise CheckpointError(problem, where=folder / "config.json", remedy=AGAIN)
 
 
 def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
@@ -131,21 +114,13 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
 
 def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
     """Refuse weights that aren't finite."""
-    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
-    if broken:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise CheckpointError(
-            f"{broken[0]}{more} has values that are not finite",
-            where=where,
-            remedy="Train it again, with a lower train.lr",
-        )
+    for name, tensor in tensors.items():
+        refuse_impossible(tensor, name, where, "Train it again, with a lower train.lr", CheckpointError)
 
 
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
     """Refuse a folder whose ontology isn't the expected one."""
     if actual.sha256 != expected.sha256:
-        raise CheckpointError(
-            f"follows another enumeration: {in_short(expected.difference(actual))}",
-            where=folder / "ontology.json",
-            remedy="Use the ontology that it was trained with",
-        )
+        problem = f"follows another enumeration: {in_short(expected.difference(actual))}"
+        remedy = "Use the ontology that it was trained with"
+        raise CheckpointError(problem, where=folder / "ontology.json", remedy=remedy)

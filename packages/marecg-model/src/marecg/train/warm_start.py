@@ -41,10 +41,9 @@ class Start:
         """
         theirs, ours = self.model.config, config.model
         for name in ModelConfig.model_fields:
-            if getattr(ours, name) != getattr(theirs, name):
-                problem = (
-                    f"model.{name} is {getattr(ours, name)}, that of the weights {getattr(theirs, name)}"
-                )
+            here, there = getattr(ours, name), getattr(theirs, name)
+            if here != there:
+                problem = f"model.{name} is {here}, that of the weights {there}"
                 remedy = "Leave model.* out: `marecg train --from` takes it from the weights"
                 raise ConfigError(problem, where=f"the recipe and {self.origin.name}", remedy=remedy)
         weights = self.model.state_dict()

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from ecg_ontology import Ontology, read_bounded
-from marecg.base.config import Settings
+from ecg_ontology import Ontology
+from marecg.base.config import Count, Settings
+from marecg.base.documents import read_model
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
@@ -37,7 +37,7 @@ class Answers(Settings):
     """Calibrations of a model's leaves and families by abbreviation; what has none is never told."""
 
     weights: str
-    records: int
+    records: Count
     of: dict[str, Calibration]
 
     def probabilities(self, onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -79,10 +79,7 @@ def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
     if not path.is_file():
         return None
     again = "Fit it again, or remove it"
-    try:
-        answers = Answers.model_validate_json(read_bounded(path, again, CheckpointError))
-    except ValidationError as error:
-        raise CheckpointError("isn't a file of calibrated answers", where=path, remedy=again) from error
+    answers = read_model(Answers, path, "isn't a file of calibrated answers", again, CheckpointError)
     if answers.weights != weights_sha256(model):
         raise CheckpointError("was fitted for other weights", where=path, remedy=again)
     return answers

@@ -52,7 +52,7 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
         best += [
             Near(**each | {"cosine": float(cosine), "codes": tuple(each.get("codes") or ())})
             for each, cosine in zip(rows, cosine_B[near], strict=True)
-            if np.isfinite(cosine)
+            if cosine > -np.inf
         ]
         best = sorted(best, key=lambda each: -each.cosine)[:top]  # stable: earlier records first
     return best

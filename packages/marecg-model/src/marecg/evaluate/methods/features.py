@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.documents import file_sha256
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError
+from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.workers import workers
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
@@ -203,8 +204,7 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     if x_RF.ndim != 2 or len(ids) != len(x_RF) or len(set(ids)) != len(ids):
         problem = f"has {len(set(ids))} different ids for features of shape {x_RF.shape}"
         raise InputError(problem, where=path, remedy=remedy)
-    if not np.isfinite(x_RF).all():
-        raise InputError("has NaN or infinite features", where=path, remedy=remedy)
+    refuse_impossible(x_RF, "features", path, remedy)
     row = {record: number for number, record in enumerate(ids)}
     matched = [number for number, record in enumerate(recordings.ids) if record in row]
     if not matched:
@@ -246,8 +246,6 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
             raise InputError(problem, where=folder, remedy="Embed each recording once")
         absent -= {*rows}
         x_BF = vectors(block, "wide" if "wide" in block.schema.names else "rhythm")
-        if not np.isfinite(x_BF).all():
-            raise InputError("has NaN or infinite vectors", where=folder, remedy="Embed it again")
         if matched_MF is None:
             matched_MF = np.full((len(recordings.ids), x_BF.shape[1]), np.nan, np.float32)
         matched_MF[rows] = x_BF[matched]

@@ -20,6 +20,7 @@ from scipy.stats import norm, rankdata
 
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, UsageError
+from marecg.base.numbers import refuse_impossible
 from marecg.evaluate.scores.metrics import (
     RESAMPLES,
     Floats,
@@ -89,7 +90,7 @@ def load(path: Path) -> Predictions:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
-            return Predictions(
+            loaded = Predictions(
                 ids=tuple(arrays["ids"].tolist()),
                 classes=tuple(arrays["classes"].tolist()),
                 y_MK=arrays["y"],
@@ -105,6 +106,10 @@ def load(path: Path) -> Predictions:
         raise InputError(problem, where=path.parent.parent, remedy=remedy) from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
+    refuse_impossible(loaded.y_MK, "y", path, "Probe the run again", least=0, most=1)
+    for (method, share), logits_SMK in loaded.logits.items():
+        refuse_impossible(logits_SMK, f"{method} @ {share:g}", path, "Probe the run again")
+    return loaded
 
 
 def compare(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from marecg.base.config import Count, Frozen, Share
+from marecg.base.config import Count, FromZero, Frozen, Share
 from marecg.model.card_figures import GroupFigure
 
 LEAK = (
@@ -14,22 +14,24 @@ UNKNOWN = "It is not known which records the encoder was pretrained on, so a lea
 
 
 class Spread(Frozen):
-    """Mean over seeds; `sd` (n − 1) is None for a single seed."""
+    """Mean of a score over seeds; `sd` (n − 1) is None for a single seed."""
 
-    mean: float
-    sd: float | None
+    mean: Share
+    sd: FromZero | None
 
 
 class Range(Frozen):
     """Bootstrap interval (95 %) over the test records."""
 
-    low: float
-    high: float
+    low: Share
+    high: Share
 
 
-class AucDifference(Range):
+class AucDifference(Frozen):
     """Difference of two methods' macro AUCs on the same records, paired interval, two-sided p."""
 
+    low: float
+    high: float
     mean: float
     p: Share
 
@@ -76,11 +78,11 @@ class Cell(Frozen):
     interval: Range
     versus_encoder: AucDifference | None
     val_macro_auc: Spread | None
-    chosen: tuple[float, ...]
+    chosen: tuple[FromZero, ...]
     classes: tuple[ClassScore, ...]
     left_out: tuple[str, ...]
     untrained: tuple[tuple[str, ...], ...]
-    seconds: float
+    seconds: FromZero
     macro_ap: Spread | None = None
     f_max: Spread | None = None
 
@@ -138,10 +140,10 @@ class Report(Frozen):
     data_sha256: str
     task_sha256: str
     leak: Leak | None
-    rank: float | None = None
+    rank: FromZero | None = None
     request: str = ""
     remarks: tuple[str, ...] = ()
-    rotations: int = 1
+    rotations: Count = 1
     cells: tuple[Cell, ...]
     groups: tuple[GroupFigure, ...] = ()
 

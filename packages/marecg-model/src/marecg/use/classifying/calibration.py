@@ -8,14 +8,14 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import StratifiedKFold
 
-from marecg.base.config import Settings
+from marecg.base.config import FromZero, Settings, Share
 from marecg.base.errors import UsageError
 
 Floats = NDArray[np.float64]
@@ -39,18 +39,17 @@ class Calibration(Settings):
     """
 
     kind: Kind = "none"
-    slope: float = 1.0
+    slope: float = Field(1.0, gt=0)
     shift: float = 0.0
     knots: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
-    log_loss: dict[str, float] = {}  # noqa: RUF012 (a field of pydantic's)
+    values: tuple[Share, ...] = ()
+    log_loss: dict[str, FromZero] = {}  # noqa: RUF012 (a field of pydantic's)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         rising = all(np.all(np.diff(each) >= 0) for each in (self.knots, self.values))
-        within = all(0 <= value <= 1 for value in self.values)
         whole = (self.kind == "isotonic") == bool(self.knots) and len(self.knots) == len(self.values)
-        if not (rising and within and whole and self.slope > 0):
+        if not (rising and whole):
             raise ValueError("a calibration isn't a rising curve of probabilities")
         return self
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ecg_ontology import read_bounded, refuse_pipe
-from marecg.base.config import Settings, Share
+from ecg_ontology import refuse_pipe
+from marecg.base.config import Count, Settings, Share
+from marecg.base.documents import read_model
 from marecg.base.errors import CheckpointError
 from marecg.model.classifier import Classifier
 from marecg.model.folder import refuse_non_finite
@@ -32,11 +33,11 @@ class Description(Settings):
     format: Literal[3] = 3
     classes: list[str] | list[int]
     several: bool
-    fs: float
+    fs: float = Field(gt=0)
     leads: list[str]
     layers: str
     readout: Readout
-    step: int
+    step: Count
     rule: str
     calibrations: list[Calibration]
     thresholds: list[Share]
@@ -55,17 +56,11 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
 def read_folder(folder: Path) -> tuple[Description, Classifier]:
     """Read a classifier's folder. Raises `CheckpointError` if it is missing or damaged."""
     remedy, head_file = f"Name a folder that {WRITERS} wrote", folder / "head.safetensors"
-    content = read_bounded(folder / MARK, remedy, CheckpointError)
+    problem, again = "isn't a classifier of this version", f"Fit it again, or {remedy[0].lower()}{remedy[1:]}"
+    description = read_model(Description, folder / MARK, problem, again, CheckpointError)
     refuse_pipe(head_file, remedy, CheckpointError, LARGEST_HEAD)
     try:
-        description = Description.model_validate_json(content)
         head = load_file(head_file)
-    except ValidationError as error:
-        wrong = {str(*each["loc"][:1]) or each["msg"] for each in error.errors()}
-        first = sorted(wrong, key=lambda name: (name != "format", name))[:3]
-        problem = f"isn't a classifier of this version ({MARK}: {', '.join(first)})"
-        remedy = f"Fit it again, or name a folder that {WRITERS} wrote"
-        raise CheckpointError(problem, where=folder, remedy=remedy) from error
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"isn't a classifier ({error})", where=folder, remedy=remedy) from error
     refuse_non_finite(head, head_file)

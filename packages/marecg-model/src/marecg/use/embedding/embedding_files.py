@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import ModelConfig
 from marecg.base.errors import EcgError, InputError, UsageError
+from marecg.base.numbers import refuse_impossible
 from marecg.model.readout import Readout, readout_width
 from marecg.storage.places import Place, is_remote
 from marecg.use.embedding.embed import WideEmbeddings
@@ -179,6 +180,8 @@ def _check(block: pa.RecordBatch, where: str) -> None:
         elif column in VECTORS:
             one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
             is_ours = one_length and not values.null_count
+            if is_ours:
+                refuse_impossible(vectors(block, column), column, where, "Embed it again")
         if not is_ours:
             problem = f"{column} holds {kind}, which marecg embed does not write"
             raise InputError(problem, where=where, remedy="Name what it wrote")
