@@ -36,7 +36,7 @@ from marecg_report.probes import Verdict, trust
 from marecg_report.record_page import _RecordPage, write_record
 from marecg_report.records import from_file
 from marecg_report.run_page import write_report
-from marecg_report.texts import Texts, measurement_remarks
+from marecg_report.texts import Texts, measurement_facts, measurement_remarks
 from marecg_report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 
 
@@ -101,11 +101,26 @@ def test_every_text_is_written_in_every_language_with_the_same_blanks():
     assert (Texts("de").number(-12.34, 1), Texts("en").number(None)) == ("−12,3", "–")
 
 
-def test_remarks_of_a_fast_heart_and_of_a_child_who_has_no_limit_of_adults():
-    say, fast = Texts("en"), Measurements(rate=123, pr=225, qt=300)
+def test_remarks_of_a_fast_heart_and_of_a_child_who_has_the_limits_of_the_age():
+    say, fast = Texts("en"), Measurements(rate=123, pr=225, qrs=90, qt=300)
     assert measurement_remarks(fast, say, 40) == f"{say('pr_long')} {say('qtc_fast')}"
-    assert measurement_remarks(fast, say, 15) == f"{say('qtc_fast')} {say('child')}"
-    assert measurement_remarks(Measurements(rate=70, pr=160, qt=400), say) == ""
+    beyond = say("child_beyond", what="rate 123 (48–107), PR 225 (106–178)")
+    assert measurement_remarks(fast, say, 15) == f"{say('child_fast')} {beyond}"
+    assert measurement_remarks(fast._replace(pr=100), say, 0.5, "F") == say("child_fast") + " " + say(
+        "child_beyond", what="QRS 90 (52–80)"
+    )
+    assert (
+        measurement_remarks(fast._replace(pr=100), say, 0) == f"{say('child_fast')} {say('child_no_limits')}"
+    )
+    slow = Measurements(rate=70, pr=160, qrs=80, qt=400)
+    assert measurement_remarks(slow, say, 13, "M") == say("child_within")
+    assert measurement_remarks(slow, say) == ""
+
+
+def test_a_childs_fast_heart_has_no_qtc():
+    say, fast = Texts("en"), Measurements(rate=123, qt=300)
+    assert measurement_facts(fast, say, 3)["QTc (Bazett)"] == "–"
+    assert measurement_facts(fast, say, 30)["QTc (Bazett)"] == "430 ms"
 
 
 def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records, german):

@@ -92,6 +92,13 @@ def test_p_waves_of_a_complete_block_with_wide_complexes_are_beats_for_no_detect
     assert measure(block.leads_mv, FS, LEADS).rate < 45
 
 
+@pytest.mark.parametrize("seed", [3, 8, 12])
+def test_a_bigeminy_whose_ectopic_beats_neither_detector_finds_has_a_dash(seed):
+    bigeminy = record("Bigeminy", rng=np.random.default_rng(seed))
+    assert len(detect_best(bigeminy.leads_mv, FS)) < 0.6 * len(r_samples(bigeminy))
+    assert measure(bigeminy.leads_mv, FS, LEADS).reasons["rate"] == "between"
+
+
 @pytest.mark.parametrize("seed", [0, 1, 6])
 def test_a_bigeminy_with_slow_ectopic_beats_is_not_told_at_half_its_rate(seed):
     bigeminy = record("Bigeminy", rng=np.random.default_rng(seed))

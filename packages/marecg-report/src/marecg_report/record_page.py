@@ -163,17 +163,18 @@ class _RecordPage:
         judged = trust(reports, self.model.scores)
         electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
         machine = machine_facts(shown.machine, say)
+        remarks = measurement_remarks(measured, say, shown.age, shown.sex)
         doubt = f" {say('leak_unknown')}" * judged.leak_unknown
         trusted = say(f"trust_{judged.verdict}", **judged._asdict()) + doubt
         parts: list[Figure | Markup] = [
             facts(recording_facts(shown, say)),
-            facts(measurement_facts(measured, say)),
+            facts(measurement_facts(measured, say, shown.age)),
             paragraph(self.evidence or trusted, "warning"),
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
             paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
             paragraph(f"{codes} {say('seen')}" if self._seen() else codes),
-            *([paragraph(remarks)] if (remarks := measurement_remarks(measured, say, shown.age)) else []),
+            *([paragraph(remarks)] if remarks else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]
@@ -198,8 +199,8 @@ class _RecordPage:
             return
         date, row = max(earlier)
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
-        before = measurement_facts(measure(x_CL, corpus.config.fs, LEADS), say)
-        own = measurement_facts(self.measured, say)
+        before = measurement_facts(measure(x_CL, corpus.config.fs, LEADS), say, shown.age)
+        own = measurement_facts(self.measured, say, shown.age)
         cells = [(name, own.get(name, "–"), before.get(name, "–")) for name in {**own, **before}]
         title = say("previous_of", name=corpus.ids[row], date=date.replace("T", " "))
         drawn = tracing(x_CL, corpus.config.fs, LEADS, title)

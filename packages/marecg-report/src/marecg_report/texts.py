@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ecg_ontology import Concept, label_in
 from marecg.base.errors import UsageError
+from marecg.ecg.childhood import FAST, is_child, limits_of, qtc_at
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
 from marecg.read.machine import MachineReport
@@ -17,10 +18,6 @@ from marecg_report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS = 220, 120
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
-FAST = 100
-"""Beats per minute above which QTc by Bazett's formula is remarked on."""
-ADULT = 16
-"""Years: until then normal limits go by age (Rijnbeek et al. 2001, Eur Heart J 22:702)."""
 
 
 class Texts:
@@ -95,28 +92,45 @@ def electrode_quality(suspected: Doubts, say: Texts) -> str:
     return " ".join(lines) or say("quality_good")
 
 
-def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
+def measurement_facts(measured: Measurements, say: Texts, age: float | None = None) -> dict[str, str]:
     """Return rate, intervals and axes with units; a dash for missing values."""
     values = {name: getattr(measured, name) for name in ("rate", "p", "pr", "qrs", "qt")}
-    values |= {f"qtc_{formula}": measured.qtc(formula) for formula in ("bazett", "fridericia")}
+    values |= {f"qtc_{formula}": qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")}
     values |= {name: getattr(measured, name) for name in ("axis", "p_axis", "t_axis")}
     return {say(name): _with_unit(name, value, say) for name, value in values.items()}
 
 
-def measurement_remarks(measured: Measurements, say: Texts, age: float | None = None) -> str:
+def measurement_remarks(
+    measured: Measurements, say: Texts, age: float | None = None, sex: str | None = None
+) -> str:
     """Return remarks on the intervals: pacing, a long PR, QTc of a fast heart or a wide complex.
 
-    Before `ADULT` years no limit of adults is applied to PR.
+    Those of a child are compared with the limits of the age, and with none of adults.
     """
-    child = age is not None and age < ADULT
+    child, fast = is_child(age), measured.qt is not None and (measured.rate or 0) > FAST
     remarks = {
         "paced": measured.paced,
         "pr_long": (measured.pr or 0) >= LONG_PR_MS and not child,
         "qtc_wide": (measured.qrs or 0) >= WIDE_QRS_MS and measured.qt is not None,
-        "qtc_fast": measured.qt is not None and (measured.rate or 0) > FAST,
-        "child": child,
+        "child_fast" if child else "qtc_fast": fast,
     }
-    return " ".join(say(name) for name, holds in remarks.items() if holds)
+    lines = [say(name) for name, holds in remarks.items() if holds]
+    return " ".join([*lines, _by_age(measured, say, age, sex)] if age is not None and child else lines)
+
+
+def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> str:
+    """What of a child is beyond the limits of the age, or why none are applied."""
+    limits = limits_of(age, sex)
+    if not limits:
+        return say("child_no_limits")
+    values = {name: getattr(measured, name) for name in ("rate", "pr", "qrs")}
+    values["qtc"] = qtc_at(age, measured, "bazett")
+    beyond = [
+        f"{say(name)} {say.number(value)} ({low}–{high})"
+        for name, (low, high) in limits.items()
+        if (value := values[name]) is not None and not low <= round(value) <= high
+    ]
+    return say("child_beyond", what=", ".join(beyond)) if beyond else say("child_within")
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
 
 from marecg.ecg import second_detector
 from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass, median_beat
@@ -20,7 +21,14 @@ LEAST_ALIKE = 0.4
 it may be a little below a half."""
 STEEPEST, STEEPER = 50, 1.3
 """Samples from the R-peak within which a complex is steepest, and how much steeper the rest may be."""
-RateReason = Literal["few_beats", "few_alike", "detectors", "steeper"]
+BETWEEN_HZ, BETWEEN = 20, 0.17
+"""Low-pass, and how steep most leads are at once between two beats, as a share of a complex, where a wide
+beat wasn't found: 0.19 and more in synthetic bigeminies with half of their beats."""
+OFTEN = 0.4
+"""Share of the cycles, at least, in which there is such a wave: every other one in a trigeminy."""
+AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
+"""From behind the T wave to before the next P wave; leads are steepest at once within so long."""
+RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "between"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
@@ -49,7 +57,9 @@ def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
     rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
     if abs(rate - other) > DETECTORS_AGREE * min(rate, other):
         return "detectors"
-    return "steeper" if _steeper_elsewhere(median_beat(aligned.windows()), aligned.rr) else None
+    if _steeper_elsewhere(median_beat(aligned.windows()), aligned.rr):
+        return "steeper"
+    return "between" if _steep_between(aligned) else None
 
 
 def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
@@ -59,3 +69,16 @@ def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
     reach = min(BEFORE, round(rr / 2 * FS))
     inside_B = velocity_B[BEFORE - reach : BEFORE + reach]
     return bool(inside_B.max() > STEEPER * velocity_B[BEFORE - STEEPEST : BEFORE + STEEPEST].max())
+
+
+def _steep_between(aligned: AlignedBeats) -> bool:
+    """Whether most leads are steep between the beats, too, in `OFTEN` of the cycles."""
+    slope_KL = abs(np.gradient(low_pass(without_spikes(aligned.x_KL, FS), BETWEEN_HZ), axis=1))
+    peaks_n, reach = aligned.found_N, round(TOGETHER_S * FS) // 2
+    steepest_KL = maximum_filter1d(slope_KL, 2 * reach + 1, axis=1)
+    complex_K = np.median(maximum_filter1d(slope_KL, 2 * STEEPEST + 1, axis=1)[:, peaks_n], axis=1)
+    share_L = np.median(steepest_KL / np.maximum(complex_K, np.finfo(float).tiny)[:, None], axis=0)
+    share_L -= np.median(share_L)  # noise is steep everywhere
+    first_n, last_n = peaks_n[:-1] + round(AFTER_R_S * FS), peaks_n[1:] - round(BEFORE_R_S * FS)
+    steep = [share_L[a:b].max(initial=0) > BETWEEN for a, b in zip(first_n, last_n, strict=True)]
+    return bool(sum(steep) >= OFTEN * len(steep))
