@@ -50,6 +50,14 @@ def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(prepared):
     assert "georgia/E00002.hea: no-signal-file: its signal file E00002.dat is missing" in err
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_prepare_says_in_one_line_and_by_its_exit_code_that_nothing_could_be_kept(source, tmp_path, form):
+    shutil.copy(source / "E00002.hea", tmp_path / "E00002.hea")
+    code, out, err = run("prepare", tmp_path, "--out", tmp_path / "c", "--jobs", 1, "--format", form)
+    assert (code, "no-signal-file" in out) == (1, True)
+    assert f"{tmp_path / 'c'}: none of 1 records could be kept. See its report.json" in err.splitlines()[-1]
+
+
 def test_results_for_machines_are_json_on_stdout(source, tmp_path):
     _, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1, "--format", "json")
     assert json.loads(out)["quarantined"] == {"no-signal-file": 1}

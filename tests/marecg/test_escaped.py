@@ -35,6 +35,19 @@ def test_a_text_that_a_spreadsheet_would_calculate_is_quoted_in_every_csv(formul
     assert unguarded(str(guarded(formula))) == formula
 
 
+def test_a_carriage_return_in_a_name_ends_no_line_of_a_csv():
+    name = "=a\rb"
+    said = (
+        cohort_csv(pa.table({"row": [0], "id": [name], "codes": [[name]]})),
+        prediction_csv(pd.DataFrame({"record": [name], "start": [0.0], name: [-0.5]})),
+        long_csv(tidy([row(name, 90.0)])),
+    )
+    for text in said:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+        assert len(lines) == 2
+        assert name in [unguarded(cell) for cell in lines[1]]
+
+
 def test_names_of_methods_and_classes_open_nothing_in_tables_and_cards():
     score = dict.fromkeys(("auc", "low", "high", "ece", "ece_chance"), 0.5)
     figure = ClassFigure(name=MARKUP, positives=1, **score)

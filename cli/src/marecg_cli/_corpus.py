@@ -135,6 +135,8 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
+    Exit code 1 where every record is quarantined.
+
     Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
     differ. With --codes, a row per record and code, the table's labels take the place of the files' own.
     With --set codes.mapping=FILE alone, statements that electrocardiographs wrote into the files get codes;
@@ -169,12 +171,15 @@ def prepare(
     if form == "json":
         rows = [each.model_dump() for each in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
-        return
-    print_accounts(account, account.sources)
-    print_comparison(compared)
-    report = f"{out.rstrip('/')}/report.json"
-    tell_quarantined(account.records, report)
-    tell_codes(account.codes, report)
+    else:
+        print_accounts(account, account.sources)
+        print_comparison(compared)
+        report = f"{out.rstrip('/')}/report.json"
+        tell_quarantined(account.records, report)
+        tell_codes(account.codes, report)
+    if account.found and not account.kept:
+        problem(f"{out}: none of {account.found} records could be kept. See its report.json for the reasons")
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def stats(

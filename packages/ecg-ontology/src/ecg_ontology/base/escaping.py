@@ -5,20 +5,26 @@ from typing import TypeVar
 Cell = TypeVar("Cell")
 _FORMULA = ("=", "+", "-", "@", "\t")
 """How a formula begins, and what spreadsheet programs strip to one."""
+_RETURN = "␍"
 _MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
 
 
 def guarded(cell: Cell) -> Cell | str:
     """Return a cell of a table; a text that would be taken for a formula has ``'`` before it.
 
+    A carriage return, which no writer quotes and every reader takes for an end of line, becomes its picture.
+
     Args:
         cell: a text, or anything else, which stays as it is.
 
     Example:
-        >>> guarded("=1+1"), guarded("AF"), guarded(-1)
-        ("'=1+1", 'AF', -1)
+        >>> guarded("=1+1"), guarded("AF"), guarded(-1), guarded(f"a{chr(13)}b")
+        ("'=1+1", 'AF', -1, 'a␍b')
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    if not isinstance(cell, str):
+        return cell
+    text = cell.replace("\r", _RETURN)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def unguarded(text: str) -> str:
@@ -28,9 +34,10 @@ def unguarded(text: str) -> str:
         text: a cell that may have been quoted.
 
     Example:
-        >>> unguarded("'=1+1"), unguarded("'AF'")
-        ('=1+1', "'AF'")
+        >>> unguarded("'=1+1"), unguarded("'AF'"), unguarded("a␍b") == f"a{chr(13)}b"
+        ('=1+1', "'AF'", True)
     """
+    text = text.replace(_RETURN, "\r")
     return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import Kind, Ontology, perturb, replacing
+from ecg_ontology import Kind, Ontology, guarded, perturb, replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
@@ -84,7 +84,7 @@ def experiment(
     _same_settings(out, settings)
     encoders = planned(split, design, controls, out) if design.branch_steps else []
     with replacing(out / "leaves.csv") as temporary:
-        support.to_csv(temporary, index=False)
+        support.map(guarded).to_csv(temporary, index=False)
     names = [node.abbr for node in onto.nodes]
     rare = support.index[support["rare"]].tolist()
     hierarchy = Hierarchy.of(split, root) if root else None
