@@ -69,13 +69,13 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
     header = draft.header
     iri = f"{header.iri}/control/{name}"
     renamed = {concept.iri: f"{iri}#{concept.iri.rpartition('#')[2]}" for concept in draft.concepts}
-    about = {
+    origin = {
         "iri": iri,
         "title": f"{header.title}, {how}: a control, not for use",
         "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {how}."),
     }
-    named = Draft(
-        header=header.model_copy(update=about),
+    perturbed = Draft(
+        header=header.model_copy(update=origin),
         concepts=tuple(c.model_copy(update={"iri": renamed[c.iri], "place": ""}) for c in draft.concepts),
         relations=tuple(_moved(relation, renamed) for relation in relations),
         mappings=tuple(
@@ -84,7 +84,7 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
         ),
         **{name: getattr(draft, name) for name in _KEPT},
     )
-    closed = named.model_copy(update={"mappings": _closed(named)})
+    closed = perturbed.model_copy(update={"mappings": _closed(perturbed)})
     return Ontology(closed.model_copy(update={"lock": lock_of(closed)}), where=iri)
 
 

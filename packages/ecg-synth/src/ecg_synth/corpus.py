@@ -170,10 +170,10 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
         header = header_of(
             name, quirk.leads, samples, made.fs, made.patient.age, made.patient.sex, draft.codes
         )
-        about = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
+        row = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
         if matrix is not None:
             (folder / f"{name}.mat").write_bytes(matrix)
-        (folder / f"{name}.truth.json").write_text(_json(about))
+        (folder / f"{name}.truth.json").write_text(_json(row))
         (folder / f"{name}.hea").write_bytes(quirk.header(header).encode())
     return names
 

@@ -56,9 +56,9 @@ def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
     """
     reach = int(np.ceil(_REACH * max(bumps.left.max(), bumps.right.max()) * fs))
     middle = np.rint(bumps.centre * fs).astype(np.int64)
-    seen = (middle > -reach) & (middle < n + reach)
-    centre, left, right, dipole = (values[seen] for values in bumps)
-    index = middle[seen, None] + np.arange(-reach, reach + 1)
+    visible = (middle > -reach) & (middle < n + reach)
+    centre, left, right, dipole = (values[visible] for values in bumps)
+    index = middle[visible, None] + np.arange(-reach, reach + 1)
     away = index / fs - centre[:, None]
     height = np.exp(-0.5 * (away / np.where(away < 0, left[:, None], right[:, None])) ** 2)
     margin = 2 * reach

@@ -65,15 +65,15 @@ def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.
     return replace(shape, p_gain=shape.p_gain * p, qrs_gain=shape.qrs_gain * qrs, t_gain=shape.t_gain * t)
 
 
-def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
+def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
     """Return the shape of each beat type: the patient's own, and one focus for ventricular beats."""
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
     focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
     return {
-        rhythm.NORMAL: own,
-        rhythm.ATRIAL: own,
-        rhythm.JUNCTIONAL: own,
-        rhythm.PACED: own,
+        rhythm.NORMAL: shape,
+        rhythm.ATRIAL: shape,
+        rhythm.JUNCTIONAL: shape,
+        rhythm.PACED: shape,
         rhythm.VENTRICULAR: focus,
         rhythm.ESCAPE: morphology.ESCAPE_BEAT,
     }
@@ -116,11 +116,11 @@ def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Pat
     return joined(parts)
 
 
-def _atria(plan: Schedule, own: Shape) -> list[Bumps]:
+def _atria(plan: Schedule, shape: Shape) -> list[Bumps]:
     onset, kinds, gain = plan.atrial
     gap = float(np.median(np.diff(onset))) if onset.size > 1 else 0.0
     activity = {
-        "sinus": (own.p, own.p_duration, own.p_gain),
+        "sinus": (shape.p, shape.p_duration, shape.p_gain),
         "ectopic": (morphology.ECTOPIC_P, 0.10, 1.0),
         "retrograde": (morphology.RETROGRADE_P, 0.08, 1.0),
         "flutter": (morphology.FLUTTER, gap, 1.0),

@@ -99,9 +99,9 @@ def _recorded(
     if n < 1:
         raise UsageError(f"{seconds} s at {fs} Hz isn't a record", remedy="Give a positive length and rate")
     causes = [DIAGNOSES[name] for name in names]
-    own = heart.drawn_shape(causes, person, rng)
-    plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)
-    shapes = heart.shapes_by_kind(own, rng)
+    shape = heart.drawn_shape(causes, person, rng)
+    plan = findings.rhythm_of(names).schedule(shape.pr, person, seconds, rng)
+    shapes = heart.shapes_by_kind(shape, rng)
     beats = heart.timed(plan, shapes)
     vcg = _turn(rng) @ vectorcardiogram(heart.bumps(plan, beats, shapes, person), fs, n)
     leads = project(vcg) + lead_noise(noise, fs, n, person.breath_hz, rng)

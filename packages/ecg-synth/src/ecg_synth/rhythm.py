@@ -182,10 +182,10 @@ class Ectopy:
         """Indices of the early ones: in rising order, never the first, never two in a row."""
         if self.every is not None:
             return list(range(int(rng.integers(1, self.every + 1)), onset.size, self.every))
-        seen = np.flatnonzero((onset > 1.0) & (onset < seconds - 1.0))
+        visible = np.flatnonzero((onset > 1.0) & (onset < seconds - 1.0))
         count = 1 + rng.binomial(max(1, round(seconds / 5)), 0.5)
         chosen: list[int] = []
-        for k in rng.permutation(seen[seen > 0]):
+        for k in rng.permutation(visible[visible > 0]):
             if len(chosen) < count and all(abs(k - other) > 1 for other in chosen):
                 chosen.append(int(k))
         return sorted(chosen)

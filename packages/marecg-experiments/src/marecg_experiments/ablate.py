@@ -179,22 +179,22 @@ def _arm(asked: str | Config, settings: Sequence[str]) -> Arm:
     return Arm(f"{config.name}@{Path(graph).stem}", config, Path(graph))
 
 
-def _arms(named: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
+def _arms(given: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
     """One per recipe and what is equal; one that FLOPs change by 5 % at most isn't trained twice."""
-    if twice := [name for name, count in Counter(task.name for task in named).items() if count > 1]:
+    if twice := [name for name, count in Counter(arm.name for arm in given).items() if count > 1]:
         raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
-    first = named[0].config
+    first = given[0].config
     arms: list[Arm] = []
-    for task in named:
-        alike = task.config if records is None else equalled(task.config, first, "records", records, corpus)
+    for arm in given:
+        alike = arm.config if records is None else equalled(arm.config, first, "records", records, corpus)
         if "records" in equal:
-            arms.append(task._replace(config=alike))
+            arms.append(arm._replace(config=alike))
         if "flops" in equal:
-            spent = equalled(task.config, first, "flops", records or records_of(first, corpus), corpus)
+            spent = equalled(arm.config, first, "flops", records or records_of(first, corpus), corpus)
             steps = (spent.train.max_steps or 0, alike.train.max_steps)
-            same = task is named[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
+            same = arm is given[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
             if not (same and "records" in equal):
-                arms.append(Arm(task.name + FLOPS, alike if same else spent, task.graph))
+                arms.append(Arm(arm.name + FLOPS, alike if same else spent, arm.graph))
     return arms
 
 

@@ -99,13 +99,13 @@ def judged(
     yield f"\n| risk | answers | wrong | outside {EASY} | families alone | wrong | 95 % | of families borne |"
     yield "| --- |" + " ---: |" * 7
     for risk in RISKS:
-        every, apart, told = curve_point(answers, onto, q_MN, is_MN, risk)
+        every, apart, point = curve_point(answers, onto, q_MN, is_MN, risk)
         low, high = wilson(sum(apart), len(apart))
         wrong_of_all = f"{100 * np.mean(every):.1f} %" if every else "–"
         wrong = f"{100 * np.mean(apart):.1f} % | {100 * low:.1f}–{100 * high:.1f} %" if apart else "– | –"
         yield (
             f"| {risk:g} | {len(every):,} | {wrong_of_all} | {len(apart):,} | "
-            f"{told[0]:,} | {wrong} | {100 * told[1]:.1f} % |"
+            f"{point[0]:,} | {wrong} | {100 * point[1]:.1f} % |"
         )
 
 
@@ -116,9 +116,9 @@ def curve_point(
 
     Of the latter also how many are families alone; and of the families that records bear the share told.
     """
-    told = answers.told(onto, q_MN, risk)
+    said = answers.told(onto, q_MN, risk)
     mistakes = [
-        (not is_M[one.concept], one.concept) for is_M, some in zip(is_MN, told, strict=True) for one in some
+        (not is_M[one.concept], one.concept) for is_M, some in zip(is_MN, said, strict=True) for one in some
     ]
     easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in mistakes]
     apart = [pair for pair, of_easy in zip(mistakes, easy, strict=True) if not of_easy]
@@ -151,7 +151,7 @@ def drawing(
         is_MN = marked(onto, y_MN)
         points = [curve_point(answers, onto, q_MN, is_MN, risk) for risk in RISKS]
         wrong = [100 * float(np.mean(apart)) if apart else np.nan for _, apart, _ in points]
-        axes.plot([100 * told for _, _, (_, told) in points], wrong, "o-", markersize=4, label=name)
+        axes.plot([100 * of_easy for _, _, (_, of_easy) in points], wrong, "o-", markersize=4, label=name)
     axes.set_xlabel(f"families outside {EASY} that a record bears and that are told, %")
     axes.set_ylabel("answers that are wrong, %")
     axes.legend(frameon=False)

@@ -69,8 +69,8 @@ def standings(
         runs = [probe for probe in probed if probe.arm == name]
         costs = [cost_of(folder) for folder in dict.fromkeys(run.folder for run in runs)]
         cells = _cells(runs, wide)
-        own = scores[scores["group"] == name]
-        row = own[own["method"] == judged_by(set(own["method"]), wide)]
+        of_run = scores[scores["group"] == name]
+        row = of_run[of_run["method"] == judged_by(set(of_run["method"]), wide)]
         versus = [
             {
                 "task": task,

@@ -116,14 +116,14 @@ def _foreign_name(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         reached[row.table, row.code].add(row.node)
     for row in draft.mappings:
-        named = owners.get(fold(row.label), set())
-        if not named or not row.node or named & reached[row.table, row.code]:
+        labelled = owners.get(fold(row.label), set())
+        if not labelled or not row.node or labelled & reached[row.table, row.code]:
             continue
         exact = row.predicate == "skos:exactMatch"
-        broad = row.predicate == "skos:broadMatch" and any(row.node in wider[iri] for iri in named)
+        broad = row.predicate == "skos:broadMatch" and any(row.node in wider[iri] for iri in labelled)
         node = draft.by_iri.get(row.node)
         if exact or (node is not None and node.tier is Tier.leaf and not broad):
-            names = ", ".join(sorted(map(draft.abbreviation, named)))
+            names = ", ".join(sorted(map(draft.abbreviation, labelled)))
             relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
             reached_name = draft.abbreviation(row.node)
             yield breach(row, f"({row.label}) is {relation_name} of {reached_name} and names {names}")

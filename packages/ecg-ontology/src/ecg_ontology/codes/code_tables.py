@@ -156,12 +156,12 @@ def read_code_table(
             problem = f"record {name} has a second patient"
             raise InputError(problem, where=f"{path}, {place}", remedy="Give each record one patient")
     files = {"table": path, "mapping": None if str(mapping) == MACHINE else mapping, "concepts": concepts}
-    about = {
+    origin = {
         "sha256": {what: _sha256(Path(file)) for what, file in files.items() if file is not None},
         "columns": columns,
         "vocabulary": vocabulary,
     }
-    return CodeTable(path, {name: tuple(stated) for name, stated in codes.items()}, patients, about)
+    return CodeTable(path, {name: tuple(stated) for name, stated in codes.items()}, patients, origin)
 
 
 def _text(cell: object) -> str:
@@ -186,8 +186,8 @@ def _translation(
         code = names.get(code, code)
         if mapped is not None and (targets := mapped.of(code)):
             return targets
-        whole = vocabulary == "snomed" or ":" in code or code in from_concepts
-        return (code if whole else f"{vocabulary}:{code}",)
+        is_code = vocabulary == "snomed" or ":" in code or code in from_concepts
+        return (code if is_code else f"{vocabulary}:{code}",)
 
     return translate
 

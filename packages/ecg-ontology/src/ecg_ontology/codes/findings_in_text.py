@@ -120,9 +120,9 @@ def _complete(regions: list[Region], number: int) -> None:
     if before is None:
         return
     if qualifies and region.link in {",", "cue", "(", "-", ":", "with"} and before.terms:
-        whole = _findings([*before.terms, *region.terms])
-        if any(finding.places & mine for finding in whole):
-            before.findings, before.terms = whole, [*before.terms, *region.terms]
+        findings = _findings([*before.terms, *region.terms])
+        if any(finding.places & mine for finding in findings):
+            before.findings, before.terms = findings, [*before.terms, *region.terms]
             region.findings = []
             return
     if region.link in _SHARING:
@@ -174,16 +174,16 @@ def _infarction(
     pattern: Pattern, chosen: tuple[Occurrence, ...], left: Sequence[Occurrence]
 ) -> tuple[FindingInText, list[Occurrence]]:
     """An infarction by its walls and its age, and the terms that say them."""
-    about = [term for term in left if term.term in WALLS or term.term in _ACUITY]
-    names = {term.term for term in about}
+    details = [term for term in left if term.term in WALLS or term.term in _ACUITY]
+    names = {term.term for term in details}
     walls = [WALLS[wall] for wall in WALLS if wall in names]
     if {"ANTERIOR", "SEPTAL"} <= names:
         walls.remove(WALLS["SEPTAL"])
     acuity = next((_ACUITY[age] for age in _ACUITY if age in names), "")
     ages = [(_AGED[acuity],)] if acuity in _AGED else []
     concepts = (*walls, *ages) or pattern.concepts
-    places = frozenset(term.place for term in (*chosen, *about))
-    return FindingInText(concepts, places, acuity=acuity), about
+    places = frozenset(term.place for term in (*chosen, *details))
+    return FindingInText(concepts, places, acuity=acuity), details
 
 
 def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tuple[Occurrence, ...]] | None:

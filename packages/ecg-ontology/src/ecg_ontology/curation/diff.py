@@ -197,8 +197,8 @@ class _Supervised:
             target[~y.any(axis=1), -1] = 1.0  # the last column is that of a record without a target
             self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
         self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
-        named = [[node and node.iri for node in nodes] for nodes in self.primary]
-        self.other_primary = [a != b for a, b in zip(*named, strict=True)]
+        of_nodes = [[node and node.iri for node in nodes] for nodes in self.primary]
+        self.other_primary = [a != b for a, b in zip(*of_nodes, strict=True)]
 
 
 def _changed_codes(

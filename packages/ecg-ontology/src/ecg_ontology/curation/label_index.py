@@ -117,8 +117,8 @@ class LabelIndex(Generic[T]):
                 yield 1.0, text, of
                 continue
             shared = sum(self._weight[word] for word in words & its_words)
-            own = sum(self._weight[word] for word in its_words)
-            alike = shared / (total + own - shared)
+            its_weight = sum(self._weight[word] for word in its_words)
+            alike = shared / (total + its_weight - shared)
             if its_words <= words and (
                 len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written
             ):

@@ -201,9 +201,9 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
     for node in onto.nodes:
         if node.deprecated:
             continue
-        own = _Text(node, BROAD if node.root else EXACT)
+        label = _Text(node, BROAD if node.root else EXACT)
         names = (node.label, *(variant.text for variant in (*node.translations, *node.synonyms)))
-        texts += [(text, own) for text in names]
+        texts += [(text, label) for text in names]
         texts += [(text, _Text(node, BROAD if node.root else CLOSE)) for text in (node.abbr, *node.variants)]
     iris = {node.iri: node for node in onto.nodes if not node.deprecated}
     abbreviations = onto.draft.abbreviations

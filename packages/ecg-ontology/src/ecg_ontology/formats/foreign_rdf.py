@@ -39,11 +39,11 @@ def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
         tree.add_node(str(node), iri=str(node), abbr=notation, label=label)
     tree.add_edges_from((str(low), str(high)) for low, high in sorted(edges))
     headers = [*graph.subjects(RDF.type, SKOS.ConceptScheme), *graph.subjects(RDF.type, OWL.Ontology)]
-    about = min((node for node in headers if isinstance(node, rdflib.URIRef)), default=None)
-    iri = str(about).rstrip("#/") if about is not None else f"https://example.org/{path.stem}"
-    stated = "" if about is None else str(graph.value(about, OWL.versionInfo) or "")
+    header = min((node for node in headers if isinstance(node, rdflib.URIRef)), default=None)
+    iri = str(header).rstrip("#/") if header is not None else f"https://example.org/{path.stem}"
+    stated = "" if header is None else str(graph.value(header, OWL.versionInfo) or "")
     version = ".".join(map(str, map(int, [*re.findall(r"\d{1,9}", stated), 0, 1, 0][:3])))
-    titles = () if about is None else (graph.value(about, word) for word in (DCTERMS.title, RDFS.label))
+    titles = () if header is None else (graph.value(header, word) for word in (DCTERMS.title, RDFS.label))
     title = next((str(text) for text in titles if text), "")
     draft = draft_from_networkx(tree, iri, title=title, version=version)
     completed = (

@@ -194,11 +194,11 @@ def _graph(terms: Mapping[str, _Stanza], path: Path) -> "nx.MultiDiGraph[Any]":
 
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
     for term, stanza in terms.items():
-        about: dict[str, Any] = {"abbr": next(iter(stanza.texts("abbr")), term)}
+        extra: dict[str, Any] = {"abbr": next(iter(stanza.texts("abbr")), term)}
         if (index := "".join(stanza.texts("index"))).isdecimal():
-            about["index"] = int(index)
+            extra["index"] = int(index)
         graph.add_node(
-            term, iri=stanza.iri, label=_plain(stanza.one("name")), variants=stanza.texts("variants"), **about
+            term, iri=stanza.iri, label=_plain(stanza.one("name")), variants=stanza.texts("variants"), **extra
         )
     for term, stanza in terms.items():
         stated = [(value.split()[0], value.split()[-1]) for value, _ in stanza.tags["relationship"] if value]

@@ -142,8 +142,8 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
         (triple.subject, _digest((triple.predicate, triple.object))) for triple in draft.statements
     ]
     rows["sources"] = [(c.abbr, _digest((*c.sources, str(c.either_parent)))) for c in draft.concepts]
-    about = draft.header.model_dump(exclude={"iri", "version"})
-    rows["header"] = [(name, _digest(map(str, (value,)))) for name, value in about.items()]
+    header = draft.header.model_dump(exclude={"iri", "version"})
+    rows["header"] = [(name, _digest(map(str, (value,)))) for name, value in header.items()]
     rows["heads"] = [
         (name, _digest((*map(str, head.slots.items()), *map(str, head.prefixes.items()))))
         for name, head in draft.tables.items()

@@ -61,14 +61,14 @@ def branches(
         for edge in relations
         if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes)
     )
-    seen: set[int] = set()
+    visited: set[int] = set()
     stack = [(0, index) for index in reversed(tops)]
     while stack:
         depth, index = stack.pop()
-        yield TreeLine(depth, nodes[index], index in seen and index in children)
-        if index not in seen:
+        yield TreeLine(depth, nodes[index], index in visited and index in children)
+        if index not in visited:
             stack += [(depth + 1, child) for child in sorted(children.get(index, ()), reverse=True)]
-        seen.add(index)
+        visited.add(index)
 
 
 def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:

@@ -160,8 +160,8 @@ class Vocabulary:
             return self._by_abbr[name]
         if str(name).isdecimal() and len(str(name)) < _LONGEST and int(name) < len(self):
             return self.nodes[int(name)]
-        if isinstance(name, str) and (named := self._named(name)) is not None:
-            return named
+        if isinstance(name, str) and (found := self._named(name)) is not None:
+            return found
         problem = f"no concept has the index, abbreviation or name {str(name)[:60]!r}"
         raise UnknownConceptError(problem, remedy=self._advice(str(name)))
 
@@ -203,13 +203,13 @@ class Vocabulary:
 
     @cached_property
     def _beside(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
-        beside: dict[int, list[tuple[Concept, str]]] = {}
+        near: dict[int, list[tuple[Concept, str]]] = {}
         for edge in self.relations:
             outward, inward = edge.kind.readings
-            beside.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
+            near.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
             if edge.target != edge.source:
-                beside.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
-        return {index: tuple(neighbours) for index, neighbours in beside.items()}
+                near.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
+        return {index: tuple(neighbours) for index, neighbours in near.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
         """Return the wider concepts of a concept, over subtypes and families, the nearest first.

@@ -60,8 +60,8 @@ def _missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
 def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
         if reviewed.release.active.get(route.code) is False:
-            named = "; ".join(sorted(reviewed.release.replacements.get(route.code, ())))
-            successors = f": {named}" if named else ""
+            replacements = "; ".join(sorted(reviewed.release.replacements.get(route.code, ())))
+            successors = f": {replacements}" if replacements else ""
             yield Breach(route.code, f"{route.code} ({route.label}) is inactive in the release{successors}")
 
 
@@ -114,13 +114,13 @@ def _named_otherwise(reviewed: Reviewed) -> Iterator[Breach]:
     fix="Route the code to that leaf, or to one of its subtypes, as well",
 )
 def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
-    named = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
+    concepts = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
     for route in reviewed.active_routes():
         above = (concept.index for leaf in route.leaves for concept in reviewed.onto.ancestors(leaf))
         reached = {*route.leaves, *above}
-        for code in sorted(reviewed.release.ancestors(route.code) & named.keys()):
-            if named[code] not in reached:
-                leaf = reviewed.onto.nodes[named[code]].abbr
+        for code in sorted(reviewed.release.ancestors(route.code) & concepts.keys()):
+            if concepts[code] not in reached:
+                leaf = reviewed.onto.nodes[concepts[code]].abbr
                 message = f"{route.code} ({route.label}) lies under {code}, which is routed to {leaf}"
                 yield Breach(route.code, message)
 

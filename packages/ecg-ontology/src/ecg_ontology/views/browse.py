@@ -196,10 +196,10 @@ def _article(
     name = label_in(node, language)
     english = Name(text=node.label, language="en")
     others = [variant for variant in (english, *node.translations, *node.synonyms) if variant != name]
-    beside = onto.neighbours(node.index)
+    near = onto.neighbours(node.index)
     own_codes = "Codes of the family, of no finding" if node.root else "Codes"
     parts = (
-        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in beside]),
+        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in near]),
         (
             NAMES,
             [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others],

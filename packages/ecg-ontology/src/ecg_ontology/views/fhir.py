@@ -123,9 +123,9 @@ def _value_set(
     onto: Ontology, node: Concept, rows: Sequence[RoutingRow], below: Sequence[str]
 ) -> dict[str, Any]:
     """The codes of a concept and of its kinds: those that supervise it, and of a crosswalk no wider ones."""
-    own = [row for row in rows if _is_read_as(onto, row, node)]
+    selected = [row for row in rows if _is_read_as(onto, row, node)]
     include: list[dict[str, Any]] = [{"system": onto.header.iri, "concept": [{"code": node.abbr}]}]
-    for vocabulary, of_vocabulary in groupby(sorted(own, key=_vocabulary), key=_vocabulary):
+    for vocabulary, of_vocabulary in groupby(sorted(selected, key=_vocabulary), key=_vocabulary):
         codes = {_local(row): {"code": _local(row), "display": row.label} for row in of_vocabulary}
         include.append({"system": _system(onto, vocabulary), "concept": list(codes.values())})
     base = onto.header.iri.rstrip("/#")

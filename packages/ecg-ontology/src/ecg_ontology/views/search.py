@@ -137,8 +137,8 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     except UnknownConceptError:
         query = fold(str(name))
     hits = search_concepts(onto, query)
-    whole = [hit.concept for hit in hits if hit.concept and query in _whole(hit.matches[0])]
-    first = [c for c in whole if query in (fold(c.abbr), fold(c.label))] or whole
+    exact = [hit.concept for hit in hits if hit.concept and query in _whole(hit.matches[0])]
+    first = [c for c in exact if query in (fold(c.abbr), fold(c.label))] or exact
     if len(first) == 1:
         return first[0]
     problem = f"no one concept is called {str(name)[:60]!r}"

@@ -64,12 +64,12 @@ def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
         yield f"skos:definition {literal_text(node.definition)}@en"
     yield from (f"dcterms:source {iri_text(source)}" for source in node.sources)
     upwards = {kind.readings[0]: kind for kind in (Kind.family, Kind.subtype_of)}
-    beside = onto.neighbours(node.index)
-    above = {kind: [other for other, how in beside if upwards.get(how) is kind] for kind in upwards.values()}
+    near = onto.neighbours(node.index)
+    above = {kind: [other for other, how in near if upwards.get(how) is kind] for kind in upwards.values()}
     for other in above[Kind.subtype_of] or above[Kind.family]:
         yield f"skos:broader {iri_text(other.iri)}"
     related = {how for kind in Kind if kind not in above for how in kind.readings}
-    yield from (f"skos:related {iri_text(other.iri)}" for other, how in beside if how in related)
+    yield from (f"skos:related {iri_text(other.iri)}" for other, how in near if how in related)
 
 
 def _labels(node: Concept) -> Iterator[str]:

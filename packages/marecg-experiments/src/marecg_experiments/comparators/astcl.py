@@ -67,11 +67,11 @@ class Astcl(Objective, of=AstclConfig):
         """Return `adversarial`, `spatiotemporal` and `patient`."""
         noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
         logits = [
-            self.discriminator(reversed_gradient(seen.rhythm_BD, self.settings.reversal))[:, 0]
-            for seen in (noisy, clear)
+            self.discriminator(reversed_gradient(view.rhythm_BD, self.settings.reversal))[:, 0]
+            for view in (noisy, clear)
         ]
-        pasts, futures = zip(*(self._halves(seen) for seen in (noisy, clear)), strict=True)
-        first_BK, second_BK = (self.projector(over_batch(views, seen.rhythm_BD)) for seen in (noisy, clear))
+        pasts, futures = zip(*(self._halves(view) for view in (noisy, clear)), strict=True)
+        first_BK, second_BK = (self.projector(over_batch(views, view.rhythm_BD)) for view in (noisy, clear))
         patient = minus_cosine(self.patient(first_BK), second_BK)
         return {
             "adversarial": adversarial_loss(*logits),
@@ -83,21 +83,21 @@ class Astcl(Objective, of=AstclConfig):
             "patient": (patient + minus_cosine(self.patient(second_BK), first_BK)) / 2,
         }
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return the weighted sum of the losses."""
         settings = self.settings
         return (
-            settings.lambda_adversarial * named["adversarial"]
-            + settings.lambda_spatiotemporal * named["spatiotemporal"]
-            + settings.lambda_patient * named["patient"]
+            settings.lambda_adversarial * losses["adversarial"]
+            + settings.lambda_spatiotemporal * losses["spatiotemporal"]
+            + settings.lambda_patient * losses["patient"]
         )
 
     @staticmethod
-    def _halves(seen: Pass) -> tuple[Tensor, Tensor]:
+    def _halves(view: Pass) -> tuple[Tensor, Tensor]:
         """Every lead's mean over its first half, encoded alone, and over its second, [B, C, D] each."""
-        half = max(1, seen.h_BTCD.shape[1] // 2)
-        past_BTCD, future_BTCD = seen.part(0, half), seen.h_BTCD[:, half:]
-        return _mean(past_BTCD, seen.real_BT[:, :half]), _mean(future_BTCD, seen.real_BT[:, half:])
+        half = max(1, view.h_BTCD.shape[1] // 2)
+        past_BTCD, future_BTCD = view.part(0, half), view.h_BTCD[:, half:]
+        return _mean(past_BTCD, view.real_BT[:, :half]), _mean(future_BTCD, view.real_BT[:, half:])
 
 
 def _mean(h_BTCD: Tensor, real_BT: Tensor) -> Tensor:

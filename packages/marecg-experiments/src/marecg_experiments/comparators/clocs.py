@@ -36,12 +36,12 @@ class Clocs(Objective, of=ClocsConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `clocs`, from separately encoded halves."""
-        seen = views.clean()
-        patches = seen.h_BTCD.shape[1]
+        view = views.clean()
+        patches = view.h_BTCD.shape[1]
         half = patches // 2
         first_BD, second_BD = (
             views.all_ranks(
-                seen.pooled(seen.part(start, start + half), seen.real_BT[:, start : start + half])
+                view.pooled(view.part(start, start + half), view.real_BT[:, start : start + half])
             )
             for start in (0, half)
         )

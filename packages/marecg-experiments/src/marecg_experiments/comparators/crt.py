@@ -122,9 +122,9 @@ class Crt(Objective, of=CrtConfig):
             "discrimination": discrimination_loss(views.all_ranks(self.projector(rhythm_BD))),
         }
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return the mean error of both halves, plus β times the discrimination."""
-        return (named["time"] + named["spectrum"]) / 2 + self.settings.beta * named["discrimination"]
+        return (losses["time"] + losses["spectrum"]) / 2 + self.settings.beta * losses["discrimination"]
 
     def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
         """Raise the dropped share along the run."""

@@ -33,9 +33,9 @@ class Labels(Objective, of=LabelsConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `labels`."""
-        seen = views.supervised
-        y_BN = seen.supervision.y_BN[:, self.leaves]
-        return {"labels": labels_loss(self.to_leaves(seen.rhythm_BD), y_BN)}
+        view = views.supervised
+        y_BN = view.supervision.y_BN[:, self.leaves]
+        return {"labels": labels_loss(self.to_leaves(view.rhythm_BD), y_BN)}
 
 
 def labels_loss(logits_BN: Tensor, y_BN: Tensor) -> Tensor:

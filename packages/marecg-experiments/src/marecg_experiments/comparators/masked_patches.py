@@ -40,10 +40,10 @@ class MaskedPatches(Objective):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return the reconstruction loss."""
-        seen, [name] = views.masked, self.settings.captions
-        x_BTCP = seen.x_BSCP[:, : seen.h_BTCD.shape[1]]
-        predicted_BTCP = self.decoded(seen.h_BTCD)
-        return {name: masked_patch_loss(predicted_BTCP, x_BTCP, seen.masked_BTC, seen.real_BT)}
+        view, [name] = views.masked, self.settings.captions
+        x_BTCP = view.x_BSCP[:, : view.h_BTCD.shape[1]]
+        predicted_BTCP = self.decoded(view.h_BTCD)
+        return {name: masked_patch_loss(predicted_BTCP, x_BTCP, view.masked_BTC, view.real_BT)}
 
     def decoded(self, h_BTCD: Tensor) -> Tensor:
         """Return x̂ [B, T, C, P]."""

@@ -55,10 +55,10 @@ class Momentum(TwoViews):
         ]
 
     @torch.no_grad()
-    def slowly_projected(self, views: Views, seen: Pass) -> Tensor:
+    def slowly_projected(self, views: Views, view: Pass) -> Tensor:
         """Project a view by the slow network, over all ranks, [B, K]."""
         tokens, encoder, pool, projector = self._slow_parts()
-        rhythm_BD = pool(seen.by(tokens, encoder), seen.real_BT)
+        rhythm_BD = pool(view.by(tokens, encoder), view.real_BT)
         return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:

@@ -68,8 +68,8 @@ class Tstcc(Objective, of=TstccConfig):
         latest = weak.h_BTCD.shape[1] - self.horizons
         draw = torch.rand((), generator=views.generator, device=views.generator.device)
         now = 1 + int(draw * (latest - 1))
-        contexts = [seen.pooled(seen.part(0, now), seen.real_BT[:, :now]) for seen in (weak, strong)]
-        futures = [lead_mean(seen.h_BTCD)[:, now : now + self.horizons] for seen in (strong, weak)]
+        contexts = [view.pooled(view.part(0, now), view.real_BT[:, :now]) for view in (weak, strong)]
+        futures = [lead_mean(view.h_BTCD)[:, now : now + self.horizons] for view in (strong, weak)]
         temporal = []
         for context_BD, future_BHD in zip(contexts, futures, strict=True):
             predicted_BHD = torch.stack([predict(context_BD) for predict in self.predictors], 1)
@@ -80,11 +80,11 @@ class Tstcc(Objective, of=TstccConfig):
             "contextual": nt_xent(first_BK, second_BK, self.settings.tau),
         }
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return λ_1 (L_s + L_w) + λ_2 L_c; `temporal` is L_s + L_w."""
         return (
-            self.settings.lambda_temporal * named["temporal"]
-            + self.settings.lambda_contextual * named["contextual"]
+            self.settings.lambda_temporal * losses["temporal"]
+            + self.settings.lambda_contextual * losses["contextual"]
         )
 
 

@@ -58,9 +58,9 @@ class TwoViews(Objective):
         super().__init__(settings, parts)
         self.projector = projector
 
-    def projected(self, views: Views, seen: Pass) -> Tensor:
+    def projected(self, views: Views, view: Pass) -> Tensor:
         """Project a view, over all ranks, [B, K]."""
-        return self.projector(over_batch(views, seen.rhythm_BD))  # type: ignore[no-any-return]
+        return self.projector(over_batch(views, view.rhythm_BD))  # type: ignore[no-any-return]
 
     def both(self, views: Views) -> tuple[Tensor, Tensor]:
         """Return the projections of both views."""
@@ -89,7 +89,7 @@ class Simclr(TwoViews, of=SimclrConfig):
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `simclr`."""
         first_BK, second_BK = (
-            views.all_ranks(self.projector(seen.rhythm_BD)) for seen in self.settings.looks(views)
+            views.all_ranks(self.projector(view.rhythm_BD)) for view in self.settings.looks(views)
         )
         return {"simclr": nt_xent(first_BK, second_BK, self.settings.tau)}
 

@@ -154,31 +154,31 @@ def _scored(
     model = MarEcg.from_pretrained(run)
     parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
     held_MW, test_MW = split.wide(model, parts, folder_of_features, model.config.context, progress)
-    about: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
+    head: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
     columns = wide_columns(model.config)
     held_MD, test_MD = (torch.from_numpy(x_MW[:, columns["rhythm"]]).float() for x_MW in (held_MW, test_MW))
     rows: list[Row] = []
     if name == LABELS:
         logits_MN = _leaf_logits(run, test_MD, model.ontology)
         space_MN = torch.from_numpy(logits_MN)
-        rows += tested.rows({**about, "regime": BRANCH}, logits_MN, best_of(logits_MN, tested), space_MN)
+        rows += tested.rows({**head, "regime": BRANCH}, logits_MN, best_of(logits_MN, tested), space_MN)
     elif arm is not None:
         held_MN, test_MN = (model.concept_logits(h_MD).detach() for h_MD in (held_MD, test_MD))
         log_q_MN = log_softmax(test_MN.double().numpy(), axis=1)
         family_MR = np.logaddexp.reduce(_members_only(log_q_MN, tested), axis=2)
         rows += tested.rows(
-            {**about, "regime": BRANCH}, log_q_MN, family_MR, model.to_concepts(test_MD).detach()
+            {**head, "regime": BRANCH}, log_q_MN, family_MR, model.to_concepts(test_MD).detach()
         )
         target_MN, held_target_MN = (
             torch.from_numpy(arm.targets(split.corpus.y[part], np.full(len(part), -1)))
             for part in (split.teach, split.held_out)
         )
         share = closed(held_MN.log_softmax(-1)[None], held_target_MN[None], target_MN.mean(0)[None])
-        rows.append({**about, "regime": BRANCH, "metric": "closed", "of": "", "value": float(share)})
+        rows.append({**head, "regime": BRANCH, "metric": "closed", "of": "", "value": float(share)})
     x_MF = read_off(test_MW, model.config)
     score_MN = _ridge(x_MF, tested.y_MN, [split.corpus.patients[row] or str(row) for row in split.test])
     rows += tested.rows(
-        {**about, "regime": PROBE}, score_MN, best_of(score_MN, tested), torch.from_numpy(x_MF)
+        {**head, "regime": PROBE}, score_MN, best_of(score_MN, tested), torch.from_numpy(x_MF)
     )
     return rows
 

@@ -76,14 +76,14 @@ def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parts(
-    rows: pd.DataFrame, own: Sequence[str], group: dict[str, list[str]]
+    rows: pd.DataFrame, columns: Sequence[str], group: dict[str, list[str]]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     def mean(metric: str, of: Sequence[str] | None = None) -> pd.DataFrame:
         chosen = rows[rows["metric"] == metric]
         chosen = chosen if of is None else chosen[chosen["of"].isin(of)]
         return chosen.groupby(UNIT, dropna=False, sort=False)["value"].mean().reset_index()
 
-    yield PRIMARY, mean("auc", own)
+    yield PRIMARY, mean("auc", columns)
     for name, of in group.items():
         yield name, mean("auc", of)
     for name, metric in ((FAMILY, "family"), (WITHIN, "within"), (CHOOSING, CHOOSING)):
@@ -100,9 +100,9 @@ def _parts(
     wide = drawn.pivot_table("value", "of", "arm")
     if {REAL, EDGELESS} <= set(wide):
         values, bases = wide[REAL] - wide[EDGELESS], rows["base"].unique()
-        about = {"regime": rows["regime"].iloc[0], "arm": f"{REAL} − {EDGELESS}", "sigma": SIGMA}
-        about["base"] = bases[0] if len(bases) == 1 else -1
-        yield RESAMPLED, pd.DataFrame({**about, "seed": values.index.astype(int), "value": values.to_numpy()})
+        row = {"regime": rows["regime"].iloc[0], "arm": f"{REAL} − {EDGELESS}", "sigma": SIGMA}
+        row["base"] = bases[0] if len(bases) == 1 else -1
+        yield RESAMPLED, pd.DataFrame({**row, "seed": values.index.astype(int), "value": values.to_numpy()})
 
 
 def of_kind(kept: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:

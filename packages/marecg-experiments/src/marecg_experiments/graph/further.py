@@ -71,8 +71,8 @@ def _in_turn(kept: pd.DataFrame) -> Iterator[str]:
     yield "\n| difference | points | ± over leaves | within the family | ± |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     for arm, other in _pairs(outside, TURN_PAIRS):
-        (mean, reach), (own, own_reach) = (over((t[arm] - t[other]).dropna()) for t in (outside, inside))
-        yield f"| {arm} − {other} | {mean:+.2f} | {reach:.2f} | {own:+.2f} | {own_reach:.2f} |"
+        (mean, reach), (inner, own_reach) = (over((t[arm] - t[other]).dropna()) for t in (outside, inside))
+        yield f"| {arm} − {other} | {mean:+.2f} | {reach:.2f} | {inner:+.2f} | {own_reach:.2f} |"
     yield "\n| leaf | real | edgeless | inference only | within: real | edgeless |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for leaf in outside.index:
@@ -98,6 +98,6 @@ def _kept(parts: dict[int, pd.DataFrame]) -> Iterator[str]:
         yield f"\n| mean of k = {counts} | points | ± over draws | by {len(leaves)} leaves | ± over leaves |"
         yield "| --- | ---: | ---: | ---: | ---: |"
         for arm, other in _pairs(mean, KEPT_PAIRS):
-            of, (own, reach) = difference(mean, arm, other), over((leaves[arm] - leaves[other]).dropna())
-            yield f"| {arm} − {other} | {of.mean:+.2f} | {of.reach:.2f} | {own:+.2f} | {reach:.2f} |"
+            of, (inner, reach) = difference(mean, arm, other), over((leaves[arm] - leaves[other]).dropna())
+            yield f"| {arm} − {other} | {of.mean:+.2f} | {of.reach:.2f} | {inner:+.2f} | {reach:.2f} |"
     yield ""

@@ -185,14 +185,14 @@ def scored(
     for arm, space_MK, prototypes_NK in zip(arms, heads.places(x_MF), prototypes_ANK, strict=True):
         log_q_MN = (space_MK @ prototypes_NK.T / TAU).log_softmax(-1).double()
         family_MR = log_mass(log_q_MN[None], member_1RN)[0].numpy()
-        about = {"arm": arm.name, "sigma": arm.sigma}
-        yield from tested.rows(about, log_q_MN.numpy(), family_MR, space_MK)
+        row = {"arm": arm.name, "sigma": arm.sigma}
+        yield from tested.rows(row, log_q_MN.numpy(), family_MR, space_MK)
         if arm.name == EDGELESS:
             by_family_MN = by_family(log_q_MN.numpy(), family_MR, tested.member_RN, untaught)
-            yield from tested.rows({**about, "arm": INFERENCE_ONLY}, by_family_MN, family_MR, None)
+            yield from tested.rows({**row, "arm": INFERENCE_ONLY}, by_family_MN, family_MR, None)
             if tested.kernel_NN is not None:
                 spread_MN = np.log(np.exp(log_q_MN.numpy()) @ tested.kernel_NN)
-                yield from tested.rows({**about, "arm": SPREAD}, spread_MN, family_MR, None)
+                yield from tested.rows({**row, "arm": SPREAD}, spread_MN, family_MR, None)
 
 
 def unit(
@@ -228,10 +228,10 @@ def unit(
         closed_A = closed(held_q_AMN, held_AMN, prior_AN)
         for arm, share, log_q_MN in zip(graphs, closed_A, held_q_AMN.double().numpy(), strict=True):
             auc = np.nanmean(class_auc(held.y_MN[:, choosing], log_q_MN[:, choosing]))
-            about = {"arm": arm.name, "sigma": arm.sigma, "of": ""}
+            head = {"arm": arm.name, "sigma": arm.sigma, "of": ""}
             figures += [
-                {**about, "metric": "closed", "value": float(share)},
-                {**about, "metric": "choosing", "value": 100 * float(auc)},
+                {**head, "metric": "closed", "value": float(share)},
+                {**head, "metric": "choosing", "value": 100 * float(auc)},
             ]
         rows += [{"step": mark, **row} for row in figures]
     labels = ridge_rows(features[0][source.row_M], source.y_MN, features[2], tested)
@@ -266,7 +266,7 @@ def ridge_rows(
     leaf_MN, family_MR = np.split(ridge.predict(test_MF).astype(float), [y_MN.shape[1]], axis=1)
     untaught = np.flatnonzero(~y_MN.any(0)).tolist()
     leaf_MN[:, untaught] = 0
-    about = {"arm": LABELS, "sigma": np.nan}
-    yield from tested.rows(about, leaf_MN, family_MR, torch.from_numpy(leaf_MN).float())
+    row = {"arm": LABELS, "sigma": np.nan}
+    yield from tested.rows(row, leaf_MN, family_MR, torch.from_numpy(leaf_MN).float())
     by_family_MN = by_family(leaf_MN, family_MR, tested.member_RN, untaught)
-    yield from tested.rows({**about, "arm": LABELS_INFERENCE}, by_family_MN, family_MR, None)
+    yield from tested.rows({**row, "arm": LABELS_INFERENCE}, by_family_MN, family_MR, None)

@@ -129,11 +129,11 @@ class Split:
         """Return the wide readout of rows, float32 [M, W], of bounded length; cached on disk."""
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
-        about = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
+        where = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
         recordings = Recordings(
             name="graph",
             ids=tuple(f"{self.corpus.sources[row]}/{self.corpus.ids[row]}" for row in rows),
-            sha256=hashlib.sha256(about.encode()).hexdigest(),
+            sha256=hashlib.sha256(where.encode()).hexdigest(),
             window="as in the corpus",
             read=lambda at: self.corpus.signals([rows[at]])[0, :, : stop_R[at]],
         )

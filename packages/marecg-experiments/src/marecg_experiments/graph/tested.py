@@ -40,7 +40,7 @@ class Tested:
 
     def rows(
         self,
-        about: Row,
+        head: Row,
         score_MN: NDArray[np.float64],
         family_MR: NDArray[np.float64],
         space_MK: Tensor | None,
@@ -49,33 +49,33 @@ class Tested:
 
         `about` says arm and σ in every row; neighbours are looked for in `space_MK`.
         """
-        yield from self._aucs(about, "auc", self.y_MN, score_MN, self.names)
+        yield from self._aucs(head, "auc", self.y_MN, score_MN, self.names)
         y_MR = (self.y_MN @ self.member_RN.T > 0).astype(np.uint8)
         roots = [self.names[int(row.argmax())] for row in self.member_RN]  # a root comes before its leaves
-        yield from self._aucs(about, "family", y_MR, family_MR, roots)
+        yield from self._aucs(head, "family", y_MR, family_MR, roots)
         for leaf in self.within:
             inside_M = y_MR[:, self.member_RN[:, leaf].argmax()] > 0
             value = class_auc(self.y_MN[inside_M, leaf : leaf + 1], score_MN[inside_M, leaf : leaf + 1])[0]
             if np.isfinite(value):
-                yield {**about, "metric": "within", "of": self.names[leaf], "value": 100 * value}
-        resampled = about["arm"] == EDGELESS or (about["arm"] == REAL and about["sigma"] == RESAMPLED_SIGMA)
+                yield {**head, "metric": "within", "of": self.names[leaf], "value": 100 * value}
+        resampled = head["arm"] == EDGELESS or (head["arm"] == REAL and head["sigma"] == RESAMPLED_SIGMA)
         if resampled and self.rare:
             drawn = resampled_macro_auc(self.y_MN[:, self.rare], score_MN[None][..., self.rare], RESAMPLES)
             for number, value in enumerate(drawn):
-                yield {**about, "metric": "resampled", "of": str(number), "value": 100 * value}
+                yield {**head, "metric": "resampled", "of": str(number), "value": 100 * value}
         if self.hierarchy is not None and space_MK is not None:
             answer_M = np.where(self.y_MN.any(0), score_MN, -np.inf).argmax(1)
             severity = self.hierarchy.apart_MN[np.arange(len(answer_M)), answer_M].mean()
-            yield {**about, "metric": "severity", "of": "", "value": severity}
-            yield {**about, "metric": "nDCG@10", "of": "", "value": 100 * ndcg(space_MK, self.hierarchy)}
+            yield {**head, "metric": "severity", "of": "", "value": severity}
+            yield {**head, "metric": "nDCG@10", "of": "", "value": 100 * ndcg(space_MK, self.hierarchy)}
 
     @staticmethod
     def _aucs(
-        about: Row, metric: str, y_MK: NDArray[np.uint8], score_MK: NDArray[np.float64], names: Sequence[str]
+        row: Row, metric: str, y_MK: NDArray[np.uint8], score_MK: NDArray[np.float64], names: Sequence[str]
     ) -> Iterator[Row]:
         auc_K = class_auc(y_MK, score_MK)
         for place in np.flatnonzero(np.isfinite(auc_K)):
-            yield {**about, "metric": metric, "of": names[place], "value": 100 * auc_K[place]}
+            yield {**row, "metric": metric, "of": names[place], "value": 100 * auc_K[place]}
 
 
 def ndcg(space_MK: Tensor, hierarchy: Hierarchy) -> float:

@@ -104,8 +104,8 @@ def _section(regime: str, kept: pd.DataFrame, floor: pd.DataFrame, leaves: Seque
         closings = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in shares)
         yield f"Closed on held-out records: {closings}.\n"
     if sigmas:
-        own = f"real {sigmas[REAL]:g}, {_shuffled_sigmas(sigmas)}"
-        yield f"**(a)** σ chosen on held-out source records: {own}."
+        sigma_text = f"real {sigmas[REAL]:g}, {_shuffled_sigmas(sigmas)}"
+        yield f"**(a)** σ chosen on held-out source records: {sigma_text}."
         against = difference(chosen, REAL, "shuffles")
         yield (
             f"Real among {len(shuffles(chosen))} matched shuffles: p = {permutation(chosen):.3f}, "
@@ -164,8 +164,8 @@ def _secondary(kept: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
     )
     for (name, table), adjusted in zip(tables.items(), holm(p), strict=True):
         family = difference(table, FAMILIES, EDGELESS) if FAMILIES in table else None
-        own = f"{family.mean:+.2f} | {family.reach:.2f}" if family else "– | –"
-        yield f"| {name} | {_against(table, adjusted)} | {own} |"
+        family_text = f"{family.mean:+.2f} | {family.reach:.2f}" if family else "– | –"
+        yield f"| {name} | {_against(table, adjusted)} | {family_text} |"
     yield ""
 
 
@@ -213,9 +213,9 @@ def _against(table: pd.DataFrame, p: float | None = None) -> str:
 
 def _contrasts(table: pd.DataFrame) -> list[tuple[str, str]]:
     """The real graph against its shuffles, every arm that there is against no graph, and `PAIRS`."""
-    named = with_means(table)
+    means = with_means(table)
     pairs = [(REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1]), *PAIRS]
-    return [(arm, other) for arm, other in pairs if {arm, other} <= set(named)]
+    return [(arm, other) for arm, other in pairs if {arm, other} <= set(means)]
 
 
 def _table(first: str, *others: str) -> Iterator[str]:

@@ -18,8 +18,8 @@ def requirement(details: Mapping[str, Any]) -> str:
         "must be a number, not 'fast'"
     """
     text: str = details["msg"].removeprefix("Value error, ")
-    told = re.fullmatch(r"(?:Input|String) should (?:be an? valid (\w+).*|(.*))", text)
-    if told is None:
+    match = re.fullmatch(r"(?:Input|String) should (?:be an? valid (\w+).*|(.*))", text)
+    if match is None:
         return text
-    wanted = told[2] or f"be {_KINDS.get(told[1], f'a {told[1]}')}"
+    wanted = match[2] or f"be {_KINDS.get(match[1], f'a {match[1]}')}"
     return f"must {wanted}" + ("" if details["input"] is None else f", not {details['input']!r}")

@@ -71,10 +71,10 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
         for text, codes in meaning.items()
         if not any(routes[code].nodes for code in codes)
     ]
-    named = zip(index.names(rows), stated, strict=True)
+    pairs = zip(index.names(rows), stated, strict=True)
     return CodeAccount(
         records_with_codes=sum(map(bool, rows["codes"].to_pylist())),
-        records_without_row=tuple(name for name, texts in named if not any(meaning[text] for text in texts)),
+        records_without_row=tuple(name for name, texts in pairs if not any(meaning[text] for text in texts)),
         ids_without_record=(),
         reaching_nothing=tuple(unreached),
     )

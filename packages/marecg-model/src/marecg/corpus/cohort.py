@@ -42,12 +42,12 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
     table = index.of(corpus.folder, [name for name in COLUMNS if name in present]).take(rows)
     places = zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
     identities = map(published_as, table["id"].to_pylist(), table["source"].to_pylist())
-    named = table.add_column(0, "identity", pa.array(list(identities), pa.string()))
-    named = named.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
+    columns = table.add_column(0, "identity", pa.array(list(identities), pa.string()))
+    columns = columns.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
     names = [node.abbr for node in corpus.ontology().nodes]
     active = [[names[leaf] for leaf in np.flatnonzero(y_N)] for y_N in corpus.y[rows]]
     leaves = pa.array(active, pa.list_(pa.string()))
-    return named.add_column(0, "row", pa.array(rows)).append_column("leaves", leaves)
+    return columns.add_column(0, "row", pa.array(rows)).append_column("leaves", leaves)
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:

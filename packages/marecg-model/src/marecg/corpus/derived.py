@@ -41,8 +41,8 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
     shards = {
         f"{first // size:05d}.npy": len(rows[first : first + size]) for first in places[::size].tolist()
     }
-    about = read_about(corpus.folder) | {"shards": shards, "where": text}
-    if _holds(out, about, table):
+    settings = read_about(corpus.folder) | {"shards": shards, "where": text}
+    if _holds(out, settings, table):
         logger.warning("%s is complete already: nothing was done", out)
         return
     refuse_others(out, lambda _: False)
@@ -54,12 +54,12 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
         sources = table["source"].to_pylist()
         hashes = dict(zip(index.names(table), table["signal_hash"].to_pylist(), strict=True))
         index.write_json(report(sources, sources, [], hashes).as_json(), temporary / "report.json")
-        _finish(temporary, corpus.ontology(), about, table)
+        _finish(temporary, corpus.ontology(), settings, table)
 
 
-def _holds(out: Path, about: dict[str, Any], rows: pa.Table) -> bool:
+def _holds(out: Path, settings: dict[str, Any], rows: pa.Table) -> bool:
     try:
-        return read_about(out) == about and index.of(Corpus.open(out).folder).equals(rows)
+        return read_about(out) == settings and index.of(Corpus.open(out).folder).equals(rows)
     except (CorpusError, OSError):  # nothing is there, or something else, or what is damaged
         return False
 
@@ -94,13 +94,13 @@ def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
         shutil.copyfile(account, out / account.name)
     rows = index.of(corpus.folder)
     y_MN = graph.leaf_multi_hot(rows["codes"].to_pylist(), strict=None)
-    about = read_about(corpus.folder) | {
+    settings = read_about(corpus.folder) | {
         "profile": graph.profile,
         "ontology_sha256": graph.sha256,
         "routing_sha256": routing_sha256(graph),
     }
     leaves = [np.flatnonzero(y_N).tolist() for y_N in y_MN]
-    _finish(out, graph, about, _with_columns(rows, leaves=leaves, primary=graph.primary(y_MN)))
+    _finish(out, graph, settings, _with_columns(rows, leaves=leaves, primary=graph.primary(y_MN)))
 
 
 def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
@@ -111,8 +111,8 @@ def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
     return rows
 
 
-def _finish(out: Path, graph: Ontology, about: dict[str, Any], rows: pa.Table) -> None:
+def _finish(out: Path, graph: Ontology, settings: dict[str, Any], rows: pa.Table) -> None:
     """Write what a corpus has beside its shards and its report."""
     index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
-    index.write_json(about, out / "corpus.json")
+    index.write_json(settings, out / "corpus.json")

@@ -70,7 +70,7 @@ class Plan:
         codes: dict[str, Any] | None = None,
     ) -> "Plan":
         """Plan a corpus; `layout` is the stated layout of arrays, `codes` the name of the code table."""
-        about = {
+        settings = {
             "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
             "leads": list(LEADS),
@@ -83,7 +83,7 @@ class Plan:
             "arrays": layout.as_dict() if layout else None,
             "codes": codes,
         }
-        return cls(out, candidates, config, about, ontology)
+        return cls(out, candidates, config, settings, ontology)
 
     def __len__(self) -> int:
         """The number of shards."""

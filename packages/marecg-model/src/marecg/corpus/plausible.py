@@ -87,9 +87,9 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
     values = [str(count["values"]) for count in counts]
     near = [value for value in values if text.lower() in value.lower()]
     near += difflib.get_close_matches(text, values, SHOWN)
-    named = list(dict.fromkeys([*near, *values]))[:SHOWN]
-    more = f" and {len(values) - len(named):,} more" * (len(values) > len(named))
-    logger.warning("no record has %s %r; there are %s%s", field, text, ", ".join(map(repr, named)), more)
+    shown = list(dict.fromkeys([*near, *values]))[:SHOWN]
+    more = f" and {len(values) - len(shown):,} more" * (len(values) > len(shown))
+    logger.warning("no record has %s %r; there are %s%s", field, text, ", ".join(map(repr, shown)), more)
 
 
 def unknown_column(name: str, fields: Iterable[str]) -> str:

@@ -106,9 +106,9 @@ def prepare(
         candidates, account = with_codes(signals, codes, graph)
     if config.windows != "1":
         candidates = [part for _, part in in_parts(((None, one) for one in candidates), config.starts)]
-    about = codes.about if codes else None
+    origin = codes.about if codes else None
     with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
-        plan = Plan.of(folder, candidates, config, graph, layout, about)
+        plan = Plan.of(folder, candidates, config, graph, layout, origin)
         with locked(plan.out, "prepared"):
             if plan.begin():
                 logger.warning("%s is complete already: nothing was done", out)

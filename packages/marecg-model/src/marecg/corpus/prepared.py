@@ -87,11 +87,11 @@ class Corpus:
                 another ontology than it carries.
         """
         folder = ensure_local(folder)
-        about = read_about(folder)
-        ontology = labelling_ontology(folder, about)
+        settings = read_about(folder)
+        ontology = labelling_ontology(folder, settings)
         try:
-            config = CorpusConfig.model_validate(about["config"])
-            window, sizes = config.window, about["shards"]
+            config = CorpusConfig.model_validate(settings["config"])
+            window, sizes = config.window, settings["shards"]
             if odd := {*sizes} - {Path(name).name for name in sizes}:
                 raise _damaged(folder, f"{min(odd)!r} isn't the name of a shard")
             most = {"shard": len(sizes) - 1, "row": max(sizes.values(), default=0) - 1}
@@ -211,7 +211,7 @@ class Corpus:
                 file.base.madvise(MADV_DONTNEED)
 
 
-def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
+def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
     """Return the ontology that labelled a corpus; `about` is the content of `corpus.json`.
 
     Raises `CorpusError` where it carries another than its labels follow, or none, `SourceError` where it is
@@ -220,7 +220,7 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
     carried = folder / ONTOLOGY
     refuse_pipe(carried, index.AGAIN, CorpusError)
     try:
-        profile, sha256 = about["profile"], str(about["ontology_sha256"])
+        profile, sha256 = settings["profile"], str(settings["ontology_sha256"])
     except KeyError as error:
         raise _damaged(folder, f"corpus.json has no {error}") from error
     if not carried.is_file():
@@ -245,15 +245,15 @@ def read_about(folder: Path) -> dict[str, Any]:
         if (folder / "building").is_dir():
             state, remedy = "finished", "Run the marecg prepare that began it again: it goes on"
         raise CorpusError(f"isn't a {state} corpus", where=folder, remedy=remedy)
-    about: dict[str, Any] = index.read_json(path)
+    settings: dict[str, Any] = index.read_json(path)
     try:
-        version = about["format"]
+        version = settings["format"]
     except (KeyError, TypeError) as error:
         raise _damaged(folder, f"corpus.json: {error}") from error
     if version != index.FORMAT:
         problem = f"was written in format {version}, and this version reads format {index.FORMAT}"
         raise CorpusError(problem, where=folder, remedy="Prepare it again")
-    return about
+    return settings
 
 
 def refuse_own(corpus: Path, out: Path) -> None:

@@ -115,15 +115,15 @@ def statistics(folder: str | Path) -> Statistics:
     another ontology.
     """
     folder = Path(folder)
-    about, report = read_about(folder), read_report(folder)
-    ontology = labelling_ontology(folder, about)
+    settings, report = read_about(folder), read_report(folder)
+    ontology = labelling_ontology(folder, settings)
     column = index.of(folder, COLUMNS).to_pydict()
     codes, beats = [len(places) for places in column["codes"]], [len(places) for places in column["rpeaks"]]
     rates: defaultdict[str, set[float]] = defaultdict(set)
     for source, fs in zip(column["source"], column["fs"], strict=True):
         rates[source].add(fs)
     leaves = Counter(leaf for record in column["leaves"] for leaf in record)
-    window, fs = about["config"]["window"], about["config"]["fs"]
+    window, fs = settings["config"]["window"], settings["config"]["fs"]
     kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in column["notes"]]
     return Statistics(
         found=report.found,

@@ -80,39 +80,39 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     """
     rows = index.of(corpus.folder, ["id", "source", "patient", "signal_hash"])
     before = _about(start) if start else None
-    whole = start is None or (before is not None and before.complete)
+    complete = start is None or (before is not None and before.complete)
     windows = {corpus.config.window, *(before.windows if before else ())}
-    about = {
+    header = {
         "window": str(corpus.config.window),
         "windows": " ".join(map(str, sorted(windows))),
         "fs": str(corpus.config.fs),
-        "complete": "true" if whole else "false",
+        "complete": "true" if complete else "false",
     }
-    schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=about)
+    schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=header)
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
-            named: list[pa.Array] = []
+            batches: list[pa.Array] = []
             for batch in rows.to_batches(AT_ONCE):  # ten million rows aren't a list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
                 file.write_table(pa.table(columns, schema=schema))
                 if before:
-                    named.append(columns[0])
+                    batches.append(columns[0])
             if start and before:
-                theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(named, pa.string()))
+                theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(batches, pa.string()))
                 file.write_table(pa.table(theirs.columns, schema=schema))
         index.keep_private(temporary)
 
 
 def read(run: Path) -> TrainedOn | None:
     """Read the list of training records; None if the folder has no list. Raises `InputError`."""
-    about = _about(run)
-    if about is None:
+    header = _about(run)
+    if header is None:
         return None
     table = _rows(run)
     identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
-    return replace(about, identities=identities, patients=patients, hashes=hashes)
+    return replace(header, identities=identities, patients=patients, hashes=hashes)
 
 
 def folder_beside(model: Path) -> Path:
@@ -123,8 +123,8 @@ def folder_beside(model: Path) -> Path:
 
 def lists_all(run: Path) -> bool:
     """Whether a run's folder lists all its training records. Raises `InputError` as `read` does."""
-    about = _about(run)
-    return about is not None and about.complete
+    header = _about(run)
+    return header is not None and header.complete
 
 
 def _about(run: Path) -> TrainedOn | None:
@@ -150,8 +150,8 @@ def _rows(run: Path) -> pa.Table:
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
     """The rows but those whose signal and, where it is known, name are among these."""
     name = theirs["identity"]
-    named = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
-    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), named)))
+    known = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
+    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), known)))
 
 
 @contextmanager

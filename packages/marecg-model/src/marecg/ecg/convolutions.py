@@ -70,10 +70,10 @@ def shares_above(x_CL: Floats, fs: int, bank: Bank | None = None) -> Floats:
 def slowed(x_CL: Floats, fs: int) -> Floats:
     """Return the record at 100 Hz, as means over samples, without each lead's mean: [C, N]."""
     step = max(1, fs // HZ)
-    whole = x_CL.shape[1] // step * step
-    parts = [x_CL[:, :whole].reshape(len(x_CL), -1, step).mean(-1)]
-    if whole < x_CL.shape[1]:
-        parts.append(x_CL[:, whole:].mean(-1, keepdims=True))
+    length = x_CL.shape[1] // step * step
+    parts = [x_CL[:, :length].reshape(len(x_CL), -1, step).mean(-1)]
+    if length < x_CL.shape[1]:
+        parts.append(x_CL[:, length:].mean(-1, keepdims=True))
     x_CN = np.concatenate(parts, axis=1)
     return np.asarray(x_CN - x_CN.mean(-1, keepdims=True), np.float32)
 

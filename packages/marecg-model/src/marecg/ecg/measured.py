@@ -44,13 +44,13 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
     x_CL = signal_CL.astype(np.float64)
     there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
     beats = median_beat.beats(there, range(len(LEADS)))
-    whole = [_rhythm(beats.peaks_N.astype(np.float64)), _intervals(intervals.measure_beats(beats, LEADS))]
+    tables = [_rhythm(beats.peaks_N.astype(np.float64)), _intervals(intervals.measure_beats(beats, LEADS))]
     lead_VC = np.concatenate([_distribution(x_CL), _spectrum(x_CL)])
     height_VC = _heights(beats)
     if absent_C is not None and absent_C.any() and not absent_C.all():
         for value_VC in (lead_VC, height_VC):
             value_VC[:, absent_C] = value_VC[:, ~absent_C].mean(axis=1, keepdims=True)
-    values_F = np.concatenate([lead_VC.ravel(), *whole, height_VC.ravel()])
+    values_F = np.concatenate([lead_VC.ravel(), *tables, height_VC.ravel()])
     return np.asarray(np.nan_to_num(values_F, posinf=0.0, neginf=0.0))
 
 

@@ -103,9 +103,9 @@ def arranged(
     return Recording(x_CL, absent_C)
 
 
-def windows(whole: Recording, config: ModelConfig) -> list[Window]:
+def windows(ecg: Recording, config: ModelConfig) -> list[Window]:
     """Cut a recording into the fewest windows that cover it, evenly spread, on the patch grid."""
-    return list(_cut(whole, _starts(whole.x_CL.shape[1], config), config))
+    return list(_cut(ecg, _starts(ecg.x_CL.shape[1], config), config))
 
 
 def _starts(length: int, config: ModelConfig) -> list[int]:
@@ -114,24 +114,24 @@ def _starts(length: int, config: ModelConfig) -> list[int]:
     return sorted({int(start) // config.stride * config.stride for start in spread})
 
 
-def _cut(whole: Recording, starts: Sequence[int], config: ModelConfig) -> Iterator[Window]:
-    length = whole.x_CL.shape[1]
+def _cut(ecg: Recording, starts: Sequence[int], config: ModelConfig) -> Iterator[Window]:
+    length = ecg.x_CL.shape[1]
     for number, start in enumerate(starts, start=1):
-        x_CL = whole.x_CL[:, start : min(start + config.context, length)]
-        yield Window(x_CL, whole.absent_C, start, number == len(starts), length)
+        x_CL = ecg.x_CL[:, start : min(start + config.context, length)]
+        yield Window(x_CL, ecg.absent_C, start, number == len(starts), length)
 
 
-def tta_windows(whole: Recording, config: ModelConfig) -> Iterator[Window]:
+def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
     """Return each window at `config.phases` offsets within one stride, all that an encoder reads.
 
     A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window
     moves forward where there is more to see, else backward, else (a recording of one context or less) forward
     into padding.
     """
-    length = whole.x_CL.shape[1]
+    length = ecg.x_CL.shape[1]
     shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
     starts = [_shifted(start, by, length, config) for start in _starts(length, config) for by in shifts]
-    return _cut(whole, starts, config)
+    return _cut(ecg, starts, config)
 
 
 def _shifted(start: int, by: int, length: int, config: ModelConfig) -> int:

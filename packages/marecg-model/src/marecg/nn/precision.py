@@ -17,12 +17,12 @@ def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
     @wraps(compute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         given: list[Any] = [_at_least_float32(argument) for argument in args]
-        named: dict[str, Any] = {name: _at_least_float32(value) for name, value in kwargs.items()}
-        tensors = (value for value in (*given, *named.values()) if isinstance(value, Tensor))
+        keywords: dict[str, Any] = {name: _at_least_float32(value) for name, value in kwargs.items()}
+        tensors = (value for value in (*given, *keywords.values()) if isinstance(value, Tensor))
         device = next(tensors).device.type
         autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
         with torch.autocast(device, enabled=False) if autocast else nullcontext():
-            return compute(*given, **named)
+            return compute(*given, **keywords)
 
     return computed
 

@@ -42,8 +42,8 @@ class Ar(Objective, of=ArConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `recon` and `mask`; L_AR is their sum."""
-        seen = views.masked
-        return ar_losses(self.decoder(seen.h_BTCD, seen.x_BSCP), seen.x_BSCP, seen.masked_BTC, seen.real_BS)
+        view = views.masked
+        return ar_losses(self.decoder(view.h_BTCD, view.x_BSCP), view.x_BSCP, view.masked_BTC, view.real_BS)
 
 
 def ar_losses(

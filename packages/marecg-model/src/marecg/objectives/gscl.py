@@ -58,13 +58,13 @@ class Gscl(Objective, of=GsclConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `gscl`; monitors read its logits too."""
-        seen = views.supervised
-        concept_BK = seen.concept_BK
+        view = views.supervised
+        concept_BK = view.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
-        loss = gscl_loss(views.logits_BN, seen.supervision.target_BN)
+        loss = gscl_loss(views.logits_BN, view.supervision.target_BN)
         if self.families:
             loss = loss + self.families * family_loss(
-                views.logits_BN, seen.supervision.root_BN, self.family_N
+                views.logits_BN, view.supervision.root_BN, self.family_N
             )
         return {"gscl": loss}
 

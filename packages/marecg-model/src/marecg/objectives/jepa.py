@@ -45,10 +45,10 @@ class Jepa(Objective, of=JepaConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return `jepa` at the masked places that hold a signal."""
-        seen = views.masked
+        view = views.masked
         target_BTCD = views.slow(*self._slow())
-        asked_BTC = seen.masked_BTC & seen.real_BT[..., None]
-        return {"jepa": jepa_loss(self.predictor(seen.h_BTCD), target_BTCD, asked_BTC)}
+        asked_BTC = view.masked_BTC & view.real_BT[..., None]
+        return {"jepa": jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC)}
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the slow encoder."""

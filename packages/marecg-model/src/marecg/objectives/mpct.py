@@ -52,12 +52,12 @@ class Mpct(Objective, of=MpctConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return L_ICA, L_BCA and L_OPA."""
-        mpct, seen = self.settings, views.supervised
-        truth, concept_BK = seen.supervision, seen.concept_BK
+        mpct, view = self.settings, views.supervised
+        truth, concept_BK = view.supervision, view.concept_BK
         beats_BKD, real_BK = pool_beats(
-            seen.h_bar_BTD, seen.real_BT, truth.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
+            view.h_bar_BTD, view.real_BT, truth.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
         )
-        to = self.text(beats_BKD, seen.rhythm_BD)
+        to = self.text(beats_BKD, view.rhythm_BD)
         active_BV = self.text.active_variants(truth.y_BN)
         return {
             "ica": instance_concept_loss(concept_BK, to.text_VW, active_BV, mpct.tau),
@@ -65,10 +65,10 @@ class Mpct(Objective, of=MpctConfig):
             "opa": ontology_prototype_loss(to.record_BE, to.prototypes_NE, truth.y_BN, mpct.tau),
         }
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return L_MPCT = β_ICA L_ICA + β_BCA L_BCA + β_OPA L_OPA (eq. mgca-loss)."""
         mpct = self.settings
-        return mpct.beta_ica * named["ica"] + mpct.beta_bca * named["bca"] + mpct.beta_opa * named["opa"]
+        return mpct.beta_ica * losses["ica"] + mpct.beta_bca * losses["bca"] + mpct.beta_opa * losses["opa"]
 
 
 @in_float32

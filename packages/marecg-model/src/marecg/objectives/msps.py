@@ -66,25 +66,24 @@ class Msps(Objective, of=MspsConfig):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
-        seen = views.supervised
-        truth = seen.supervision
+        view = views.supervised
+        truth = view.supervision
         target = RhythmTarget(truth.alternates_B, truth.rate_B, truth.mean_rr_B, truth.rr_cv_B, truth.known_B)
         within_batch = self.settings.z_score == "batch"
-        named = patch_rhythm_losses(
-            self.rhythm_head(seen.h_bar_BTD), target, seen.real_BT, z_score=within_batch
-        )
-        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), truth.phase_BT, seen.real_BT)
+        h_BTD, real_BT = view.h_bar_BTD, view.real_BT
+        losses = patch_rhythm_losses(self.rhythm_head(h_BTD), target, real_BT, z_score=within_batch)
+        return losses | patch_position_losses(self.position_head(h_BTD), truth.phase_BT, real_BT)
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. msps-loss)."""
         msps = self.settings
         patch_rhythm = (
-            msps.alpha_alt * named["alt"]
-            + msps.alpha_rate * named["rate"]
-            + msps.alpha_mrr * named["mrr"]
-            + msps.alpha_cv * named["cv"]
+            msps.alpha_alt * losses["alt"]
+            + msps.alpha_rate * losses["rate"]
+            + msps.alpha_mrr * losses["mrr"]
+            + msps.alpha_cv * losses["cv"]
         )
-        patch_position = named["seq"] + named["phase"]
+        patch_position = losses["seq"] + losses["phase"]
         return msps.lambda_rhythm * patch_rhythm + msps.lambda_pos * patch_position
 
 

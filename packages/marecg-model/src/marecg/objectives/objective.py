@@ -95,9 +95,9 @@ class Objective(nn.Module, ABC):
         """Return the losses."""
         return self.losses(views)
 
-    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
         """Return the term of L before its coefficient: by default the sum of the losses."""
-        first, *further = named.values()
+        first, *further = losses.values()
         return sum(further, start=first)
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
@@ -114,28 +114,28 @@ class Objective(nn.Module, ABC):
 class _LookedUp(UserDict[str, Tensor]):
     """The losses of an objective, which knows of each whether it was looked up."""
 
-    seen: frozenset[str] = frozenset()
+    read: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Tensor:
-        self.seen |= {name}
+        self.read |= {name}
         return super().__getitem__(name)
 
 
-def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch: float) -> Tensor:
+def weighed(name: str, objective: Objective, terms: Mapping[str, Tensor], epoch: float) -> Tensor:
     """Return an objective's term of L (eq. total-loss).
 
     Raises `ConfigError` where it names a loss that it does not announce, or leaves one without a weight.
     """
     settings = objective.settings
-    if set(named) != set(settings.captions):
+    if set(terms) != set(settings.captions):
         raise ConfigError(
-            f"names the losses {', '.join(named)} and announces {', '.join(settings.captions) or 'none'}",
+            f"names the losses {', '.join(terms)} and announces {', '.join(settings.captions) or 'none'}",
             where=f"objective {name}",
             remedy=f"List each loss in {type(settings).__name__}.captions with what it measures",
         )
-    losses = _LookedUp(dict(named))
+    losses = _LookedUp(dict(terms))
     total = objective.total(losses)
-    forgotten = [loss for loss in named if loss not in losses.seen]
+    forgotten = [loss for loss in terms if loss not in losses.read]
     if forgotten:
         problem = f"never weighs its loss {', '.join(forgotten)}: it would be logged and not trained"
         remedy = f"Add it in {type(objective).__name__}.total()"

@@ -257,8 +257,8 @@ def _rescaled(signal: Signal, eps: float) -> Signal:
     centred_BSCP = x_BSCP - mean_B1C1
     var_B1C1 = (centred_BSCP.square() * weight_BS11).sum((1, 3), keepdim=True) / count_B111
     std_BC1 = (var_B1C1[:, 0] * scale.std_BC1.square() + eps).sqrt()
-    own = Scale(scale.mean_BC1 + mean_B1C1[:, 0] * scale.std_BC1, std_BC1)
-    return Signal(centred_BSCP * (scale.std_BC1 / std_BC1)[:, None] * real_BS[..., None, None], real_BS, own)
+    new = Scale(scale.mean_BC1 + mean_B1C1[:, 0] * scale.std_BC1, std_BC1)
+    return Signal(centred_BSCP * (scale.std_BC1 / std_BC1)[:, None] * real_BS[..., None, None], real_BS, new)
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:

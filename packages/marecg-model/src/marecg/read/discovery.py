@@ -264,9 +264,9 @@ def _in_folder(
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
     """The names that `is_array` would call arrays, without a look at the disk for each."""
-    endings, beside = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
+    endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
     arrays = (name for name in names if name.lower().endswith(endings))
-    return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in beside]
+    return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:

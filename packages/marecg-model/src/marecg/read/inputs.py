@@ -35,11 +35,11 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
             if not given.is_dir():
                 files.add(candidate.file)
     apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
-    named: dict[str, Candidate] = {}
+    by_name: dict[str, Candidate] = {}
     for entry in with_root_names(candidates.values()):
         row = "" if entry.row < 0 else f"/{entry.row}"
-        named[f"{apart[entry.file]}{row}" if entry.file in apart else entry.name] = entry
-    return named
+        by_name[f"{apart[entry.file]}{row}" if entry.file in apart else entry.name] = entry
+    return by_name
 
 
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
@@ -64,6 +64,6 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
         return find([given], layout=layout)
     header = given
     if not is_header(given.name):  # the header of the record, or of the signal file, of that name
-        header, beside = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
-        header = beside if is_regular(beside) and not is_regular(header) else header
+        header, other = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
+        header = other if is_regular(other) and not is_regular(header) else header
     return HEADERS.records(given.parent, [header])

@@ -66,5 +66,5 @@ def whole_of(path: str) -> tuple[str, str]:
         >>> whole_of("r.hea@18.8"), whole_of("a@b.hea")
         (('r.hea', '@18.8'), ('a@b.hea', ''))
     """
-    whole, mark, start = path.rpartition("@")
-    return (whole, f"@{start}") if mark and start.replace(".", "", 1).isdecimal() else (path, "")
+    name, mark, start = path.rpartition("@")
+    return (name, f"@{start}") if mark and start.replace(".", "", 1).isdecimal() else (path, "")

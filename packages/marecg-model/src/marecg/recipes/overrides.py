@@ -121,8 +121,8 @@ def _typed(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_typed, value))
     if isinstance(value, float):
-        whole = value.is_integer()
-        return int(value) if whole else value if math.isfinite(value) else str(value)  # which none may be
+        integral = value.is_integer()
+        return int(value) if integral else value if math.isfinite(value) else str(value)  # which none may be
     return value
 
 
@@ -171,8 +171,8 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
     choices: Collection[str] = keys
     if dot and groups and group not in groups:  # the same value of the right group, not of any group
         choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
-    own = "an objective of yours is known to the recipe in its file, or once its package is installed"
-    listed = f"marecg recipes NAME lists them all; {own}" if groups else ""
+    hint = "an objective of yours is known to the recipe in its file, or once its package is installed"
+    listed = f"marecg recipes NAME lists them all; {hint}" if groups else ""
     remedy = suggest(key, sorted(choices), listed)
     raise ConfigError(f"there is no value named {key!r}", where=where, remedy=remedy)
 

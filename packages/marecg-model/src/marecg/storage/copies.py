@@ -36,9 +36,9 @@ Copied = dict[str, Any]
 
 def cache() -> Path:
     """Return the folder of the copies: `MARECG_CACHE`, or `marecg` in the user's cache folder."""
-    own, shared = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    chosen, shared = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
     try:
-        return (Path(own) if own else Path(shared or "~/.cache") / "marecg").expanduser().resolve()
+        return (Path(chosen) if chosen else Path(shared or "~/.cache") / "marecg").expanduser().resolve()
     except RuntimeError:  # a container's user may have neither a home nor a name
         return Path(gettempdir(), f"marecg-{os.getuid()}").resolve()
 
@@ -161,9 +161,9 @@ class _Mirror:
             stem = os.path.splitext(root)[0] if listed else root  # noqa: PTH122 — pathlib takes a slash away
             listed |= self.fs.glob(f"{glob.escape(stem)}.*", detail=True)
         return {
-            path.removeprefix(self.base): about
-            for path, about in listed.items()
-            if about.get("type", "file") == "file" and not path.endswith("/")
+            path.removeprefix(self.base): entry
+            for path, entry in listed.items()
+            if entry.get("type", "file") == "file" and not path.endswith("/")
         }
 
     def take(self, copied: Copied) -> None:
@@ -174,10 +174,10 @@ class _Mirror:
         for path in copied.keys() - listed.keys():
             self._local(path).unlink(missing_ok=True)
             del copied[path]
-        for path, about in sorted(listed.items()):
+        for path, entry in sorted(listed.items()):
             if not _is_plain(path):
                 logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
-            elif copied.get(path) != [_stamp(about), _state(self._local(path))]:
+            elif copied.get(path) != [_stamp(entry), _state(self._local(path))]:
                 due.append(path)
         if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
             logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(due):,}", size / 1e9)
@@ -224,9 +224,9 @@ def _is_plain(path: str) -> bool:
     return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
 
 
-def _stamp(about: Mapping[str, Any]) -> str:
+def _stamp(entry: Mapping[str, Any]) -> str:
     """What tells a file of a store from what was there before: its etag, when it was changed, its size."""
-    return _sha256([str(about.get(name)) for name in _STATED])
+    return _sha256([str(entry.get(name)) for name in _STATED])
 
 
 def _state(local: Path) -> Any:

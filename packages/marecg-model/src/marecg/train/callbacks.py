@@ -67,8 +67,8 @@ class Metrics(AfterStep):
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         """Keep the losses; Lightning has divided `loss` by the number of micro-batches."""
-        whole = outputs["loss"] * trainer.accumulate_grad_batches
-        self._batches.append({**outputs, "loss": whole.detach()})
+        loss = outputs["loss"] * trainer.accumulate_grad_batches
+        self._batches.append({**outputs, "loss": loss.detach()})
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:

@@ -58,9 +58,9 @@ class Pretraining(lightning.LightningModule):
         last = (batch.number + 1) % train.accumulate == 0
         if last and self.looked_at(self.global_step + 1):
             self.monitored = monitor(outcome)
-        named = {name: value.detach() for name, value in outcome.named.items()}
-        self._last = (batch, named)
-        return {"loss": outcome.loss, **named}
+        losses = {name: value.detach() for name, value in outcome.named.items()}
+        self._last = (batch, losses)
+        return {"loss": outcome.loss, **losses}
 
     def looked_at(self, step: int) -> bool:
         """Whether the monitors read a step: at an interval, and the last."""
@@ -139,20 +139,20 @@ class Pretraining(lightning.LightningModule):
 
     def diverged(self, step: int) -> DivergedError:
         """Build the error of a run with too many non-finite gradients."""
-        about = ""
+        details = ""
         if self._last is not None:
-            batch, named = self._last
-            culprits = [name for name, value in named.items() if not value.isfinite()]
+            batch, losses = self._last
+            culprits = [name for name, value in losses.items() if not value.isfinite()]
             ids = self.trainer.datamodule.corpus.ids  # type: ignore[attr-defined]
             records = ", ".join(ids[row] for row in batch.rows_B.tolist())
             loss = f"loss {', '.join(culprits)}" if culprits else "every loss is finite"
-            about = f" ({loss}; records {records})"
+            details = f" ({loss}; records {records})"
         row = self.non_finite_in_a_row
         problem = (
             f"{f'{row} steps in a row' if row > 1 else 'the last step'} had gradients that are not finite"
         )
         remedy = "Look at those records, or begin again with a lower train.lr in another folder"
-        return DivergedError(f"{problem}{about}", where=f"step {step}", remedy=remedy)
+        return DivergedError(f"{problem}{details}", where=f"step {step}", remedy=remedy)
 
 
 def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:

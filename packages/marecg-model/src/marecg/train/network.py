@@ -72,19 +72,19 @@ class Network(nn.Module):
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
         )
         terms: list[Tensor] = []
-        named: dict[str, Tensor] = {}
+        all_losses: dict[str, Tensor] = {}
         for name, objective in self.objectives.items():
             assert isinstance(objective, Objective)
             losses = objective(views)
             terms.append(weighed(name, objective, losses, epoch))
-            named |= losses
+            all_losses |= losses
         for part in views.reached:
             if not next(getattr(self.model, part).parameters()).requires_grad:
                 problem = (
                     f"an objective reads {part} and none says that it reaches it: it would not be trained"
                 )
                 raise ConfigError(problem, remedy=f'Add "{part}" to the objective\'s `reaches`')
-        return Outcome(sum(terms[1:], start=terms[0]), named, views)
+        return Outcome(sum(terms[1:], start=terms[0]), all_losses, views)
 
     def after_step(self, step: int, total_steps: int) -> None:
         """Let the objectives react to an optimiser step."""

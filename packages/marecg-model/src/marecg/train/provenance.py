@@ -55,7 +55,7 @@ def provenance(
     )
 
 
-def united(own: Provenance, origin: BeganFrom) -> Provenance:
+def united(new: Provenance, origin: BeganFrom) -> Provenance:
     """Merge a run's provenance with that of its starting weights.
 
     If both had the same corpus, its records count once; otherwise counts add up, because the overlap is
@@ -64,21 +64,21 @@ def united(own: Provenance, origin: BeganFrom) -> Provenance:
     """
     before = origin.provenance
     if before is None:
-        return own.model_copy(update={"began_from": origin, "support": None})
-    alike = own.signals is not None and own.signals == before.signals
+        return new.model_copy(update={"began_from": origin, "support": None})
+    alike = new.signals is not None and new.signals == before.signals
     together = max if alike else add
-    read = {name for run in (own, before) for name in run.sources if name not in run.without_codes}
-    sources = own.sources if alike else dict(Counter(own.sources) + Counter(before.sources))
+    read = {name for run in (new, before) for name in run.sources if name not in run.without_codes}
+    sources = new.sources if alike else dict(Counter(new.sources) + Counter(before.sources))
     support = None
-    if own.support is not None and before.support is not None:
-        support = {name: together(count, before.support.get(name, 0)) for name, count in own.support.items()}
-    return own.model_copy(
+    if new.support is not None and before.support is not None:
+        support = {name: together(count, before.support.get(name, 0)) for name, count in new.support.items()}
+    return new.model_copy(
         update={
-            "records": together(own.records, before.records),
+            "records": together(new.records, before.records),
             "sources": sources,
-            "others": together(own.others, before.others),
-            "signals": own.signals if alike else None,
-            "origins": before.origins | own.origins,
+            "others": together(new.others, before.others),
+            "signals": new.signals if alike else None,
+            "origins": before.origins | new.origins,
             "without_codes": tuple(name for name in sorted(sources) if name not in read),
             "support": support,
             "began_from": origin,

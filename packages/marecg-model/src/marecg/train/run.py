@@ -153,7 +153,7 @@ def train(
         if trainer.is_global_zero and checkpoint and at == steps and (folder / "model").is_dir():
             logger.warning("%s: nothing done, the run is complete", folder)
         elif trainer.is_global_zero:
-            own = provenance(
+            this_run = provenance(
                 config,
                 corpus,
                 ontology,
@@ -162,7 +162,7 @@ def train(
                 resumed=checkpoint is not None,
                 devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
             )
-            _leave_model(folder, module, own if origin is None else united(own, origin))
+            _leave_model(folder, module, this_run if origin is None else united(this_run, origin))
         return Run(folder, steps, module.skipped_steps)
 
 
@@ -178,10 +178,10 @@ def _fit(trainer: lightning.Trainer, module: Pretraining, corpus: Corpus, checkp
         trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
 
 
-def _leave_model(folder: Path, module: Pretraining, about: Provenance) -> None:
+def _leave_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
     """Write the model of a run that is complete; warn where it has collapsed."""
     model = module.exported()
-    model.provenance = about
+    model.provenance = origin
     model.save_pretrained(folder / "model")
     if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
         logger.warning(

@@ -83,9 +83,9 @@ def claim(
 def note_length(folder: Path, config: Config) -> None:
     """Note an extended run's settings in place of those that it was started with."""
     described = folder / "config.json"
-    about = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
+    settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     with replacing(described) as temporary:
-        temporary.write_text(json.dumps(about, indent=2), encoding="utf-8")
+        temporary.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:

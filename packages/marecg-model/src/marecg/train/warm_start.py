@@ -129,5 +129,5 @@ def _name(given: str | Path) -> str:
     if not path.exists():
         return str(given)
     place = path.resolve()
-    own = place.parent.name if place.name == "model" else place.name
-    return re.sub(r"[^\w.-]", "_", own)
+    name = place.parent.name if place.name == "model" else place.name
+    return re.sub(r"[^\w.-]", "_", name)

@@ -96,7 +96,7 @@ def _hdf5(path: Path) -> dict[str, Lazy]:
 def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
     """Every dataset by its path, each once; links of other kinds than plain names are not followed."""
     groups: list[tuple[str, Any, int]] = [("", file, 0)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while groups:
         prefix, group, depth = groups.pop()
         for name in group:
@@ -104,10 +104,10 @@ def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
                 continue
             item = group[name]
             address = h5py.h5o.get_info(item.id).addr
-            if address in seen:
+            if address in visited:
                 continue
-            seen.add(address)
-            if depth >= DEEPEST or len(seen) > MOST_OBJECTS:
+            visited.add(address)
+            if depth >= DEEPEST or len(visited) > MOST_OBJECTS:
                 raise ValueError("holds groups in groups beyond all reason")
             if isinstance(item, h5py.Dataset):
                 yield prefix + name, item
@@ -155,8 +155,8 @@ class _Reversed:
         self.shape: tuple[int, ...] = array.shape[::-1]
 
     def __getitem__(self, key: Slices, /) -> Any:
-        whole = (slice(None),) * (len(self.shape) - len(key))
-        return self._array[(*whole, *key[::-1])].T
+        rest = (slice(None),) * (len(self.shape) - len(key))
+        return self._array[(*rest, *key[::-1])].T
 
 
 def _real(dtype: np.dtype[Any]) -> bool:

@@ -114,8 +114,8 @@ def is_array(path: Path) -> bool:
     """Whether a file is an array by its ending, and neither a WFDB signal file nor a table."""
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
-    beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
-    return path.suffix.lower() in OPENERS and not any(map(is_regular, beside))
+    headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
+    return path.suffix.lower() in OPENERS and not any(map(is_regular, headers))
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,9 @@ def form_of(path: Path) -> Form | None:
     separator = next((sign for sign in (";", "\t", ",") if sign in (second or first)), r"\s+")
     decimal = "," if separator == ";" and "," in second else "."
     heading, row = (re.split(separator, line.strip()) for line in (first, second or first))
-    named = not all(_is_number(cell, decimal) for cell in heading)
-    form = Form(separator, decimal, tuple(heading) if named else None, len(row))
-    if len(heading) != len(row) or (named and not form.numbers):
+    has_names = not all(_is_number(cell, decimal) for cell in heading)
+    form = Form(separator, decimal, tuple(heading) if has_names else None, len(row))
+    if len(heading) != len(row) or (has_names and not form.numbers):
         return None
     return form if all(_is_number(row[place], decimal) for place in form.numbers or range(len(row))) else None
 

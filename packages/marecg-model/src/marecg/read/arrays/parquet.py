@@ -102,15 +102,15 @@ class Nested:
 
     def _rows_at_a_time(self, group: int) -> int:
         """As many as decoded take no more than they may. Raises `ValueError` where one takes more."""
-        about = self._file.metadata.row_group(group)
+        metadata = self._file.metadata.row_group(group)
         numbers: int = sum(
             column.num_values
-            for column in map(about.column, range(about.num_columns))
+            for column in map(metadata.column, range(metadata.num_columns))
             if column.path_in_schema.partition(".")[0] in self._columns
         )
-        if numbers > MOST_NUMBERS * about.num_rows:
+        if numbers > MOST_NUMBERS * metadata.num_rows:
             raise ValueError("holds records too long to be read")
-        rows: int = about.num_rows
+        rows: int = metadata.num_rows
         return max(1, min(BATCH, MOST_NUMBERS * rows // max(numbers, 1)))
 
 

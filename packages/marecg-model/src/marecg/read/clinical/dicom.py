@@ -140,8 +140,8 @@ def _elements(content: bytes) -> Any:
 
     stream = BytesIO(content)
     stream.seek(PREAMBLE + 4)
-    about = read_dataset(stream, False, True, stop_when=_ascending_below(META_END))
-    syntax = UID(about.get("TransferSyntaxUID", ImplicitVRLittleEndian))
+    meta = read_dataset(stream, False, True, stop_when=_ascending_below(META_END))
+    syntax = UID(meta.get("TransferSyntaxUID", ImplicitVRLittleEndian))
     if syntax.is_deflated:  # a small file could unpack to a large one
         raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
     if not syntax.is_little_endian:

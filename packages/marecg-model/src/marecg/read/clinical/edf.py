@@ -61,16 +61,16 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 def _about(data: Any) -> dict[str, Any]:
     """Time of acquisition; the hospital's number, sex and birth, for which plain EDF has no fields."""
-    about: dict[str, Any] = {}
+    header: dict[str, Any] = {}
     with suppress(ValueError):  # edfio's AnonymizedDateError is one
-        about["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
+        header["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
     if data.reserved.startswith("EDF+"):
         words = [*data.local_patient_identification.split(" "), ""]
-        about["patient"] = None if words[0] == "X" else words[0]
-        about["sex"] = words[1] if words[1] in ("F", "M") else None
+        header["patient"] = None if words[0] == "X" else words[0]
+        header["sex"] = words[1] if words[1] in ("F", "M") else None
         with suppress(ValueError, AttributeError, IndexError):
-            about["born"] = data.patient.birthdate.isoformat()
-    return about
+            header["born"] = data.patient.birthdate.isoformat()
+    return header
 
 
 EDF = Format("EDF", ("*.edf",), "edfio", waveform)

@@ -45,23 +45,23 @@ def waveform(root: Element) -> Waveform:
     if version not in VERSIONS:
         problem = f"is Philips XML {version[:20] or 'without a version'}; {', '.join(VERSIONS)} are read"
         raise RecordError(Reason.signal_format, problem)
-    waves, about = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
-    if waves is None or about is None or not (waves.text or "").strip():
+    waves, signal = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
+    if waves is None or signal is None or not (waves.text or "").strip():
         raise RecordError(Reason.signal_format, "holds no waveform: was it exported without?")
     method = waves.get("compressmethod") or waves.get("compression")
     if method != "XLI" or waves.get("dataencoding") != "Base64":
         what = f"{waves.get('dataencoding')}, {method or 'uncompressed'}"
         problem = f"holds samples as {what[:40]}: only XLI is read, export it as HL7 aECG"
         raise RecordError(Reason.signal_format, problem)
-    names = _names(waves, about)
-    fs = _positive(_text(about, "samplingrate"), "sampling rate")
+    names = _names(waves, signal)
+    fs = _positive(_text(signal, "samplingrate"), "sampling rate")
     samples = round(_positive(waves.get("durationperchannel") or "", "duration") * fs / 1000)
-    step = finite_gain(_text(about, "resolution") or _text(about, "signalresolution")) / 1000
+    step = finite_gain(_text(signal, "resolution") or _text(signal, "signalresolution")) / 1000
     content = base64.b64decode("".join((waves.text or "").split()), validate=True)
     d_KL, notes = _without_mark(_whole(stacked(list(_leads(content, names, samples)))))
     person, taken = root.find(".//{*}generalpatientdata"), root.find(".//{*}dataacquisition")
     person = Element("") if person is None else person
-    low, _, high = _text(about, "signalbandwidth").partition("-")  # of 1.03; 1.04 says it in two elements
+    low, _, high = _text(signal, "signalbandwidth").partition("-")  # of 1.03; 1.04 says it in two elements
     return Waveform(
         names=names,
         x_KL=d_KL * step,
@@ -71,7 +71,7 @@ def waveform(root: Element) -> Waveform:
         acquired=None if taken is None else moment(f"{taken.get('date')}T{taken.get('time')}"),
         age=age_in_years(_text(person, "age/years")),
         sex=sex_letter(_text(person, "sex")),
-        notes=(*notes, *filtered(_text(about, "hipass") or low, _text(about, "lowpass") or high)),
+        notes=(*notes, *filtered(_text(signal, "hipass") or low, _text(signal, "lowpass") or high)),
         machine=_machine(root),
     )
 
@@ -100,10 +100,10 @@ def _positive(text: str, what: str) -> float:
     return value
 
 
-def _names(waves: Element, about: Element) -> list[str]:
+def _names(waves: Element, signal: Element) -> list[str]:
     """The leads in their order; version 1.03 says only that it is the usual one."""
     names = (waves.get("leadlabels") or "").split()
-    if not names and _text(about, "acquisitiontype") in {"STD-12", "10-WIRE"}:
+    if not names and _text(signal, "acquisitiontype") in {"STD-12", "10-WIRE"}:
         names = list(LEADS)
     if names[:6] != list(LEADS[:6]):
         raise RecordError(Reason.missing_lead, f"has the leads {' '.join(names)[:60] or 'unnamed'}")

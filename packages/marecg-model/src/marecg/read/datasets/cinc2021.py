@@ -45,8 +45,8 @@ def is_header(name: str) -> bool:
 
 def collection(header: Path, root: Path) -> str:
     """Return the collection of a header: a known one in its path, or the folder below `root`."""
-    named, folder = _folder(header.parent, root)
-    number = None if named else _JS.fullmatch(header.stem)
+    source, folder = _folder(header.parent, root)
+    number = None if source else _JS.fullmatch(header.stem)
     if number:
         return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
     return folder

@@ -98,9 +98,9 @@ class PtbXl:
 def is_root(folder: Path) -> bool:
     """Whether a folder is the root of a PTB-XL release: its table, and a second sign."""
     table = folder / DATABASE
-    beside = (*RECORDS, STATEMENTS)
+    needed = (*RECORDS, STATEMENTS)
     return is_regular(table) and (
-        "ecg_id" in columns(table) or any((folder / name).exists() for name in beside)
+        "ecg_id" in columns(table) or any((folder / name).exists() for name in needed)
     )
 
 
