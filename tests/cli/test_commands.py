@@ -10,7 +10,7 @@ import pytest
 from tests.cli.calls import invoke
 from tests.docs.options import APPS, MIXED, OF_ALL, commands, kind, kinds, options
 
-from marecg.base.progress import PATIENCE, PAUSE, Tenths
+from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
 from marecg_cli._commands import OTHERS, tree
 
 TREES = {name: tree(module.app()) for name, module in APPS.items()}
@@ -134,7 +134,7 @@ def log(monkeypatch):
             now += seconds
             show(done, whole, "3 kept")
         if last:
-            now += PATIENCE
+            now += LONGEST_PAUSE_S
             show(*last)
         return lines
 

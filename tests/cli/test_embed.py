@@ -14,7 +14,7 @@ from tests.cli.calls import invoke, run
 from ecg_synth import write_corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.embedding.embed import embed
-from marecg.use.embedding.embedding_files import ABOUT
+from marecg.use.embedding.embedding_files import RECORD_FIELDS
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named_also_to_machines(place):
@@ -63,7 +63,7 @@ def test_patches_and_the_wide_readout_stand_beside_h_rhythm_record_by_record(pla
     options = ("--fs", 500, "--patch", "--readout", "wide", "--out", out)
     assert run("embed", place / "run", *given, *options) == 0
     embedded = columns(out)
-    about = ["id", "record", "source", "start"] if ending == "npz" else ABOUT.names
+    about = ["id", "record", "source", "start"] if ending == "npz" else RECORD_FIELDS.names
     assert sorted(embedded) == sorted([*about, "rhythm", "wide", "patch"])
     model = MarEcg.from_pretrained(place / "run")
     expected = [embed(model, np.load(path), fs=500, readout="wide") for path in given]

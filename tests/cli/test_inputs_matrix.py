@@ -12,7 +12,7 @@ from tests.cli.calls import invoke
 
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.use.predict import ABOUT
+from marecg.use.predict import RECORD_COLUMNS
 
 RECORDS = 12
 ECGS = ("record", "records", "corpus", "array")
@@ -75,7 +75,8 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, mo
     assert len(rows) == RECORDS
     if kind != "array":
         assert {row["record"] for row in rows} == set(Corpus.open(kinds / "corpus").ids)
-    shares = [float(value) for name, value in rows[0].items() if name not in (*ABOUT, "called", "told")]
+    others = {*RECORD_COLUMNS, "called", "told"}
+    shares = [float(value) for name, value in rows[0].items() if name not in others]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert ("called" in rows[0]) == (model == "clf")
     as_json = json.loads(answer("predict", *given(kinds, model, kind), "--format", "json"))

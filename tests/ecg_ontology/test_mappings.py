@@ -4,7 +4,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, Status
-from ecg_ontology.formats.sssom import COLUMNS
+from ecg_ontology.formats.sssom import MAPPING_COLUMNS
 
 LUNG = """@prefix : <https://example.org/lung#> .
 @prefix ccg: <https://w3id.org/mar-ecg/ccg#> .
@@ -18,7 +18,7 @@ LUNG = """@prefix : <https://example.org/lung#> .
 :COPD a ccg:Leaf ; ccg:index 2 ; skos:notation "COPD" ; skos:prefLabel "Chronic obstruction"@en ;
     ccg:textVariant "g"@en , "h"@en , "bronchial smoke"@en ; ccg:family :Airway .
 """
-HEADER = list(COLUMNS)
+HEADER = list(MAPPING_COLUMNS)
 ROW = {
     "subject_id": "icd10:J45",
     "subject_label": "Asthma, bronchial",

@@ -11,9 +11,9 @@ from marecg_cli._corpus_text import tell_quarantined
 from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, shares, task_names
 from marecg_cli._output import message, result, result_json
 
-ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
+SUMMARY = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
 EXAMPLE = "marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out runs/classifier"
-classify = typer.Typer(help=f"{ABOUT}\n\nExample: {EXAMPLE}", **SETTINGS)
+classify = typer.Typer(help=f"{SUMMARY}\n\nExample: {EXAMPLE}", **SETTINGS)
 
 Encoder = Annotated[
     str, typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is.")

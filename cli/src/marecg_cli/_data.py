@@ -10,8 +10,8 @@ from marecg_cli._commands import SETTINGS
 from marecg_cli._options import As, one_of
 from marecg_cli._output import message, result, result_json
 
-ABOUT = "The datasets that are read by name: list them, get them."
-data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
+SUMMARY = "The datasets that are read by name: list them, get them."
+data = typer.Typer(help=f"{SUMMARY}\n\nExample: marecg data list", **SETTINGS)
 
 
 def _names() -> list[str]:

@@ -153,7 +153,7 @@ def predict(
     from marecg.use.classifying.classifier_folder import is_classifier
     from marecg.use.embedding.inputs import Inputs
     from marecg.use.predict import (
-        ABOUT,
+        RECORD_COLUMNS,
         nearest,
         predict_into,
         predict_table,
@@ -182,9 +182,9 @@ def predict(
         return
     _tell_problems("left out", done.failed, done.doubtful)
     if is_classifier(run):
-        _print_calls(reader, table.iloc[0, len(ABOUT) : -1], form)
+        _print_calls(reader, table.iloc[0, len(RECORD_COLUMNS) : -1], form)
         return
-    shares = table.iloc[:, len(ABOUT) : len(ABOUT) + len(reader.ontology)].to_numpy()
+    shares = table.iloc[:, len(RECORD_COLUMNS) : len(RECORD_COLUMNS) + len(reader.ontology)].to_numpy()
     if step is not None:
         _print_steps(
             {at: nearest(reader, q_N, top) for at, q_N in zip(table["start"], shares, strict=True)}, form

@@ -15,7 +15,7 @@ Values = Mapping[str, Any]
 ABSENT = "not part of it"
 OPEN = "–"
 """A value that is not given."""
-COLUMNS = 80
+TABLE_WIDTH = 80
 """Prose is broken there, however wide the terminal."""
 
 
@@ -218,7 +218,7 @@ def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> No
             lines.append(f"other than {base_name}: {', '.join(rest)}")
         table.add_row(f"[bold]{name}[/bold]", escape("\n".join(lines)))
     out = console()
-    out.print(table, width=min(out.width, COLUMNS))
+    out.print(table, width=min(out.width, TABLE_WIDTH))
 
 
 def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[str, str]) -> None:

@@ -27,7 +27,7 @@ def test_texts_are_their_list(values, encoded):
 
 
 def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(monkeypatch):
-    monkeypatch.setattr(columns, "AT_ONCE", 2)
+    monkeypatch.setattr(columns, "BLOCK_ROWS", 2)
     for values in ([], ["a"], ["a", "b"], ["a", "b", "c"], list("abcde")):
         assert list(Texts(pa.array(values, pa.string()))) == values
 

@@ -19,7 +19,7 @@ def corpus(corpus_folder, tmp_path) -> Corpus:
 
 @pytest.mark.usefixtures("forked_workers")
 def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", 4)
+    monkeypatch.setattr(module, "BLOCK_RECORDS", 4)
     table = intervals(corpus)
     assert tuple(table.column_names) == INTERVALS
     assert len(table) == len(corpus) == 10

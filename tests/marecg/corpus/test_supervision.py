@@ -119,7 +119,7 @@ def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus, standardised):
 
 def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(corpus, monkeypatch):
     calls = counted(monkeypatch)
-    monkeypatch.setattr(supervision, "AT_ONCE", 3)
+    monkeypatch.setattr(supervision, "BLOCK_ROWS", 3)
     one = made(corpus)
     assert calls == [3, 3, 2]
     assert same(made(Corpus.open(corpus.folder)), one)

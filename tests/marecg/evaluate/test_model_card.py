@@ -47,7 +47,7 @@ def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed
 
 
 def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails(probed, monkeypatch):
-    monkeypatch.setattr(model_card, "FEW", 1)
+    monkeypatch.setattr(model_card, "MIN_POSITIVES", 1)
     card = write_model_card(probed).read_text(encoding="utf-8")
     report = read_report(probed / "probe" / "ptbxl-super-strict.json")
     largest = next(cell for cell in report.cells if cell.method == "encoder" and cell.fraction == 1)

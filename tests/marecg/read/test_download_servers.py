@@ -37,7 +37,7 @@ def test_what_no_program_may_fetch_is_said_with_its_address():
 
 
 def test_a_server_that_hardly_sends_is_given_up(tmp_path, base, publisher, monkeypatch):
-    monkeypatch.setattr(download, "PATIENCE", 0.2)
+    monkeypatch.setattr(download, "SLOW_AFTER_S", 0.2)
     monkeypatch.setattr(download, "SLOWEST", 1_000_000)
     publisher.trickles = 0.01
     with pytest.raises(InputError, match=r"only .* bytes come per second"):

@@ -127,7 +127,7 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
 ):
     endless = ["train.max_steps=100000", "train.max_epochs=1000000", "train.nodes=2", "train.devices=1"]
     config = override(micro, endless)
-    monkeypatch.setattr("marecg.train.run.PATIENCE", timedelta(seconds=PATIENCE))
+    monkeypatch.setattr("marecg.train.run.EXCHANGE_TIMEOUT", timedelta(seconds=PATIENCE))
     ranks = start_two(lambda: train(config, corpus_folder, tmp_path / "run"), tmp_path, nodes=2)
     printed = [tmp_path / f"rank-{rank}.txt" for rank in range(2)]
     try:

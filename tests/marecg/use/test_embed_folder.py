@@ -32,7 +32,7 @@ from marecg.use.embedding import embed_records as module
 from marecg.use.embedding import inputs, processes
 from marecg.use.embedding.embed import embed
 from marecg.use.embedding.embed_records import Shard
-from marecg.use.embedding.embedding_store import ABOUT
+from marecg.use.embedding.embedding_store import METADATA_KEY
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def test_a_part_of_another_program_is_made_again(place, tmp_path):
     out = tmp_path / "out"
     run(place, out)
     part = pq.read_table(out / "part-00001.parquet")
-    pq.write_table(part.replace_schema_metadata({ABOUT: b'{"leads": 12}'}), out / "part-00001.parquet")
+    pq.write_table(part.replace_schema_metadata({METADATA_KEY: b'{"leads": 12}'}), out / "part-00001.parquet")
     run(place, out)
     same_files(out, place / "quiet")
 

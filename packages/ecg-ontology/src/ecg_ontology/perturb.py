@@ -24,7 +24,7 @@ from ecg_ontology.graph.drafts import Draft, DraftRelation, RoutingRow
 from ecg_ontology.graph.enumeration import lock_of
 from ecg_ontology.ontology import Ontology
 
-_KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")
+_COPIED_FIELDS = ("official", "abbreviations", "misstatements", "shapes", "unread")
 """What a control has of the real draft as it is; it is exported to no hospital, so it has no crosswalks."""
 
 
@@ -82,7 +82,7 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
             row.model_copy(update={"node": row.node and renamed[row.node], "place": "", "node_label": ""})
             for row in draft.mappings
         ),
-        **{name: getattr(draft, name) for name in _KEPT},
+        **{name: getattr(draft, name) for name in _COPIED_FIELDS},
     )
     closed = perturbed.model_copy(update={"mappings": _closed(perturbed)})
     return Ontology(closed.model_copy(update={"lock": lock_of(closed)}), where=iri)

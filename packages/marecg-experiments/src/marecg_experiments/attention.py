@@ -36,8 +36,8 @@ SECONDS = 10
 WIDTH = 64
 DROPOUT = 0.25
 """Of the gathered values."""
-EPOCHS, PATIENCE = 100, 10
-BATCH = 64
+EPOCHS, PATIENCE_EPOCHS = 100, 10
+STEP_RECORDS = 64
 LEARNING_RATE = 1e-3
 WEIGHT_DECAY = 1e-2
 SEED = 0
@@ -74,7 +74,7 @@ class AttentionPool(nn.Module):
 def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCHS) -> Fitted:
     """AdamW on the binary cross-entropy; the epoch with the best macro AUC on val is kept.
 
-    It ends `PATIENCE` epochs behind that. `width` is D of tokens that lie flat in the features, each with its
+    It ends `PATIENCE_EPOCHS` behind that. `width` is D of tokens that lie flat in the features, each with its
     sign; None where the features are one token. Raises `InputError` where val tells no class.
     """
     check_labels(val.y_MK, "validation")
@@ -88,7 +88,7 @@ def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCH
         def rounds() -> Iterator[int]:
             for epoch in range(1, epochs + 1):
                 pool.train()
-                for rows in torch.randperm(len(x_MTE)).split(BATCH):  # type: ignore[no-untyped-call]
+                for rows in torch.randperm(len(x_MTE)).split(STEP_RECORDS):  # type: ignore[no-untyped-call]
                     optimizer.zero_grad()
                     logits_MK = pool(x_MTE[rows])
                     nn.functional.binary_cross_entropy_with_logits(logits_MK, y_MK[rows]).backward()  # type: ignore[no-untyped-call]
@@ -96,7 +96,7 @@ def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCH
                 yield epoch
 
         epoch, val_auc = fit_best(
-            pool, rounds(), lambda: macro_auc(val.y_MK, _logits(pool, val_MTE)), -1.0, PATIENCE
+            pool, rounds(), lambda: macro_auc(val.y_MK, _logits(pool, val_MTE)), -1.0, PATIENCE_EPOCHS
         )
     untrained = tuple(np.flatnonzero(~scorable(train.y_MK)).tolist())
     return Fitted(epoch, val_auc, untrained, lambda x_MF: _logits(pool, as_tokens(x_MF, width)))

@@ -35,7 +35,7 @@ from marecg.use.classifying.tuning import fit_best
 
 WIDTHS = (16, 32, 64, 64)
 EPOCHS = 30
-BATCH = 32
+STEP_RECORDS = 32
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 1e-2
 SEED = 0
@@ -103,7 +103,7 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
         torch.manual_seed(SEED)
         net = ResNet1d(y_MK.shape[1]).to(device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    batches = -(-len(x_MCN) // BATCH)
+    batches = -(-len(x_MCN) // STEP_RECORDS)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * batches)
 
     def rounds() -> Iterator[int]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats
 from marecg.evaluate.scores.predictions import Predictions, bootstrap, load
-from marecg.evaluate.scores.summary import OWN, judged_by
+from marecg.evaluate.scores.summary import ENCODER_METHODS, judged_by
 from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
 from marecg_experiments.ablate import FLOPS, ProbedRun, cost_of
@@ -36,7 +36,7 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
     scores = tidy(line for probe in probed for line in lines(probe.arm, probe.report))
     figures = []
     for (_, _, method, *_), runs in scores.groupby([*ROW, "task", "fraction"], sort=False):
-        alike = method not in OWN and len(runs[FIGURES].drop_duplicates()) == 1
+        alike = method not in ENCODER_METHODS and len(runs[FIGURES].drop_duplicates()) == 1
         mean = runs.iloc[[0]].assign(h_rank=runs["h_rank"].min())
         if len(runs) > 1 and not alike:
             auc = runs["macro_auc"]

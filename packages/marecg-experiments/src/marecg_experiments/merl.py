@@ -22,13 +22,13 @@ from marecg.use.classifying.tuning import fit_best
 
 SEED = 42
 EPOCHS = 100
-BATCH = 16
+STEP_RECORDS = 16
 LEARNING_RATE = 1e-3
 WEIGHT_DECAY = 1e-4
 DECAY_EPOCH = 40
 """The learning rate is divided by ten after this many epochs."""
 SAMPLES = 5000
-KEPT = {"cpsc2018": 2500}
+SAMPLES_KEPT = {"cpsc2018": 2500}
 """By data set, how many samples of a recording are kept; of others `SAMPLES`."""
 
 DIFFERENCES = (
@@ -86,7 +86,7 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 
     def rounds() -> Iterator[int]:
         for epoch in range(1, epochs + 1):
-            for rows in torch.randperm(len(x_MF), generator=generator).split(BATCH):  # type: ignore[no-untyped-call]
+            for rows in torch.randperm(len(x_MF), generator=generator).split(STEP_RECORDS):  # type: ignore[no-untyped-call]
                 optimizer.zero_grad()
                 nn.functional.binary_cross_entropy_with_logits(head(x_MF[rows]), y_MK[rows]).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
@@ -102,7 +102,7 @@ def merl_view(recordings: Recordings) -> Recordings:
     There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
     a method is told where a recording ends, and sees to what follows itself.
     """
-    keep = KEPT.get(recordings.name, SAMPLES)
+    keep = SAMPLES_KEPT.get(recordings.name, SAMPLES)
 
     def read(row: int) -> NDArray[np.float32]:
         x_CL = recordings.read(row)[:, :keep]

@@ -13,7 +13,7 @@ from marecg.recipes.schema import Config
 from marecg_experiments.comparators import COMPARATORS
 from marecg_experiments.comparators.labels import LabelsConfig
 
-BATCH = 64
+STEP_RECORDS = 64
 """Records per step of every method that contrasts records or reads the batch's statistics."""
 HEADS = {
     **{"hidden": 128, "outputs": 64, "prototypes": 256},
@@ -56,7 +56,8 @@ def method(name: str) -> Config:
     alone = {"name": name, "ar": None, name: settings}
     if isinstance(settings, NarrowConfig):
         return c1().derived(**alone, masking=MaskingConfig(ratio=0.75))
-    return c1().derived(**alone, train=c1().train.model_copy(update={"batch_size": BATCH, "accumulate": 1}))
+    batches = {"batch_size": STEP_RECORDS, "accumulate": 1}
+    return c1().derived(**alone, train=c1().train.model_copy(update=batches))
 
 
 def _sized(size: Callable[[Callable[[], Config], str], Config], name: str) -> Config:

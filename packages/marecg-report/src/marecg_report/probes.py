@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ecg_ontology import Ontology
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis, describe_leak
-from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, FULL, OWN, WIDE
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, ENCODER_METHODS, FULL, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
 from marecg_report import captions
@@ -121,7 +121,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
 def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
     """What one probe says at its largest share; None where nothing was probed beside the encoder."""
     rows = scores[scores["fraction"] == scores["fraction"].max()]
-    own, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(OWN)]
+    own, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
     if own.empty or rivals.empty:
         return None
     encoder, best = own.iloc[0], rivals.loc[rivals["macro_auc"].idxmax()]

@@ -67,7 +67,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, "CHOOSING", 1)
     monkeypatch.setattr(few_records, "ENOUGH", 1)
     monkeypatch.setattr(second, "FOLDS", 2)
-    monkeypatch.setattr(second, "BATCH", 4)
+    monkeypatch.setattr(second, "STEP_RECORDS", 4)
 
 
 def experiment(bases: list[Path], corpus: Path, out: Path, design: Design, *arms: str) -> pd.DataFrame:

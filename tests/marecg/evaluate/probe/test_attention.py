@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_logits_and_torchs_random_state_stays():
 def test_the_epoch_is_the_best_on_val_and_the_search_ends_a_patience_behind_it(monkeypatch):
     aucs, asked = [0.6, 0.9, 0.8, 0.7, 0.95], []
     monkeypatch.setattr(attention, "macro_auc", lambda *_: asked.append(1) or aucs[len(asked) - 1])
-    monkeypatch.setattr(attention, "PATIENCE", 2)
+    monkeypatch.setattr(attention, "PATIENCE_EPOCHS", 2)
     train, val = part(60, 4), part(40, 5)
     fitted = choose(train, val, WIDTH)
     assert (fitted.chosen, fitted.val_auc, len(asked)) == (2, 0.9, 4)

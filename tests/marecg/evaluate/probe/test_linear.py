@@ -9,7 +9,7 @@ from marecg.evaluate.probe.linear import (
     ALPHAS,
     COARSE,
     EXACT,
-    PATIENCE,
+    PATIENCE_STRENGTHS,
     STRENGTHS,
     UNSEEN_LOGIT,
     Part,
@@ -101,7 +101,7 @@ def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
 
     monkeypatch.setattr(LogisticRegression, "fit", watched)
     choose_logistic(EASY, EASY)
-    compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE]]
+    compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE_STRENGTHS]]
     assert tried == [*compared, (STRENGTHS[0], EXACT)], "the strongest of equals is then made exact"
     assert choose_logistic(EASY, EASY).chosen == STRENGTHS[0]
 

@@ -127,7 +127,7 @@ def _is_wider(onto: Ontology, mention: Mention, by_concept: dict[object, Mention
 def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
     words = lexicon()
     tokens = words.tokens(text)
-    small = text == text.lower() and len(tokens) <= _FEW
+    small = text == text.lower() and len(tokens) <= _SHORT_TOKENS
     items = list(words.items(tokens, small=small))
     for sentence in _sentences(items):
         regions = regions_of(sentence)
@@ -156,7 +156,7 @@ def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
                     )
 
 
-_FEW = 8
+_SHORT_TOKENS = 8
 """Tokens of a text in small letters up to which its abbreviations may be small as well."""
 
 

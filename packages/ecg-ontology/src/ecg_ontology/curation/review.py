@@ -11,7 +11,7 @@ from ecg_ontology.graph.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.graph.enumeration import sha256_of
 
 _MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
-COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date", "override")
+SHEET_COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date", "override")
 """What a review sheet holds; the last four are the reviewer's. `state` shows that a sheet is out of date."""
 DECISIONS = ("keep", "change", "remove", "add")
 
@@ -27,7 +27,7 @@ def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[st
 def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCodes | None) -> dict[str, str]:
     state = (row.label, row.predicate, row.modifier, row.justification, row.reason, row.author, row.date)
     return {
-        **dict.fromkeys(COLUMNS, ""),
+        **dict.fromkeys(SHEET_COLUMNS, ""),
         "table": row.table,
         "code": row.code,
         "label": row.label,
@@ -53,6 +53,6 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     if Path(out).exists():
         problem = "is there already, perhaps with decisions"
         raise UsageError(problem, where=out, remedy="Name a new file, or apply that one first")
-    columns = tuple(dict.fromkeys((*COLUMNS, *(column for row in rows for column in row))))
+    columns = tuple(dict.fromkeys((*SHEET_COLUMNS, *(column for row in rows for column in row))))
     write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
     return Path(out)

@@ -10,9 +10,9 @@ from ecg_ontology.base.errors import InputError
 from ecg_ontology.base.files import read_text
 from ecg_ontology.formats.sssom import (
     AUTHOR,
-    COLUMNS,
     DATE,
     MANUAL,
+    MAPPING_COLUMNS,
     NO_TERM,
     SNOMED,
     code_of,
@@ -83,7 +83,7 @@ class RoutingFile:
         text = read_text(self.path) if self.path.exists() else _empty(draft)
         self._head, table_text = metadata_and_table(text)
         body = csv.DictReader(io.StringIO(table_text, newline=""), delimiter="\t")
-        self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), *_WRITTEN)))
+        self._columns = list(dict.fromkeys((*(body.fieldnames or MAPPING_COLUMNS), *_WRITTEN)))
         self._prefixes = curie_map(self._head)
         by_code = groupby(body, lambda row: code_of(row["subject_id"] or "", self._prefixes))
         self._groups = [(code, list(rows)) for code, rows in by_code]

@@ -19,7 +19,7 @@ from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, canonical_code, re
 SNOMED = "snomedct"
 """Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
 NO_TERM = "sssom:NoTermFound"
-COLUMNS = (
+MAPPING_COLUMNS = (
     "subject_id",
     "subject_label",
     "predicate_id",
@@ -230,7 +230,7 @@ def sssom_text(
     out = io.StringIO()
     out.write(metadata_text(metadata, prefixes))
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow((*COLUMNS, AUTHOR, DATE))
+    writer.writerow((*MAPPING_COLUMNS, AUTHOR, DATE))
     for row in rows:
         writer.writerow(
             (

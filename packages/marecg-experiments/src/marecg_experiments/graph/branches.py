@@ -42,7 +42,7 @@ BRANCH, PROBE = "branch", "branch, probe"
 """The regimes of the score frame."""
 CODED = 0.8
 """Share of the draws that carry a code; the others are test records, by their signals alone."""
-BATCH, LR = 16, 1e-3
+STEP_RECORDS, LR = 16, 1e-3
 GSCL_WEIGHT = 2.0
 """As in `tiny`: in few steps the graph must teach more than reconstruction."""
 LABELS_WEIGHT = 0.4
@@ -127,7 +127,7 @@ def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[s
         f"train.max_steps={steps}",
         f"train.checkpoint_every={max(1, steps // 3)}",
         "train.seed=0",
-        f"train.batch_size={BATCH}",
+        f"train.batch_size={STEP_RECORDS}",
         f"train.lr={LR}",
         "train.average=0.98",
         "clean.supervised=true",

@@ -17,7 +17,7 @@ PRIMARY, WITHIN, FAMILY, RESAMPLED, LEAF = "primary", "within families", "famili
 CLOSED, CHOOSING, READY = "closed", "choosing", "ready"
 LEFT_OUT = ("1AVB", "LBBB", "AntMI", "STD", "PVC", "RBBB")
 """Leaves without which a regime is trained, and on which it is tested."""
-IN_TURN, KEPT = "in turn", "k = "
+IN_TURN, FEW_K = "in turn", "k = "
 """Regimes of `few_records`: a leaf stripped alone, and k records of some leaves."""
 SECONDARY = (
     "all leaves", "0–5 records", "6–40 records", "more records", "rhythm", "not rhythm", FAMILY,

@@ -22,7 +22,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg_experiments.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
 from marecg_experiments.graph.branches import planned, trained_branches
-from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEFT_OUT
+from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEFT_OUT
 from marecg_experiments.graph.few_records import cross_fitted, in_turn
 from marecg_experiments.graph.heads import unit
 from marecg_experiments.graph.records import Design, Hierarchy, Regime, Split
@@ -122,12 +122,12 @@ def experiment(
     turned = support.index[support["tested"] & (support["teaching"] > 0)].tolist()
     further: dict[str, Callable[[int, int], pd.DataFrame]] = {
         IN_TURN: lambda at, seed: in_turn(features(at), split, graphs, tested, turned, seed),
-        KEPT: lambda at, seed: cross_fitted(
+        FEW_K: lambda at, seed: cross_fitted(
             features(at)[2], split, graphs, tested, seed, design.kept_records
         ),
     }
     for name, compute in further.items():
-        count = {IN_TURN: design.turn_seeds, KEPT: design.kept_draws}[name]
+        count = {IN_TURN: design.turn_seeds, FEW_K: design.kept_draws}[name]
         for at, seed in passing(
             [(at, seed) for seed in range(count) for at in range(len(bases))], name, progress
         ):

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from marecg_experiments.graph.arms import EDGELESS, FAMILIES, REAL, SHUFFLE, GraphArm
-from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEAF, PRIMARY, READY, WITHIN
+from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, READY, WITHIN
 from marecg_experiments.graph.further import KEPT_SIGMA, TURN_SIGMA
 from marecg_experiments.graph.heads import unit
 from marecg_experiments.graph.records import Split, Taught
@@ -22,7 +22,7 @@ from marecg_experiments.graph.tested import Row, Tested
 
 STEPS = (100,)
 RECORDS = (0, 1, 2, 5, 10, 20, 50)
-SHUFFLES = {IN_TURN: 4, KEPT: 8}
+SHUFFLES = {IN_TURN: 4, FEW_K: 8}
 ENOUGH = 20
 """Records of a leaf on either half of the patients that make it one of those that keep k."""
 LIMITED = 3
@@ -66,7 +66,7 @@ def cross_fitted(
     record which bears several counts for all; the records left over teach nothing. Values are means over
     both halves, each judged by the other's.
     """
-    y_MN, arms = tested.y_MN, some_arms(graphs, KEPT_SIGMA, SHUFFLES[KEPT])
+    y_MN, arms = tested.y_MN, some_arms(graphs, KEPT_SIGMA, SHUFFLES[FEW_K])
     half_M = np.array([_half(split.corpus.patients[row] or str(row)) for row in split.test])
     enough_N = np.min([y_MN[half_M == half].sum(0, dtype=int) for half in (0, 1)], axis=0) >= ENOUGH
     generator = np.random.default_rng(draw)
@@ -85,7 +85,7 @@ def cross_fitted(
             every = unit((x_MF, x_MF, x_MF[others_M]), (part, held), arms, one, part.y_MN, STEPS, draw)
             names = {tested.names[leaf] for leaf in limited}
             rows += [row for row in every if row["metric"] == "auc" and row["of"] in names]
-        frames.append(_halves(rows, f"{KEPT}{count}", draw))
+        frames.append(_halves(rows, f"{FEW_K}{count}", draw))
     return pd.concat(frames, ignore_index=True)
 
 

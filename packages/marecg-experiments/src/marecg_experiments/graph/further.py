@@ -14,7 +14,7 @@ from marecg_experiments.graph.arms import (
     SPREAD,
 )
 from marecg_experiments.graph.differences import difference, over, with_means
-from marecg_experiments.graph.endpoints import IN_TURN, KEPT, LEAF, PRIMARY, WITHIN, units
+from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, WITHIN, units
 
 TURN_SIGMA, KEPT_SIGMA = 1.0, 0.5
 SHOWN = (
@@ -45,7 +45,7 @@ def further_sections(kept: pd.DataFrame) -> Iterator[str]:
     turned = kept[kept["regime"] == IN_TURN]
     if len(turned):
         yield from _in_turn(turned)
-    by_count = {int(name[len(KEPT) :]): name for name in kept["regime"].unique() if name.startswith(KEPT)}
+    by_count = {int(name[len(FEW_K) :]): name for name in kept["regime"].unique() if name.startswith(FEW_K)}
     if by_count:
         yield from _kept({k: kept[kept["regime"] == by_count[k]] for k in sorted(by_count)})
 

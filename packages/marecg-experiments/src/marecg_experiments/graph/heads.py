@@ -36,7 +36,7 @@ from marecg_experiments.graph.tested import Row, Tested
 WIDTH = 64
 TAU = 0.2
 DROPOUT = 0.1
-BATCH = 128
+STEP_RECORDS = 128
 LR, WEIGHT_DECAY = 3e-3, 0.05
 CHOOSING = 3
 """Held-out source records that a leaf needs to have a say in the choice of σ."""
@@ -152,7 +152,7 @@ def trained(
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, marks[-1] + 1):
-        rows_B = torch.randint(len(x_MF), (min(BATCH, len(x_MF)),), generator=generator)
+        rows_B = torch.randint(len(x_MF), (min(STEP_RECORDS, len(x_MF)),), generator=generator)
         loss = targets.loss(heads.log_q(x_MF[rows_B], generator), rows_B)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -55,7 +55,7 @@ READ = ("mean", "max", "std", "log_std", "modulation")
 """Of the wide readout: h_rhythm's pool is untrained in C1, and single leads are many."""
 HELD_OUT = 6
 """One in so many teaching records is held out."""
-FEW = 10
+KEPT_ONE_IN = 10
 """One in so many keeps its codes where they are few."""
 NEIGHBOURS, EVERY = 10, 9
 DISCOUNT = 1 / np.log2(np.arange(2, NEIGHBOURS + 2))
@@ -115,7 +115,7 @@ class Split:
             y_MN[:, list(left_out)] = 0
         keep_M = y_MN.any(1) | (coarse_M >= 0)
         if regime == "few":
-            keep_M &= drawn_M.argsort().argsort() < len(drawn_M) // FEW
+            keep_M &= drawn_M.argsort().argsort() < len(drawn_M) // KEPT_ONE_IN
         return Taught(np.flatnonzero(keep_M), y_MN[keep_M], coarse_M[keep_M])
 
     def wide(

@@ -32,8 +32,8 @@ from marecg_experiments.graph.differences import (
 )
 from marecg_experiments.graph.endpoints import (
     CLOSED,
+    FEW_K,
     IN_TURN,
-    KEPT,
     LEAF,
     LOWER_IS_BETTER,
     PRIMARY,
@@ -79,7 +79,7 @@ def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: P
     regimes = [
         name
         for name in kept["regime"].unique()
-        if name not in others and not name.startswith(KEPT) and len(leaves.get(name, ())) > 1
+        if name not in others and not name.startswith(FEW_K) and len(leaves.get(name, ())) > 1
     ]
     parts = {name: kept[kept["regime"] == name] for name in regimes}
     floor = kept[kept["regime"] == FLOOR]

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 logger = logging.getLogger("marecg.progress")
 PAUSE = 5.0
 """Seconds between two lines of a log at least: what is done at once needs none."""
-PATIENCE = 600.0
+LONGEST_PAUSE_S = 600.0
 """Seconds after which a log gets a line although no tenth is done."""
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Tenths:
             self.first = done - 1 if done else 0
             self.tenth = 10 * self.first // total if total else 0
         tenth = 10 * done // total if total else 0
-        if now - self.last < (PAUSE if tenth != self.tenth else PATIENCE):
+        if now - self.last < (PAUSE if tenth != self.tenth else LONGEST_PAUSE_S):
             return
         self.tenth, self.last = tenth, now
         speed = (done - self.first) / max(now - self.began, 1e-9)

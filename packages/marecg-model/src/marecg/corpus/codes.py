@@ -19,7 +19,7 @@ from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Unreached
 from marecg.read.record import Candidate, LabelOverride, without_ending
 
-FEW = 3
+EXAMPLES = 3
 """Records that an error names."""
 
 
@@ -33,7 +33,7 @@ def with_codes(
     """
     owner = _owners(candidates, table)
     if not owner:
-        ids, names = list(table.codes)[:FEW], [candidate.path for candidate in candidates[:FEW]]
+        ids, names = list(table.codes)[:EXAMPLES], [candidate.path for candidate in candidates[:EXAMPLES]]
         problem = f"names no record that was found: it says {', '.join(ids) or 'nothing'}"
         raise CorpusError(problem, where=table.path, remedy=f"Name records as {', '.join(names)}")
     stated = list(candidates)
@@ -94,7 +94,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     for name in table.codes:
         mine = sorted(paths[name] or names[name])
         if len(mine) > 1:
-            alike = ", ".join(candidates[place].path for place in mine[:FEW])
+            alike = ", ".join(candidates[place].path for place in mine[:EXAMPLES])
             problem = f"{name} is the name of {len(mine)} records ({alike})"
             raise CorpusError(problem, where=table.path, remedy="Name them by their paths, endings too")
         for place in mine:

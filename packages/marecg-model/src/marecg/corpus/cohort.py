@@ -21,7 +21,7 @@ from marecg.read.identity import published_as
 from marecg.read.machine import MEASURED
 from marecg.read.parts import name_of
 
-COLUMNS = (
+COHORT_COLUMNS = (
     *("id", "source", "patient", "age", "sex", "acquired", "device"),
     *("codes", "root", "path", "fs", "length", "statements"),
     *(f"machine_{name}" for name in MEASURED),
@@ -33,13 +33,13 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
     """Return a row per record that satisfies an expression, such as `AF and age > 60`.
 
     `row` is its number in the corpus; `name` what `marecg embed` calls it; `identity` what it was published
-    as (`ptbxl/00001`, whose number is the `ecg_id`); then `COLUMNS` of the index, and `leaves` by
+    as (`ptbxl/00001`, whose number is the `ecg_id`); then `COHORT_COLUMNS` of the index, and `leaves` by
     abbreviation. Raises `UsageError` where the expression can't be parsed, or names what the corpus doesn't
     know.
     """
     rows = matching(corpus, where)
     present = index.schema(corpus.folder).names
-    table = index.of(corpus.folder, [name for name in COLUMNS if name in present]).take(rows)
+    table = index.of(corpus.folder, [name for name in COHORT_COLUMNS if name in present]).take(rows)
     places = zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
     identities = map(published_as, table["id"].to_pylist(), table["source"].to_pylist())
     columns = table.add_column(0, "identity", pa.array(list(identities), pa.string()))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-AT_ONCE = 1 << 16
+BLOCK_ROWS = 1 << 16
 """Values that are objects at a time while a column is gone through."""
 Text = TypeVar("Text", str, str | None)
 
@@ -45,8 +45,8 @@ class Texts(Sequence[Text], Generic[Text]):
         return Texts(selected) if isinstance(place, slice) else selected.as_py()
 
     def __iter__(self) -> Iterator[Text]:
-        for first in range(0, len(self), AT_ONCE):
-            yield from self.values.slice(first, AT_ONCE).to_pylist()
+        for first in range(0, len(self), BLOCK_ROWS):
+            yield from self.values.slice(first, BLOCK_ROWS).to_pylist()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Texts):

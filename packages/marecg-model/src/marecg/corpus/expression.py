@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
 """Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
-AT_ONCE = 64
+BLOCK_RECORDS = 64
 MEASURED_BY = 3
 """The version of what measures: intervals of an earlier one are measured again."""
 
@@ -51,7 +51,7 @@ def intervals(corpus: Corpus) -> pa.Table:
         if cached.schema == SCHEMA and cached["signal_hash"].equals(hashes):
             return cached.drop_columns("signal_hash")
     logger.warning("the intervals of %d records are measured once", len(corpus))
-    starts = range(0, len(corpus), AT_ONCE)
+    starts = range(0, len(corpus), BLOCK_RECORDS)
     work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
     blocks = [next(work) for _ in passing(starts, "intervals measured")]
     columns = list(zip(*(row for block in blocks for row in block), strict=True))
@@ -67,7 +67,7 @@ def intervals(corpus: Corpus) -> pa.Table:
 
 def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
     rows: list[tuple[float | None, ...]] = []
-    for row in range(first, min(first + AT_ONCE, len(corpus))):
+    for row in range(first, min(first + BLOCK_RECORDS, len(corpus))):
         x_CL = corpus.signals([row])[0][:, : corpus.n_valid[row]]
         measured = measure(x_CL, corpus.config.fs, LEADS)
         rows.append(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Rows of each table in a notebook."""
-OWN = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
+CONTENTS = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
 """What a corpus folder holds."""
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
 
@@ -259,7 +259,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 def refuse_own(corpus: Path, out: Path) -> None:
     """Check that an output isn't a file of a corpus. Raises `UsageError`."""
     place, folder = out.resolve(), corpus.resolve()
-    if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in OWN}:
+    if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in CONTENTS}:
         raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
 
 

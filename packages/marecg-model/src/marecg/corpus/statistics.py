@@ -19,7 +19,7 @@ from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
 from marecg.ecg.signal import signal_hash
 
 _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*|^\w+: [\d.]+ s(?= of extreme)")
-COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
+INDEX_COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 
 class Summary(Frozen):
@@ -117,7 +117,7 @@ def statistics(folder: str | Path) -> Statistics:
     folder = Path(folder)
     settings, report = read_about(folder), read_report(folder)
     ontology = labelling_ontology(folder, settings)
-    column = index.of(folder, COLUMNS).to_pydict()
+    column = index.of(folder, INDEX_COLUMNS).to_pydict()
     codes, beats = [len(places) for places in column["codes"]], [len(places) for places in column["rpeaks"]]
     rates: defaultdict[str, set[float]] = defaultdict(set)
     for source, fs in zip(column["source"], column["fs"], strict=True):
@@ -184,7 +184,7 @@ def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
 COLLECTIONS = ("ningbo", "georgia", "ptb")
 """The three sources; all others, PTB-XL and CPSC2018 above all, are held out."""
 
-KEPT = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
+PAPER_RECORDS = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
 """Records in tab:pretrain-corpus."""
 PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
 """Records in the CinC Challenge 2021's training set (v1.0.3)."""
@@ -206,7 +206,7 @@ class Compared(Frozen):
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
     """Compare a corpus, as `statistics` describes it, with the paper's, line by line."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
-    total = _row("records, total", sum(KEPT.values()), statistics.kept, "")
+    total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record
     mean, middle = per_record.mean, per_record.median
     histogram: dict[str, int] = {}  # the paper's classes; whatever else there is keeps its number
@@ -235,8 +235,9 @@ def _source(name: str, account: Account | None) -> Compared:
     if account and account.quarantined:
         counts = ", ".join(f"{n} {reason}" for reason, n in account.quarantined.items())
         reasons.append(f"quarantined: {counts}")
-    reasons.append(f"the paper kept {KEPT[name] / PUBLISHED[name]:.0%} by thresholds that it does not give")
-    return _row(f"records, {name}", KEPT[name], kept, "; ".join(reasons))
+    share = PAPER_RECORDS[name] / PUBLISHED[name]
+    reasons.append(f"the paper kept {share:.0%} by thresholds that it does not give")
+    return _row(f"records, {name}", PAPER_RECORDS[name], kept, "; ".join(reasons))
 
 
 def _with_codes(number: str) -> str:

@@ -39,7 +39,7 @@ FOLDER = "supervision"
 """The folder of a corpus."""
 VERSION = 1
 """Goes up when `physiology` says something else of the same beats: what was kept is left behind."""
-AT_ONCE = 1 << 16
+BLOCK_ROWS = 1 << 16
 """Records whose beats are read at a time."""
 SMALLEST_STD = 1e-6
 """Added to a standard deviation that is divided by."""
@@ -145,8 +145,8 @@ def _make(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds, phase_MT: NDArray[np.int8]
 ) -> NDArray[Any]:
     rhythm_M = np.empty(len(corpus), RHYTHM)
-    for first in range(0, len(corpus), AT_ONCE):
-        rows = slice(first, min(first + AT_ONCE, len(corpus)))
+    for first in range(0, len(corpus), BLOCK_ROWS):
+        rows = slice(first, min(first + BLOCK_ROWS, len(corpus)))
         targets = physiology(corpus.rpeaks[rows], model, limits)
         phase_MT[rows] = targets.phase_MT
         for name in RHYTHM.names or ():

@@ -25,14 +25,14 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
-from marecg.corpus.columns import AT_ONCE, Texts
+from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.quality import bridged
 from marecg.ecg.signal import signal_hash, to_microvolts, window
 from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
 FILE = "trained_on.parquet"
-COLUMNS = ("identity", "patient", "signal_hash")
+HASH_COLUMNS = ("identity", "patient", "signal_hash")
 TRAINING_FOLDS = frozenset(range(1, 9))
 """PTB-XL's folds that no task takes its val or test records from."""
 TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
@@ -88,11 +88,11 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
         "fs": str(corpus.config.fs),
         "complete": "true" if complete else "false",
     }
-    schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=header)
+    schema = pa.schema(dict.fromkeys(HASH_COLUMNS, pa.string()), metadata=header)
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
             batches: list[pa.Array] = []
-            for batch in rows.to_batches(AT_ONCE):  # ten million rows aren't a list
+            for batch in rows.to_batches(BLOCK_ROWS):  # ten million rows aren't a list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
@@ -111,7 +111,7 @@ def read(run: Path) -> TrainedOn | None:
     if header is None:
         return None
     table = _rows(run)
-    identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
+    identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in HASH_COLUMNS)
     return replace(header, identities=identities, patients=patients, hashes=hashes)
 
 
@@ -144,7 +144,7 @@ def _about(run: Path) -> TrainedOn | None:
 
 def _rows(run: Path) -> pa.Table:
     with _readable(run / FILE):
-        return pq.read_table(run / FILE).select(COLUMNS)
+        return pq.read_table(run / FILE).select(HASH_COLUMNS)
 
 
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
@@ -166,9 +166,9 @@ def signals_sha256(corpus: Corpus) -> str:
     """Return a hash of all signal hashes, which identifies a corpus' signals."""
     digest = hashlib.sha256()
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
-    for first in range(0, len(hashes), AT_ONCE):  # ten million of them aren't a list
+    for first in range(0, len(hashes), BLOCK_ROWS):  # ten million of them aren't a list
         digest.update(("\n" if first else "").encode())
-        digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())
+        digest.update("\n".join(hashes[first : first + BLOCK_ROWS]).encode())
     return digest.hexdigest()
 
 

@@ -22,7 +22,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.scores.metrics import (
-    FEW,
+    MIN_POSITIVES,
     age_bands,
     class_ap,
     class_auc,
@@ -47,13 +47,13 @@ EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", 
 """What stands in a classifier's folder beside its own files."""
 INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
-AT_ONCE = 256
+BLOCK_RECORDS = 256
 """Records that are embedded between two looks at how far it is."""
 FEW_POSITIVES = 10
 """Of validation: below it a threshold's sensitivity may be any, and the table says so."""
 COMPARED = 256
 """Test records on which an exported file is compared with the classifier."""
-OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
+EVALUATION_FILES = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 """What a folder may hold that is replaced."""
 
 
@@ -140,7 +140,7 @@ def fit_classifier(
     records at the place of use, by class. Raises `InputError` where labels can't be used; `UsageError` for a
     prevalence that can't be.
     """
-    refuse_others(out, OWN.__contains__, mark=MARK)
+    refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
     classifier.tuning()
     classifier.fs = FS if classifier.fs is None else classifier.fs  # a corpus has its rate
     model = loaded(classifier.model)
@@ -163,8 +163,8 @@ def fit_classifier(
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
     every = [*train, *val, *test]
-    for first in passing(range(0, len(every), AT_ONCE), "embedding", progress):
-        vectors(every[first : first + AT_ONCE])
+    for first in passing(range(0, len(every), BLOCK_RECORDS), "embedding", progress):
+        vectors(every[first : first + BLOCK_RECORDS])
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
@@ -306,7 +306,7 @@ def _scores(
             labelled[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p")
         )
         positives = int(y_M.sum())
-        if group and min(positives, len(y_M) - positives) < FEW:
+        if group and min(positives, len(y_M) - positives) < MIN_POSITIVES:
             continue
         y_M1, before_M, share = y_M[:, None].astype(np.uint8), expit(logit_M), prevalence.get(name)
         sensitivity, specificity = called_M[y_M == 1].mean(), 1 - called_M[y_M == 0].mean()

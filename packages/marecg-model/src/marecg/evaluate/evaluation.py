@@ -15,7 +15,7 @@ from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, rank_of, try_writing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import OWN, Trial
+from marecg.evaluate.scores.summary import ENCODER_METHODS, Trial
 from marecg.evaluate.tasks.task import Task, TaskDefinition
 from marecg.model.pretrained import installed
 
@@ -137,7 +137,7 @@ def _check_rows(
     if wrong := [name for name in request.without if name not in choices]:
         problem = f"without={';'.join(wrong)}: these rows can't be left out"
         raise UsageError(problem, remedy=f"Choose from {'; '.join(choices)}")
-    if twice := [name for name in files if name in {*OWN, *computed}]:
+    if twice := [name for name in files if name in {*ENCODER_METHODS, *computed}]:
         raise UsageError(f"the name {twice[0]!r} is taken", remedy="Name the features otherwise: NAME=FILE")
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from scipy.special import expit
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.scores.metrics import FEW, error_by_chance, expected_calibration_error, scored
+from marecg.evaluate.scores.metrics import MIN_POSITIVES, error_by_chance, expected_calibration_error, scored
 from marecg.evaluate.scores.predictions import Predictions, load
 from marecg.evaluate.scores.results import Cell, Report
-from marecg.evaluate.scores.summary import OWN
+from marecg.evaluate.scores.summary import ENCODER_METHODS
 from marecg.evaluate.table import read_report
 from marecg.model.card_figures import ClassFigure, Score
 from marecg.model.mar_ecg import MarEcg
@@ -61,7 +61,7 @@ def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
             auc=cell.macro_auc.mean,
             low=cell.interval.low,
             high=cell.interval.high,
-            leaks=leaks if cell.method in OWN else False,
+            leaks=leaks if cell.method in ENCODER_METHODS else False,
             classes=tuple(_classes(predictions, cell)) if detailed else (),
             groups=report.groups if detailed else (),
         )
@@ -73,7 +73,7 @@ def _classes(predictions: Predictions, cell: Cell) -> Iterable[ClassFigure]:
     for score in cell.classes:
         k = [predictions.classes.index(score.name)]
         y_M1, logits_SM1 = predictions.y_MK[:, k], logits_SMK[:, :, k]
-        if min(score.support, len(y_M1) - score.support) < FEW:
+        if min(score.support, len(y_M1) - score.support) < MIN_POSITIVES:
             continue
         auc, low, high = scored(y_M1, logits_SM1, predictions.rotation_M)
         p_M = expit(logits_SM1).mean(axis=(0, 2))

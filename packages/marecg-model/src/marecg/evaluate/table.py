@@ -14,7 +14,7 @@ import pandas as pd
 from marecg.base.documents import read_model
 from marecg.base.errors import UsageError
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import OWN
+from marecg.evaluate.scores.summary import ENCODER_METHODS
 from marecg.nn.collapse import COLLAPSED
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
     """Return a report's figures as lines of the frame; fine-tuning rows belong to the encoder."""
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
-        own = cell.method in OWN
+        own = cell.method in ENCODER_METHODS
         versus = cell.versus_encoder
         points = [100 * value for value in (versus.mean, versus.low, versus.high)] if versus else None
         pretrained = own or cell.method == report.reference or report.protocol == "finetune"
@@ -165,7 +165,7 @@ def merged(scores: pd.DataFrame) -> pd.DataFrame:
     scores = scores.assign(h_rank=scores.groupby(ROW)["h_rank"].transform("min"))
     for (source, _, method), figures in scores.groupby(ROW, sort=False):
         row = figures.set_index(["task", "fraction"], drop=False)
-        shared = source == MEASURED and method not in OWN
+        shared = source == MEASURED and method not in ENCODER_METHODS
         twin = next((n for n, other in enumerate(rows) if shared and _alike(row, other)), None)
         if twin is None:
             rows.append(row)

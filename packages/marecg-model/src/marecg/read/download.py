@@ -36,7 +36,7 @@ TIMEOUT = (10, 60)
 PIECE = 1 << 16
 """Bytes kept at a time: as much is lost of a file that breaks off."""
 
-SLOWEST, PATIENCE = 1000, 60.0
+SLOWEST, SLOW_AFTER_S = 1000, 60.0
 """Bytes per second below which an answer is given up, once so many seconds are over."""
 LONGEST_LIST = 512 << 20
 """Bytes of a list of files."""
@@ -180,7 +180,7 @@ def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
             if received > most:
                 problem = f"sends more than {most / 1e6:,.0f} MB, which it can't have"
                 raise InputError(problem, where=answer.url, remedy="Tell the publisher, or use a --mirror")
-            if seconds > PATIENCE and received < SLOWEST * seconds:
+            if seconds > SLOW_AFTER_S and received < SLOWEST * seconds:
                 raise requests.ConnectionError(f"only {received / seconds:.0f} bytes come per second")
             yield piece
     except HTTPError as error:

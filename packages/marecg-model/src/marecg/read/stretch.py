@@ -14,7 +14,7 @@ WIDEN = "MARECG_LIMITS=4 allows four times as much"
 WIDER = float(os.environ.get("MARECG_LIMITS") or 1)
 LONGEST = round(100e6 * WIDER)
 """Samples per lead of a recording: a day at 1000 Hz has 86 million."""
-AT_ONCE = round(8e6 * WIDER)
+LONGEST_READ = round(8e6 * WIDER)
 """Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
 MOST_BYTES = round((64 << 20) * WIDER)
 """Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
         """
         first = min(_nth(self.start, fs), length)
         stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
-        for count, most, what in ((length, LONGEST, ""), (stop - first, AT_ONCE, " to be read at once")):
+        for count, most, what in ((length, LONGEST, ""), (stop - first, LONGEST_READ, " to be read at once")):
             if count > most:
                 problem = f"has {count:,} samples per lead{what}, more than {most:,}; {WIDEN}"
                 raise RecordError(Reason.too_long, problem)

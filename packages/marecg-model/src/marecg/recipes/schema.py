@@ -28,7 +28,7 @@ from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import Elsewhere, installed
 from marecg.objectives.view import ViewConfig
 
-COLUMNS = ("step", "epoch", "loss", "lr")
+STEP_COLUMNS = ("step", "epoch", "loss", "lr")
 """Of metrics.csv, before the losses."""
 
 
@@ -82,7 +82,7 @@ class Config(Settings):
             self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
         losses = [loss for objective in self.objectives.values() for loss in objective.captions]
         for loss in losses:
-            if losses.count(loss) > 1 or loss in COLUMNS:
+            if losses.count(loss) > 1 or loss in STEP_COLUMNS:
                 raise ValueError(f"a loss named {loss!r} would share its column of metrics.csv with another")
         if self.data.fs != self.model.fs:
             raise ValueError(

@@ -24,7 +24,7 @@ from marecg.base.lock import locked
 from marecg.storage.places import Place, filesystem, is_remote, reading, sending
 
 logger = logging.getLogger(__name__)
-AT_ONCE = 64
+FILES_AT_A_TIME = 64
 """Files on their way at a time."""
 WORTH_TELLING = 64 << 20
 """Bytes whose copying is said beforehand."""
@@ -214,7 +214,7 @@ class _Mirror:
 
 
 def _few(paths: list[str]) -> list[list[str]]:
-    return [paths[first : first + AT_ONCE] for first in range(0, len(paths), AT_ONCE)]
+    return [paths[first : first + FILES_AT_A_TIME] for first in range(0, len(paths), FILES_AT_A_TIME)]
 
 
 def _is_plain(path: str) -> bool:

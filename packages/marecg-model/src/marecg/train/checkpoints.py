@@ -25,7 +25,7 @@ from marecg.train.preemption import Preemption
 
 logger = logging.getLogger(__name__)
 
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 SUMS = "checkpoints.sha256"
 
 
@@ -125,9 +125,9 @@ class WrittenBehind(TorchCheckpointIO):
             # The hash comes first: without it no file of that name counts.
             _write_sums(self.run, _sums(self.run) | {target.name: file_sha256(path)})
         paths = written(self.run)
-        for old in paths[:-KEPT]:
+        for old in paths[:-KEPT_CHECKPOINTS]:
             old.unlink()
-        names = {path.name for path in paths[-KEPT:]}
+        names = {path.name for path in paths[-KEPT_CHECKPOINTS:]}
         _write_sums(self.run, {name: sha for name, sha in _sums(self.run).items() if name in names})
 
 

@@ -47,7 +47,7 @@ from marecg.train.trackers import opened, refuse_missing
 from marecg.train.warm_start import load_start
 
 logger = logging.getLogger(__name__)
-PATIENCE = timedelta(minutes=10)
+EXCHANGE_TIMEOUT = timedelta(minutes=10)
 """What a process waits for the others in an exchange: longer than a step, a checkpoint or its hash takes."""
 _SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
@@ -103,7 +103,7 @@ def train(
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
-        PeerError: another process of the run gave no sign for `PATIENCE`, or is gone.
+        PeerError: another process of the run gave no sign for `EXCHANGE_TIMEOUT`, or is gone.
     """
     refuse_missing(loggers)
     folder = Path(out)
@@ -258,7 +258,7 @@ def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> No
 def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:
     """Return the strategy of a run: DDP with a longer timeout for several processes."""
     local = max(1, torch.cuda.device_count()) if devices == "auto" else devices
-    return DDPStrategy(timeout=PATIENCE) if local * nodes > 1 else "auto"
+    return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if local * nodes > 1 else "auto"
 
 
 @contextmanager
@@ -269,6 +269,6 @@ def lost_peers(world: int, run: Path) -> Iterator[None]:
     except RuntimeError as error:
         if world == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
             raise
-        problem = f"another process gave no sign for {PATIENCE.total_seconds():g} s, or is gone"
+        problem = f"another process gave no sign for {EXCHANGE_TIMEOUT.total_seconds():g} s, or is gone"
         remedy = "See what became of it; the same command goes on from the newest checkpoint"
         raise PeerError(problem, where=run, remedy=remedy) from error

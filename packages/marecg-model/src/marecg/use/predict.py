@@ -34,14 +34,14 @@ from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.concept_shares import ConceptShares
-from marecg.use.embedding.embed import BATCH, embed, encode, loaded
+from marecg.use.embedding.embed import PASS_WINDOWS, embed, encode, loaded
 from marecg.use.embedding.inputs import Inputs
 from marecg.use.embedding.recordings import Embedded, embedded, recordings
 
 logger = logging.getLogger(__name__)
 BLOCK = 64
 """Records whose signals are in memory at once."""
-ABOUT = ("id", "record", "source", "identity", "patient", "start")
+RECORD_COLUMNS = ("id", "record", "source", "identity", "patient", "start")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def predict(
     *,
     fs: float | None = None,
     leads: Sequence[str] = LEADS,
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     device: str | torch.device | None = None,
 ) -> ConceptShares:
     """Return q over the N concepts of each record (eq. gscl-pred), without any probe.
@@ -133,9 +133,8 @@ def step_vectors(
     parts = in_parts([("", find_one(record))], partial(every, step), seconds)
     named = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
     done = Embedded()
-    rows = [
-        (row["start"], vectors.rhythm) for row, vectors in embedded(model, named, done, BATCH, patches=False)
-    ]
+    items = embedded(model, named, done, PASS_WINDOWS, patches=False)
+    rows = [(row["start"], vectors.rhythm) for row, vectors in items]
     done.refuse_none()
     for what, steps in (("left out", done.failed), ("check the units", done.doubtful)):
         if steps:
@@ -201,12 +200,12 @@ def predict_table(
             rhythm_BD = np.stack([each.rhythm for each in encode(model, block, patches=False)])
             blocks.append(concepts(model, rhythm_BD))
     done.refuse_none()
-    columns = [f"p {name}" if name in (*ABOUT, "called") else name for name in names]
+    columns = [f"p {name}" if name in (*RECORD_COLUMNS, "called") else name for name in names]
     shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
     for leaf, share_B in (by_family(model, shares.to_numpy()) if mark else {}).items():
         shares[mark[leaf]] = share_B
     rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
-    table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
+    table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
         told = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
         table["told"] = ["; ".join(names[one.concept] for one in each) for each in told]

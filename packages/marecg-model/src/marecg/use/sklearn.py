@@ -20,7 +20,7 @@ from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import required_rate
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
-from marecg.use.embedding.embed import BATCH, check_readout, embed
+from marecg.use.embedding.embed import PASS_WINDOWS, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,7 +50,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         fs: float | None = None,
         leads: Sequence[str] = LEADS,
-        batch_size: int = BATCH,
+        batch_size: int = PASS_WINDOWS,
         readout: Readout = "rhythm",
     ) -> None:
         self.model = model

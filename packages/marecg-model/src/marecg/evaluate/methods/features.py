@@ -30,7 +30,7 @@ from marecg.use.embedding.embedding_files import blocks, vectors
 
 logger = logging.getLogger(__name__)
 
-BATCH = 32
+CHUNK_ROWS = 32
 """Recordings in memory at a time."""
 SPAN = 64
 """Recordings of a task for another process."""
@@ -78,7 +78,7 @@ def _compute(recordings: Recordings, methods: list[Method], progress: Progress) 
     apart = [method for method in methods if method.apart and count > 1]
     local = [method for method in methods if method not in apart]
     features_of: dict[Method, FeatureTable] = {}
-    for some, processes, span in ((apart, count, SPAN), (local, 1, BATCH)):
+    for some, processes, span in ((apart, count, SPAN), (local, 1, CHUNK_ROWS)):
         if not some:
             continue
         spans = [range(len(recordings.ids))[at : at + span] for at in range(0, len(recordings.ids), span)]
@@ -96,7 +96,7 @@ def _compute(recordings: Recordings, methods: list[Method], progress: Progress) 
 
 def _computed(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
     """What becomes of some recordings, a batch at a time."""
-    return [_batch(recordings, methods, rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
+    return [_batch(recordings, methods, rows[at : at + CHUNK_ROWS]) for at in range(0, len(rows), CHUNK_ROWS)]
 
 
 def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Computed:

@@ -20,7 +20,7 @@ from marecg.use.classifying.logistic import span
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
-PATIENCE = 3
+PATIENCE_STRENGTHS = 3
 """After so many strengths without a gain on val, weaker ones are not tried."""
 COARSE, EXACT = 1e-5, 1e-8
 """The largest slope left, per record: while strengths are compared, and for the chosen one."""
@@ -93,8 +93,8 @@ def _linear(
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
     """Standardise on train, fit decreasing strengths, and keep the best macro AUC on validation.
 
-    One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
-    strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact. With
+    One strength serves all classes; of equal ones the strongest is kept. The search ends `PATIENCE_STRENGTHS`
+    after the last gain. Fits are coarse while they are compared; the chosen one is then made exact. With
     features of the classes' own, reading them and doing without are compared in the same way; a class that
     train doesn't show has its own feature as its logit, where that varies. Raises `InputError` where no class
     has both positives and negatives in val, so nothing can be chosen there.
@@ -140,7 +140,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
                 best, behind = tried, 0
             else:
                 behind += 1
-            if behind == PATIENCE:
+            if behind == PATIENCE_STRENGTHS:
                 break
         assert best is not None, "no strengths to choose from"
         return probe(by_class, read_own, best.chosen, EXACT)

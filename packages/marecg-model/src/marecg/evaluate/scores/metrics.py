@@ -202,7 +202,7 @@ def error_by_chance(p_M: Floats) -> float:
 
 AGES = (0, 40, 60, 80, 200)
 """The ends of the bands, in years."""
-FEW = 5
+MIN_POSITIVES = 5
 """Positives, and negatives, without which nothing is said of a class in a group."""
 
 
@@ -254,7 +254,7 @@ def group_figures(
         for name in names if len(names) > 1 else ():
             rows = np.flatnonzero(values == name)
             positives_K = y_MK[rows].sum(axis=0, dtype=np.int64)
-            classes = np.flatnonzero(np.minimum(positives_K, len(rows) - positives_K) >= FEW)
+            classes = np.flatnonzero(np.minimum(positives_K, len(rows) - positives_K) >= MIN_POSITIVES)
             if not len(classes):
                 continue
             rotations = None if rotation_M is None else rotation_M[rows]

@@ -35,7 +35,7 @@ from marecg.evaluate.scores.summary import Trial, difference
 
 PairedTest = Literal["bootstrap", "delong"]
 """How a difference's interval and p are had: by resamples of the records, or after DeLong."""
-FEW = 10
+RELIABLE_COUNT = 10
 """Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""
 
 
@@ -180,7 +180,7 @@ def scarce(predictions: Predictions) -> dict[str, int]:
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {
-        name: int(fewer) for name, fewer in zip(predictions.classes, fewer_K, strict=True) if 0 < fewer < FEW
+        name: int(n) for name, n in zip(predictions.classes, fewer_K, strict=True) if 0 < n < RELIABLE_COUNT
     }
 
 

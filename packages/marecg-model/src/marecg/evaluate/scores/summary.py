@@ -37,7 +37,7 @@ ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
 """The row that a readout is judged by."""
-OWN = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
+ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
 """The methods that are read from a run's own encoder."""
 RANDOM = "random encoder"
 """An encoder of the run's shape that has learnt nothing."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS
 from marecg.read.arrays.lazy_array import Unpacked
 
-BATCH = 16
+BLOCK_ROWS = 16
 """Rows decoded at a time."""
 TABLE_BATCH = 1 << 16
 """Samples decoded at a time where a row is one instant."""
@@ -94,7 +94,7 @@ class Nested:
         self._rows = self._read(range(group, self._file.num_row_groups))
 
     def _read(self, groups: Sequence[int]) -> Iterator[NDArray[Any]]:
-        rows = min((self._rows_at_a_time(group) for group in groups), default=BATCH)
+        rows = min((self._rows_at_a_time(group) for group in groups), default=BLOCK_ROWS)
         for batch in self._file.iter_batches(rows, row_groups=list(groups), columns=self._columns):
             for row in range(len(batch)):
                 cells = [_unpacked(batch.column(name)[row].values) for name in self._columns]
@@ -111,7 +111,7 @@ class Nested:
         if numbers > MOST_NUMBERS * metadata.num_rows:
             raise ValueError("holds records too long to be read")
         rows: int = metadata.num_rows
-        return max(1, min(BATCH, MOST_NUMBERS * rows // max(numbers, 1)))
+        return max(1, min(BLOCK_ROWS, MOST_NUMBERS * rows // max(numbers, 1)))
 
 
 def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ from marecg.use.embedding.shown_windows import shown_windows
 
 logger = logging.getLogger(__name__)
 
-BATCH = 32
+PASS_WINDOWS = 32
 """Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
 LARGEST = 1 << 20
 """Windows per forward pass, at most: more than any memory holds."""
@@ -84,7 +84,7 @@ def embed(
     *,
     fs: float,
     leads: Sequence[str] = LEADS,
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     readout: Literal["rhythm"] = "rhythm",
     device: str | torch.device | None = None,
 ) -> Embeddings: ...
@@ -97,7 +97,7 @@ def embed(
     *,
     fs: float,
     leads: Sequence[str] = LEADS,
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     readout: Literal["wide", "beats", "full"],
     device: str | torch.device | None = None,
 ) -> WideEmbeddings: ...
@@ -109,7 +109,7 @@ def embed(
     *,
     fs: float | None = None,
     leads: Sequence[str] = LEADS,
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     readout: Readout = "rhythm",
     device: str | torch.device | None = None,
 ) -> Embeddings | WideEmbeddings:
@@ -153,7 +153,7 @@ def embed(
     check_readout(readout)
     model = loaded(model, device)
     x_BKL = records(signals, lead_places(leads))
-    some = x_BKL[:BATCH]  # of each so few samples that together they are as many as one record has
+    some = x_BKL[:PASS_WINDOWS]  # of each so few samples that together they are as many as one record has
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
@@ -167,7 +167,7 @@ def embed(
 def encode(
     model: MarEcg,
     recordings: Iterable[Recording],
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     *,
     readout: Readout = "wide",
     patches: bool = True,

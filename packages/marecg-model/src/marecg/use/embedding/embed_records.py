@@ -27,7 +27,7 @@ from marecg.model.readout import Readout
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import SourcesHash
 from marecg.storage.places import is_remote
-from marecg.use.embedding.embed import BATCH, check_readout
+from marecg.use.embedding.embed import PASS_WINDOWS, check_readout
 from marecg.use.embedding.embedding_files import FORMATS, schema, write
 from marecg.use.embedding.embedding_store import EmbeddingStore, manifest
 from marecg.use.embedding.inputs import Inputs, Named, Source
@@ -85,7 +85,7 @@ def embed_records(
     patches: bool = False,
     readout: Readout = "rhythm",
     step: float | None = None,
-    batch_size: int = BATCH,
+    batch_size: int = PASS_WINDOWS,
     part_records: int | None = None,
     shard: Shard | None = None,
     jobs: int | None = None,
@@ -94,8 +94,8 @@ def embed_records(
 ) -> Embedded:
     """Embed records into a file, or into a folder of Parquet parts that can be continued.
 
-    Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
-    `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
+    Parquet has the columns `embedding_files.RECORD_FIELDS`, `rhythm`, and `wide` and `patch` where asked;
+    for `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
     process killed: by the processes beside this one at once, by this one when the same command is given
     again.
 

@@ -25,7 +25,7 @@ npy: Any = np.lib.format  # it has no types
 
 PARTS = "part-*.parquet"
 """The files of a folder of embeddings, in the order of their names."""
-ABOUT = pa.schema(
+RECORD_FIELDS = pa.schema(
     [
         ("id", pa.string()),
         ("record", pa.string()),  # its own name within its source
@@ -47,13 +47,13 @@ BLOCK = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """Return a file's columns: `ABOUT`, `rhythm` [D], and optionally `wide` and `patch` [T, D]."""
+    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], and optionally `wide` and `patch` [T, D]."""
     widths = {"rhythm": config.width}
     if readout != "rhythm":
         widths["wide"] = readout_width(config, readout)
     vectors = {name: pa.list_(pa.float32(), width) for name, width in widths.items()}
     return pa.schema(
-        [*ABOUT, *vectors.items(), *([("patch", pa.list_(vectors["rhythm"]))] if patches else [])]
+        [*RECORD_FIELDS, *vectors.items(), *([("patch", pa.list_(vectors["rhythm"]))] if patches else [])]
     )
 
 
@@ -63,12 +63,12 @@ def write(
     rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
     metadata: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write rows of `ABOUT` columns and vectors to a Parquet file, then metadata."""
+    """Write rows of `RECORD_FIELDS` columns and vectors to a Parquet file, then metadata."""
     rows = iter(rows)
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         while some := list(islice(rows, _group(columns))):
             about, vectors = zip(*some, strict=True)
-            arrays = [pa.array([row[field.name] for row in about], field.type) for field in ABOUT]
+            arrays = [pa.array([row[field.name] for row in about], field.type) for field in RECORD_FIELDS]
             arrays += [_vectors([getattr(each, name) for each in vectors]) for name in _vector_names(columns)]
             if "patch" in columns.names:
                 ends = np.cumsum([0, *(len(each.patch) for each in vectors)], dtype=np.int32)

@@ -22,7 +22,7 @@ from marecg.read.discovery import EMBEDDINGS
 from marecg.storage.places import Place
 from marecg.use.embedding.recordings import Embedded
 
-ABOUT = b"marecg"
+METADATA_KEY = b"marecg"
 """The key of a part's metadata."""
 _WORDS = {
     "format": "format",
@@ -99,7 +99,7 @@ class EmbeddingStore:
                 Place(self.where).open(self.name(number)) as file,
                 pq.ParquetFile(file, page_checksum_verification=True) as part,
             ):
-                about = json.loads(part.metadata.metadata[ABOUT])
+                about = json.loads(part.metadata.metadata[METADATA_KEY])
                 records = sum(len(batch) for batch in part.iter_batches())
             done = Embedded(records, dict(about["failed"]), dict(about["doubtful"]))
             whole = about["of"] == self.key and not about.get("unavailable")
@@ -123,7 +123,7 @@ class EmbeddingStore:
         about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         if done.unavailable:
             about["unavailable"] = sorted(done.unavailable)
-        return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
+        return {METADATA_KEY.decode(): json.dumps(about, ensure_ascii=False)}
 
     def tidy(self) -> None:
         """Remove left-overs of killed processes once all parts are finished."""

@@ -22,7 +22,7 @@ from marecg.read.parts import every, in_parts, name_of
 from marecg.read.record import Candidate, Record
 from marecg.storage.copies import ensure_local
 
-COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
+RECORD_COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]
 """A record's name, its place for messages, and what reads it, or raises `RecordError`."""
 
@@ -82,7 +82,7 @@ Source = Files | CorpusRows
 
 @lru_cache(maxsize=2)
 def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
-    return Corpus.open(folder), index.of(folder, COLUMNS)
+    return Corpus.open(folder), index.of(folder, RECORD_COLUMNS)
 
 
 def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
