@@ -35,8 +35,8 @@ from marecg.evaluate.scores.results import describe_leak
 from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of
+from marecg.model.window_encoder import WindowEncoder
 from marecg.use.classifying.calibration import log_loss
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
@@ -167,7 +167,7 @@ def fit_classifier(
         vectors(every[first : first + BLOCK_RECORDS])
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
-    place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
+    place = None if isinstance(classifier.model, WindowEncoder) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
     seen = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
     frame["seen"] = frame["name"].isin(seen)
@@ -214,7 +214,7 @@ def judged_recordings(
     place = data or Path(read_evaluation(folder).data)
     if data is None and not (place / index.FILE).is_file():
         return place, nothing
-    recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config
+    recordings, config = corpus_recordings(Corpus.open(place)), WindowEncoder.from_pretrained(folder).config
     frame = pd.read_parquet(folder / PREDICTIONS, columns=["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
         problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"

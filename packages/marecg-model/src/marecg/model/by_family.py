@@ -9,13 +9,13 @@ Shapes: B records, N concepts.
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 
 SERVES = ("Conduction", "Ischemic")
 """The families that were shown to."""
 
 
-def judged_by_family(model: MarEcg) -> list[int]:
+def judged_by_family(model: WindowEncoder) -> list[int]:
     """The leaves of these families that no record of the training bore; none where nobody counted."""
     support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
     return [
@@ -25,13 +25,13 @@ def judged_by_family(model: MarEcg) -> list[int]:
     ]
 
 
-def family_of(model: MarEcg, leaves: list[int]) -> list[int]:
+def family_of(model: WindowEncoder, leaves: list[int]) -> list[int]:
     """Return all concepts of the leaves' families, roots included."""
     families = np.array(model.ontology.families)
     members: list[int] = np.flatnonzero(np.isin(families, families[leaves])).tolist()
     return members
 
 
-def by_family(model: MarEcg, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
+def by_family(model: WindowEncoder, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
     """Of each such leaf the mass of q on its family, [B]."""
     return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in judged_by_family(model)}

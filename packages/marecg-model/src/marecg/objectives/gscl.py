@@ -11,7 +11,7 @@ from torch.nn.functional import log_softmax
 
 from marecg.base.config import chosen
 from marecg.ecg.batch import SoftTargets
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
@@ -69,7 +69,7 @@ class Gscl(Objective, of=GsclConfig):
         return {"gscl": loss}
 
     @torch.no_grad()
-    def export(self, model: MarEcg) -> None:
+    def export(self, model: WindowEncoder) -> None:
         """Return the present prototypes."""
         model.prototypes.copy_(self.prototypes())
 

@@ -10,7 +10,7 @@ from torch.nn.functional import layer_norm, smooth_l1_loss
 
 from marecg.base.config import LEADS, ModelConfig, chosen, paper
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
 from marecg.objectives.objective import NarrowConfig, Objective, Parts
@@ -50,7 +50,7 @@ class Jepa(Objective, of=JepaConfig):
         asked_BTC = view.masked_BTC & view.real_BT[..., None]
         return {"jepa": jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC)}
 
-    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
+    def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
         """Update the slow encoder."""
         start, horizon = self.settings.momentum, self.settings.horizon
         if horizon is not None:
@@ -81,6 +81,6 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
     return (error_BTC * asked_BTC).sum() / asked_BTC.sum().clamp(min=1)
 
 
-def _followed(model: MarEcg) -> nn.ModuleList:
+def _followed(model: WindowEncoder) -> nn.ModuleList:
     """What the EMA follows, freshly wrapped: the parameters stay those of the model."""
     return nn.ModuleList([model.tokens, model.encoder])

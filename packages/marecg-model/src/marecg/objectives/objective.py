@@ -17,7 +17,7 @@ from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig, Settings, chosen, paper
 from marecg.base.errors import ConfigError
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import Predictor
 from marecg.objectives.views import Views
@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     """
 
     shape: ModelConfig
-    model: MarEcg
+    model: WindowEncoder
     ontology: Ontology
     texts: Path | None = None
 
@@ -100,14 +100,14 @@ class Objective(nn.Module, ABC):
         first, *further = losses.values()
         return sum(further, start=first)
 
-    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
+    def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
         """React to an optimiser step, such as by updating a slow encoder."""
 
     def encoders(self) -> Iterable[Encoder]:
         """Return the objective's encoders of the model's size, for `train.compile`."""
         return ()
 
-    def export(self, model: MarEcg) -> None:
+    def export(self, model: WindowEncoder) -> None:
         """Return the heads' contribution to the exported model."""
 
 

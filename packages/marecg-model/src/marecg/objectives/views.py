@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from marecg.base.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.ecg.augment import AUGMENTATIONS, Augment
 from marecg.ecg.batch import Batch, Supervision
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask
 from marecg.nn.pooling import lead_mean, real_or_all
@@ -43,7 +43,12 @@ class Pass:
     """
 
     def __init__(
-        self, model: MarEcg, signal: Signal, masked_BTC: Tensor, h_BTCD: Tensor, supervision: Supervision
+        self,
+        model: WindowEncoder,
+        signal: Signal,
+        masked_BTC: Tensor,
+        h_BTCD: Tensor,
+        supervision: Supervision,
     ) -> None:
         self._model = model
         self._signal = signal
@@ -113,7 +118,7 @@ class Views:
 
     def __init__(
         self,
-        model: MarEcg,
+        model: WindowEncoder,
         batch: Batch,
         masking: MaskingConfig,
         clean: CleanConfig,

@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grad_norm_
 from marecg.base.config import TrainConfig
 from marecg.base.errors import DivergedError
 from marecg.ecg.batch import Batch
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
@@ -92,7 +92,7 @@ class Pretraining(lightning.LightningModule):
             momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
             self.average.update(self.network, momentum)
 
-    def exported(self) -> MarEcg:
+    def exported(self) -> WindowEncoder:
         """Return the run's final model, of averaged weights if there are any."""
         network = self.network if self.average is None else self.average.module
         assert isinstance(network, Network)

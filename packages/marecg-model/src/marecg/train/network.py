@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ecg_ontology import Ontology
 from marecg.base.errors import ConfigError
 from marecg.ecg.batch import Batch
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.collapse import effective_rank
 from marecg.objectives.objective import Objective, Parts, weighed
 from marecg.objectives.views import Views
@@ -49,7 +49,7 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.model = MarEcg(config.model, ontology)
+        self.model = WindowEncoder(config.model, ontology)
         if weights is not None:  # before the objectives, which copy what they follow
             self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
@@ -98,7 +98,7 @@ class Network(nn.Module):
             for encoder in objective.encoders():
                 encoder.compile(mode=mode)
 
-    def export(self) -> MarEcg:
+    def export(self) -> WindowEncoder:
         """Return the model with the objectives' contributions, in eval mode, without heads."""
         for objective in self._objectives():
             objective.export(self.model)

@@ -14,8 +14,8 @@ from marecg.base.errors import ConfigError, UsageError
 from marecg.corpus import trained_on
 from marecg.model.card import BeganFrom
 from marecg.model.folder import read
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
+from marecg.model.window_encoder import WindowEncoder
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import Change, read_recipe
 
@@ -29,7 +29,7 @@ FOLLOWS = "concepts"
 class Start:
     """Starting weights, their description, and the folder that may list their records."""
 
-    model: MarEcg
+    model: WindowEncoder
     origin: BeganFrom
     run: Path
 
@@ -73,11 +73,11 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
     Raises `CheckpointError` where they can't be loaded, or have prototypes of another enumeration.
     """
     folder = folder_of(given)
-    model = MarEcg.from_pretrained(folder)
+    model = WindowEncoder.from_pretrained(folder)
     if model.prototypes.any():
-        model = MarEcg.from_pretrained(folder, ontology=ontology)
+        model = WindowEncoder.from_pretrained(folder, ontology=ontology)
     elif model.ontology.sha256 != ontology.sha256:  # they know no concept: on the graph hangs N alone
-        moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
+        moved = WindowEncoder(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
         moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
         moved.provenance, model = model.provenance, moved
     origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)

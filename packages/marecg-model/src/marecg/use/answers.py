@@ -16,8 +16,8 @@ from ecg_ontology import Ontology
 from marecg.base.config import Count, Settings
 from marecg.base.documents import read_model
 from marecg.base.errors import CheckpointError
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
+from marecg.model.window_encoder import WindowEncoder
 from marecg.use.classifying.calibration import Calibration
 
 ANSWERS = "answers.json"
@@ -73,7 +73,7 @@ def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.asarray(np.log(share_BN) - np.log1p(-share_BN))
 
 
-def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
+def answers_of(run: str | Path, model: WindowEncoder) -> Answers | None:
     """Read a model's fitted answers from its folder; None if it has none. Raises `CheckpointError`."""
     path = folder_of(run) / ANSWERS
     if not path.is_file():

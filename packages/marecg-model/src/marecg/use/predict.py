@@ -26,7 +26,7 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.index import keep_private
 from marecg.ecg.windows import required_rate
 from marecg.model.by_family import by_family, judged_by_family
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.window_encoder import WindowEncoder
 from marecg.read.identity import published_as
 from marecg.read.inputs import find_one
 from marecg.read.parts import every, in_parts
@@ -73,7 +73,7 @@ class Prediction:
 
 
 def predict(
-    model: MarEcg | str | Path,
+    model: WindowEncoder | str | Path,
     signals: ArrayLike,
     *,
     fs: float | None = None,
@@ -106,7 +106,7 @@ def predict(
     return ConceptShares(concepts(model, rhythm_BD), {node.abbr: node.label for node in model.ontology.nodes})
 
 
-def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
+def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return q of records by their h_rhythm, [B, N].
 
     Raises:
@@ -124,7 +124,7 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 
 
 def step_vectors(
-    model: MarEcg, record: str | Path, step: float, seconds: float
+    model: WindowEncoder, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
     """Return the steps' starts in seconds, and h_rhythm of the first `seconds` of each, [T, D].
 
@@ -143,11 +143,11 @@ def step_vectors(
     return list(starts), np.stack(vectors)
 
 
-def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
+def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
     """Load the model of a run, or a classifier. Raises `CheckpointError`."""
     if is_classifier(run):
         return EcgClassifier.load(run)
-    model = MarEcg.from_pretrained(run).to(best_device())
+    model = WindowEncoder.from_pretrained(run).to(best_device())
     title = model.ontology.header.title
     if title.endswith("not for use"):  # as `ecgonto perturb` names its graphs
         logger.warning("%s follows a graph that is wrong on purpose: %s", run, title)
@@ -155,7 +155,7 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 
 
 def telling(
-    run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None
+    run: str | Path, reader: WindowEncoder | EcgClassifier, risk: float | None = None
 ) -> tuple[Answers | None, float]:
     """The answers that were fitted for a model, if they were, and the risk that is asked for, or the usual.
 
@@ -169,7 +169,7 @@ def telling(
 
 
 def predict_table(
-    reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
+    reader: WindowEncoder | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
 ) -> tuple[pd.DataFrame, Embedded]:
     """Return the shares of all concepts, or calibrated class probabilities, of all records.
 
@@ -243,18 +243,18 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
     return done
 
 
-def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
+def nearest(model: WindowEncoder, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
     """Return a record's nearest concepts, most probable first, with their graph neighbours."""
     return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
 
 
-def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
+def untaught_leaves(model: WindowEncoder, q_N: NDArray[np.floating]) -> list[Prediction]:
     """Return the leaves without training records, ordered by their families' shares."""
     predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
     return sorted(predictions, key=lambda each: -(each.by_family or 0))
 
 
-def _prediction(model: MarEcg, q_N: NDArray[np.floating], index: int) -> Prediction:
+def _prediction(model: WindowEncoder, q_N: NDArray[np.floating], index: int) -> Prediction:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
     near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])

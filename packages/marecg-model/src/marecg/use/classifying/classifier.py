@@ -21,6 +21,7 @@ from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged, required_rate
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
+from marecg.model.window_encoder import WindowEncoder
 from marecg.use.classifying.calibration import Method, calibrate, check_rule, threshold
 from marecg.use.classifying.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.use.classifying.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
@@ -296,7 +297,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibrations_, self.thresholds_ = about.calibrations, np.array(about.thresholds)
         return self
 
-    def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
+    def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:
         x_BKL = records(X, lead_places(self.leads))
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
 

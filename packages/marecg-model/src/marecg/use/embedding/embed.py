@@ -20,8 +20,8 @@ from marecg.base.device import best_device, named_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, arranged, overlapped, stacked
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
+from marecg.model.window_encoder import WindowEncoder
 from marecg.use.embedding.shown_windows import shown_windows
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class WideEmbeddings(NamedTuple):
 
 @overload
 def embed(
-    model: MarEcg | str | Path,
+    model: WindowEncoder | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -92,7 +92,7 @@ def embed(
 
 @overload
 def embed(
-    model: MarEcg | str | Path,
+    model: WindowEncoder | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -104,7 +104,7 @@ def embed(
 
 
 def embed(
-    model: MarEcg | str | Path,
+    model: WindowEncoder | str | Path,
     signals: ArrayLike,
     *,
     fs: float | None = None,
@@ -165,7 +165,7 @@ def embed(
 
 
 def encode(
-    model: MarEcg,
+    model: WindowEncoder,
     recordings: Iterable[Recording],
     batch_size: int = PASS_WINDOWS,
     *,
@@ -220,10 +220,10 @@ def encode(
                 total, looked_at, beat_count, views, starts, parts = np.zeros(0), 0, 0.0, [], [], []
 
 
-def loaded(model: MarEcg | str | Path, device: str | torch.device | None = None) -> MarEcg:
+def loaded(model: WindowEncoder | str | Path, device: str | torch.device | None = None) -> WindowEncoder:
     """Load a model onto the best device, or return a loaded one; onto `device` where it is named."""
     if isinstance(model, str | Path):
-        return MarEcg.from_pretrained(model, device=best_device() if device is None else device)
+        return WindowEncoder.from_pretrained(model, device=best_device() if device is None else device)
     return model if device is None else model.to(named_device(device))
 
 

@@ -21,9 +21,9 @@ from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.index import keep_private
 from marecg.corpus.workers import kills, noted, without_killers
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
+from marecg.model.window_encoder import WindowEncoder
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import SourcesHash
 from marecg.storage.places import is_remote
@@ -130,7 +130,7 @@ def embed_records(
         raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
     if part_records is not None and part_records < 1:
         raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
-    model = MarEcg.from_pretrained(run).to(device_here())
+    model = WindowEncoder.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
     about = {
@@ -206,7 +206,7 @@ def _fill(
     records: Inputs,
     shard: Shard,
     run: str,
-    model: MarEcg,
+    model: WindowEncoder,
     jobs: int | None,
     cluster: str | None,
     tell: Tell,
@@ -245,7 +245,7 @@ def _fill(
 
 
 def make_part(
-    work: Work, model: MarEcg, number: int, sources: Iterable[Source | Iterable[Named]]
+    work: Work, model: WindowEncoder, number: int, sources: Iterable[Source | Iterable[Named]]
 ) -> Embedded:
     """Embed a part's records and write its file."""
     about, done = work.store.about, Embedded()

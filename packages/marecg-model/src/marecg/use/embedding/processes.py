@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 
 from marecg.base.errors import CheckpointError
 from marecg.corpus.workers import workers
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
+from marecg.model.window_encoder import WindowEncoder
 
 WORTH_A_PROCESS = 1024
 """Records: what `small` takes three times as long for as a process takes to begin."""
@@ -22,7 +22,7 @@ T = TypeVar("T")
 Given = TypeVar("Given")
 
 
-def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
+def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> int:
     """Return the number of processes for a number of records: `jobs`, or one per GPU.
 
     On a CPU a small model has one for each of torch's threads that has work, a large one a single one.
@@ -36,7 +36,7 @@ def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
     return max(1, min(torch.get_num_threads(), records // WORTH_A_PROCESS))
 
 
-def threadless(model: MarEcg) -> bool:
+def threadless(model: WindowEncoder) -> bool:
     """Whether single-threaded processes are faster for a model than one threaded process."""
     small = sum(weights.numel() for weights in model.parameters()) <= SMALL
     return small and model.prototypes.device.type == "cpu"
@@ -45,7 +45,7 @@ def threadless(model: MarEcg) -> bool:
 def elsewhere(
     make: Callable[..., T],
     run: str,
-    model: MarEcg,
+    model: WindowEncoder,
     tasks: Iterable[tuple[Any, ...]],
     count: int,
     cluster: str | None,
@@ -75,9 +75,9 @@ def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any,
 
 
 @lru_cache(maxsize=1)
-def _loaded(run: str, weights: str) -> MarEcg:
+def _loaded(run: str, weights: str) -> WindowEncoder:
     """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
-    model = MarEcg.from_pretrained(run).to(device_here())
+    model = WindowEncoder.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
         remedy = "Put them back, and run the command again"
         raise CheckpointError("has other weights than when the command began", where=run, remedy=remedy)

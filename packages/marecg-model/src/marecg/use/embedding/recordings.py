@@ -23,8 +23,8 @@ from marecg.corpus.shards import notes
 from marecg.corpus.workers import KILLED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, check_samples, recording
-from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
+from marecg.model.window_encoder import WindowEncoder
 from marecg.read.record import Record, as_text
 from marecg.use.embedding.embed import WideEmbeddings, encode
 from marecg.use.embedding.inputs import Named, Source
@@ -110,7 +110,7 @@ class Embedded:
 
 
 def embedded(
-    model: MarEcg,
+    model: WindowEncoder,
     records: Iterable[Named],
     done: Embedded,
     batch_size: int,
@@ -126,7 +126,7 @@ def embedded(
 
 
 def recordings(
-    model: MarEcg, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
+    model: WindowEncoder, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
 ) -> Iterator[Recording]:
     """Yield readable records as encoder input; append their rows to `waiting`."""
     for name, place, read in records:
