@@ -1,5 +1,6 @@
 """The ECG on standard paper, read back from its coordinates in millimetres."""
 
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -126,3 +127,13 @@ def test_one_artefact_lowers_no_gain_and_is_cut_off_at_the_papers_edge(picture):
     assert "25 mm/s    10 mm/mV<" in svg
     if picture is tracing:
         assert np.concatenate(read_back(svg)["V5"])[:, 1].min() == pytest.approx(0, abs=0.05)
+
+
+def test_on_a_phone_no_lead_runs_into_the_next_ones_row():
+    """Deep S waves and tall R waves in every second of every lead, at the gain of an electrocardiograph."""
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[:, 100::500], x_CL[:, 110::500] = 1.4, -2.2
+    svg = stacked(x_CL, 500)
+    assert "25 mm/s    10 mm/mV<" in svg
+    drawn = [read_back(svg)[lead][0][:, 1] for lead in LEADS]
+    assert all(upper.max() < lower.min() for upper, lower in itertools.pairwise(drawn))

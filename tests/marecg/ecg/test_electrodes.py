@@ -20,6 +20,12 @@ def test_a_lead_without_signal_and_one_with_mains_hum_are_named():
     assert doubts(x_KL, FS, LEADS) == Doubts(("V2",), ("V4",))
 
 
+def test_a_lead_whose_baseline_swings_is_called_loose():
+    x_KL = drawn()
+    x_KL[8] += np.where(np.arange(5000) % 2500 < 1200, -3.5, 0).astype(np.float32)
+    assert doubts(x_KL, FS, LEADS).loose == ("V3",)
+
+
 @pytest.mark.parametrize("lead", range(12))
 def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead):
     x_KL = drawn()

@@ -85,7 +85,7 @@ def electrode_quality(suspected: Doubts, say: Texts) -> str:
     """Return suspected electrode faults as sentences."""
     lines = [
         say(f"quality_{name}", leads=", ".join(leads))
-        for name, leads in (("off", suspected.off), ("noisy", suspected.noisy))
+        for name, leads in (("off", suspected.off), ("noisy", suspected.noisy), ("loose", suspected.loose))
         if leads
     ]
     lines += [say("quality_swapped_arms")] * suspected.swapped_arms

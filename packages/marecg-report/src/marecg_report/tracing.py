@@ -36,8 +36,9 @@ COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
 """mm per row of the layout 3 × 4."""
-STACK, STACK_TOP = 20.0, 4.0
-"""mm per row where the leads are scrolled through, and above the first."""
+STACK_ABOVE, STACK_BELOW, STACK_ROOM = 11.0, 5.0, 1.5
+"""mm of a row where the leads are scrolled through, at least, and between the waves of two of them: such a
+sheet may be as long as it needs, so no lead runs into the next one."""
 TOP = 10.0
 """mm above the first row, where the chest leads reach up."""
 REACH = TOP + ROW / 2
@@ -103,12 +104,21 @@ def tracing_gain(
 
 def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
     """How far each lead is from its median, in mV, in its seconds: the quantile `USUAL` of them."""
+    return _usual(np.abs(_centred(x_CL)), fs)
+
+
+def _centred(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The leads around their medians; zero where they aren't finite."""
     finite_CL = np.isfinite(x_CL)
     pairs = zip(x_CL, finite_CL, strict=True)
     middle_C = [np.median(x_L[finite_L]) if finite_L.any() else 0 for x_L, finite_L in pairs]
-    away_CL = np.where(finite_CL, np.abs(x_CL - np.array(middle_C)[:, None]), 0)
+    return np.where(finite_CL, x_CL - np.array(middle_C, np.float32)[:, None], 0)
+
+
+def _usual(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
+    """The quantile `USUAL` of the largest values of each second."""
     second = max(1, round(fs))
-    parts = [away_CL[:, at : at + second].max(axis=1) for at in range(0, max(1, x_CL.shape[1]), second)]
+    parts = [x_CL[:, at : at + second].max(axis=1) for at in range(0, max(1, x_CL.shape[1]), second)]
     return np.asarray(np.quantile(np.stack(parts), USUAL, axis=0, method="inverted_cdf"))
 
 
@@ -117,11 +127,13 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 
     It keeps its size, and is scrolled through.
     """
-    gains = tracing_gain(x_CL, fs, leads, ROW / 2)
-    height = STACK_TOP + len(leads) * STACK + 5
-    strips = [
-        Strip(lead, 0, SECONDS, MARGIN, STACK_TOP + STACK * (place + 0.5)) for place, lead in enumerate(leads)
-    ]
+    gains, centred_CL = tracing_gain(x_CL, fs, leads), _centred(x_CL)
+    strips, height = [], STACK_ROOM
+    for lead, up, down in zip(leads, _usual(centred_CL, fs), _usual(-centred_CL, fs), strict=True):
+        height += max(STACK_ABOVE, up * gains.of(lead) + STACK_ROOM)
+        strips.append(Strip(lead, 0, SECONDS, MARGIN, height))
+        height += max(STACK_BELOW, down * gains.of(lead) + STACK_ROOM)
+    height = math.ceil(height) + 5.0
     pulses = "".join(pulse(each.y, gains.of(each.lead)) for each in strips)
     traces = lines(x_CL, fs, leads, strips, gains, width=2 * THIN, height=height)
     sheet = paper(WIDTH, height), pulses, traces, scale(height - 1.5, gains)
