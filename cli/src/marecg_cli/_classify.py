@@ -99,6 +99,8 @@ def fit(
             value = "–" if score.ppv_at_prevalence is None else f"{score.ppv_at_prevalence:.1%}"
             message(f"PPV of {score.name} where {score.prevalence:.3g} of the records have it: {value}")
     message(evaluation.leak)
+    if evaluation.reused:
+        message(f"embedding: {evaluation.reused:,} records taken from {out}-embedding, of an earlier run")
     tried = ", ".join(f"{name} {loss:.3f}" for name, loss in evaluation.losses.items())
     message(f"readout: {evaluation.readout} (log loss on validation: {tried})")
     if evaluation.readout != "wide":

@@ -85,7 +85,7 @@ def neighbours(
     """
     from marecg.use.neighbours import neighbours
 
-    nearest = neighbours(embeddings, record, top, "rhythm" if readout == "rhythm" else "wide")
+    nearest = neighbours(embeddings, record, top, readout)
     if form == "json":
         result_json([asdict(each) for each in nearest])
         return

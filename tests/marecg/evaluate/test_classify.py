@@ -292,3 +292,20 @@ def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata, tm
     assert norm["ece"] < 3 * norm["ece_chance"]
     assert evaluation["seen"] == norm["records"] > 80
     assert "pretrained" in evaluation["leak"]
+
+
+def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifier(
+    fit, tmp_path, capsys, monkeypatch
+):
+    """A batch that is damaged is computed again, and that one alone."""
+    out = tmp_path / "again"
+    monkeypatch.setattr("marecg.evaluate.classify.BLOCK_RECORDS", 20)
+    assert not fit(out, "--set", "readout=wide")
+    assert "of an earlier run" not in capsys.readouterr().err
+    before = (out / "predictions.parquet").read_bytes()
+    kept = sorted((tmp_path / "again-embedding").iterdir())
+    kept[0].write_bytes(b"damaged")
+    assert not fit(out, "--set", "readout=wide")
+    assert f"embedding: 40 records taken from {out}-embedding, of an earlier run" in capsys.readouterr().err
+    assert (out / "predictions.parquet").read_bytes() == before
+    assert sorted((tmp_path / "again-embedding").iterdir()) == kept

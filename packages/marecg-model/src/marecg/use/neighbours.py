@@ -35,7 +35,7 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
 
     `embeddings` is what `marecg embed` wrote, a file or a folder of parts, of which one block is in memory at
     a time; `record` one of its records by name, or by the last parts of its name where only one ends so;
-    `readout` the column that is compared, `rhythm` or `wide`.
+    `readout` the column that is compared: `rhythm`, or what was embedded.
 
     Raises:
         UsageError: no record, or more than one, has that name; or the embeddings have no such column.

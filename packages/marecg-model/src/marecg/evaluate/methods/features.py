@@ -26,7 +26,7 @@ from marecg.corpus.workers import workers
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 from marecg.read.identity import published_as
-from marecg.use.embedding.embedding_files import blocks, vectors
+from marecg.use.embedding.embedding_files import READOUTS, blocks, vectors
 
 logger = logging.getLogger(__name__)
 
@@ -190,7 +190,7 @@ def features_sha256(path: Path) -> str:
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Match a file's features to recordings by id; missing recordings count as unreadable.
 
-    Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none. A damaged file,
+    Of what `marecg embed` wrote the readout is taken, and h_rhythm where there is none. A damaged file,
     arrays that don't fit, values that aren't finite and unknown ids raise `InputError`.
     """
     if path.is_dir() or path.suffix == ".parquet" or _is_embedded(path):
@@ -231,7 +231,7 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
     world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
     matched_MF: NDArray[np.float32] | None = None
     absent = set(range(len(recordings.ids)))
-    for block in blocks(folder, ["record", "source", "rhythm"], ["wide"]):
+    for block in blocks(folder, ["record", "source", "rhythm"], READOUTS):
         names = zip(block.column("record").to_pylist(), block.column("source").to_pylist(), strict=True)
         places = [
             number.get(
@@ -245,7 +245,7 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
             problem = f"holds the recording {recordings.ids[rows[0]]} or another twice"
             raise InputError(problem, where=folder, remedy="Embed each recording once")
         absent -= {*rows}
-        x_BF = vectors(block, "wide" if "wide" in block.schema.names else "rhythm")
+        x_BF = vectors(block, next((name for name in READOUTS if name in block.schema.names), "rhythm"))
         if matched_MF is None:
             matched_MF = np.full((len(recordings.ids), x_BF.shape[1]), np.nan, np.float32)
         matched_MF[rows] = x_BF[matched]

@@ -108,6 +108,10 @@ class Vectors:
         other.readout = readout
         return other
 
+    def add(self, rows_M: Sequence[int], x_MW: NDArray[np.float32]) -> None:
+        """Take vectors that were computed before."""
+        self._read |= dict(zip(rows_M, x_MW, strict=True))
+
     def __call__(self, rows_M: Sequence[int]) -> Floats:
         """The vectors of some records, float64 [M, W]."""
         missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]

@@ -94,7 +94,7 @@ def embed_records(
 ) -> Embedded:
     """Embed records into a file, or into a folder of Parquet parts that can be continued.
 
-    Parquet has the columns `embedding_files.RECORD_FIELDS`, `rhythm`, and `wide` and `patch` where asked;
+    Parquet has the columns `embedding_files.RECORD_FIELDS`, `rhythm`, the readout's and `patch` where asked;
     for `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
     process killed: by the processes beside this one at once, by this one when the same command is given
     again.
@@ -105,8 +105,8 @@ def embed_records(
         out: `.npz`, `.parquet`, or a folder (`is_folder`) here or at an address that fsspec knows.
         layout: what the arrays are; without it, those in folders are passed over.
         patches: write H̄ as well.
-        readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, in `wide` too,
-            and `full` what is behind both.
+        readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, and `full` what
+            is behind both, in an array of that name.
         step: seconds; a recording is as many rows as it has such steps. None: it is one.
         batch_size: windows per forward pass.
         part_records: records per part of a folder; `PART` by default.

@@ -38,7 +38,9 @@ RECORD_FIELDS = pa.schema(
     ]
 )
 """The columns beside the vectors."""
-VECTORS = ("rhythm", "wide")
+READOUTS = ("wide", "beats", "full")
+"""Columns of a readout's vectors, of which a file has one at most."""
+VECTORS = ("rhythm", *READOUTS)
 """Columns of vectors, all of one length."""
 GROUP, PATCH_GROUP = 8192, 64
 """Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
@@ -47,10 +49,10 @@ BLOCK = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], and optionally `wide` and `patch` [T, D]."""
+    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], where asked a readout's and `patch` [T, D]."""
     widths = {"rhythm": config.width}
     if readout != "rhythm":
-        widths["wide"] = readout_width(config, readout)
+        widths[readout] = readout_width(config, readout)
     vectors = {name: pa.list_(pa.float32(), width) for name, width in widths.items()}
     return pa.schema(
         [*RECORD_FIELDS, *vectors.items(), *([("patch", pa.list_(vectors["rhythm"]))] if patches else [])]
@@ -69,7 +71,9 @@ def write(
         while some := list(islice(rows, _group(columns))):
             about, vectors = zip(*some, strict=True)
             arrays = [pa.array([row[field.name] for row in about], field.type) for field in RECORD_FIELDS]
-            arrays += [_vectors([getattr(each, name) for each in vectors]) for name in _vector_names(columns)]
+            for name in _vector_names(columns):
+                attribute = "rhythm" if name == "rhythm" else "wide"
+                arrays.append(_vectors([getattr(each, attribute) for each in vectors]))
             if "patch" in columns.names:
                 ends = np.cumsum([0, *(len(each.patch) for each in vectors)], dtype=np.int32)
                 arrays.append(pa.ListArray.from_arrays(ends, _vectors([each.patch for each in vectors])))
@@ -102,7 +106,7 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], `wide` [M, W].
+    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], the readout's [M, W].
 
     With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
     """
@@ -212,6 +216,8 @@ def _present(where: str, columns: Sequence[str], beside: Sequence[str], names: S
     """The columns to read. Raises `UsageError` where one of those that must be there is not."""
     missing = [name for name in columns if name not in names]
     if missing:
-        remedy = "Embed with --readout wide" if missing[0] == "wide" else "Name what marecg embed wrote"
+        remedy = (
+            f"Embed with --readout {missing[0]}" if missing[0] in READOUTS else "Name what marecg embed wrote"
+        )
         raise UsageError(f"has no column {missing[0]}", where=where, remedy=remedy)
     return [*columns, *(name for name in beside if name in names)]
