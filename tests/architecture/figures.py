@@ -19,6 +19,7 @@ SOURCES = {
     "ecg_synth": ROOT / "packages/ecg-synth/src",
     "marecg": ROOT / "packages/marecg-model/src",
     "marecg_cli": ROOT / "cli/src",
+    "marecg_corpora": ROOT / "packages/marecg-corpora/src",
     "marecg_report": ROOT / "packages/marecg-report/src",
     "marecg_experiments": ROOT / "packages/marecg-experiments/src",
 }
@@ -52,7 +53,8 @@ def figures() -> list[Figure]:
         Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 25_600),  # the goal is 24,500
+        Figure("lines of marecg-model", lines(_of("marecg.")), 24_550),
+        Figure("lines of marecg-corpora", lines(_of("marecg_corpora.")), 1_150),
         Figure("lines of marecg-report", lines(_of("marecg_report.")), 2_350),
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),

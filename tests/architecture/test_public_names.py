@@ -9,6 +9,7 @@ import pytest
 
 import ecg_ontology
 import marecg
+import marecg_corpora
 import marecg_report
 import marecg_small
 from ecg_ontology import EcgError
@@ -17,7 +18,7 @@ from marecg.base import errors
 PACKAGES = (ecg_ontology, marecg)
 MODULES = [
     name
-    for package in (*PACKAGES, marecg_report)
+    for package in (*PACKAGES, marecg_corpora, marecg_report)
     for _, name, _ in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not name.endswith("__main__")
 ]

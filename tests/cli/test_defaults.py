@@ -18,7 +18,7 @@ MADE = {"watch", "config", "request"}
 BARE = [
     ("synth --out x", "ecg_synth.write_corpus"),
     ("prepare a --out x", "marecg.corpus.prepare.prepare"),
-    ("audit x --against a", "marecg.corpus.audit.audit"),
+    ("audit x --against a", "marecg_corpora.audit.audit"),
     ("train --data c --out x", "marecg.train.run.train"),
     ("data get georgia --out x", "marecg.read.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),

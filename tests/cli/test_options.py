@@ -48,7 +48,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         {"path": Path("t.csv"), "id_column": "who", "code_column": "what", "patient_column": "whose"}
         | {"vocabulary": "omop", "mapping": Path("m.sssom.tsv"), "concepts": Path("c.csv")},
     ),
-    ("audit x --against a --against b", "marecg.corpus.audit.audit", {"against": ["a", "b"]}),
+    ("audit x --against a --against b", "marecg_corpora.audit.audit", {"against": ["a", "b"]}),
     ("data get georgia --out x --verify", "marecg.read.download.get", {"verify": True, "base": None}),
     ("data get georgia --out x --mirror file:///m", "marecg.read.download.get", {"base": "file:///m"}),
     (

@@ -63,7 +63,8 @@ ground up: `base` has settings and errors, `storage` files at an address, `nn` t
 lies on disk into a record, `corpus` turns records into shards that are read at random, `objectives` turn
 passes of the encoder into losses. `recipes` say what a run is, `use` is what a trained encoder is for,
 `train` makes one, and `evaluate` judges it. `ecg_ontology` is below all of them and knows no tensor;
-`marecg_report`, which shows them, `marecg_cli` and `marecg_experiments` are above.
+`marecg_corpora`, which selects and describes corpora, `marecg_report`, which shows results, `marecg_cli` and
+`marecg_experiments` are above.
 
 Four decisions explain most of what looks odd:
 

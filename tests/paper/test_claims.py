@@ -56,7 +56,9 @@ def test_a_page_says_where_the_paper_is_in_the_code():
         assert set(named) <= claimed, paper
         beside = TESTS.parent
         for name in re.findall(r"`([^`]+)`", code):
-            packages = [PACKAGES / "ecg-ontology" / "src", PACKAGES / "marecg-model" / "src"]
+            packages = [
+                PACKAGES / name / "src" for name in ("ecg-ontology", "marecg-model", "marecg-corpora")
+            ]
             homes = [TESTS.parent, beside, *packages, packages[1] / "marecg"]
             found = [home / name for home in homes if (home / name).exists()]
             assert found, f"{name} of {paper.strip()!r} is gone"

@@ -12,7 +12,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import Kind
 from marecg import recipes
-from marecg.corpus.statistics import HISTOGRAM, PAPER_RECORDS
+from marecg_corpora.statistics import HISTOGRAM, PAPER_RECORDS
 
 TABLES: dict[str, Any] = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
 ONTOLOGY = ecg_ontology.load()

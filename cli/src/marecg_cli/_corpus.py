@@ -145,11 +145,14 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.base.config import CorpusConfig
+    from marecg.base.plugins import beside
     from marecg.corpus.prepare import prepare
-    from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
 
+    if select == "paper":
+        beside("marecg_corpora", "marecg-corpora", "marecg prepare --select paper")
+        from marecg_corpora.statistics import COLLECTIONS, reconcile, statistics
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
     config = with_settings(CorpusConfig, others)
@@ -193,7 +196,10 @@ def stats(
 
     Example: marecg stats corpus --format json
     """
-    from marecg.corpus.statistics import damaged_records, statistics
+    from marecg.base.plugins import beside
+
+    beside("marecg_corpora", "marecg-corpora", "marecg stats")
+    from marecg_corpora.statistics import damaged_records, statistics
 
     tables = statistics(data)
     damaged = damaged_records(data) if verify else []
@@ -220,7 +226,10 @@ def audit(
 
     Example: marecg audit corpus --against /data/ptb-xl
     """
-    from marecg.corpus.audit import audit
+    from marecg.base.plugins import beside
+
+    beside("marecg_corpora", "marecg-corpora", "marecg audit")
+    from marecg_corpora.audit import audit
 
     overlap = audit(data, against)
     if form == "json":

@@ -25,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
-from marecg.corpus.derived import relabelled, write_subset
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -33,6 +32,7 @@ from marecg.model.readout import wide_columns
 from marecg.train.checkpoints import newest
 from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
+from marecg_corpora.derived import relabelled, write_subset
 from marecg_experiments.graph.arms import LABELS, NONE, GraphArm, arms
 from marecg_experiments.graph.heads import ALPHAS, closed
 from marecg_experiments.graph.records import Design, Split, read_off

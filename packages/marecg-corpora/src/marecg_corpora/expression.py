@@ -27,10 +27,11 @@ from ecg_ontology import Concept, EcgError, OutputError, find_concept, read_stat
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.base.progress import passing
-from marecg.corpus import index, plausible
+from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER as SUPERVISION
 from marecg.ecg.intervals import measure
+from marecg_corpora import plausible
 
 logger = logging.getLogger(__name__)
 

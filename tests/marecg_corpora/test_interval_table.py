@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from marecg.base.config import LEADS
-from marecg.corpus import expression as module
-from marecg.corpus.expression import INTERVALS, intervals, matching
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
+from marecg_corpora import expression as module
+from marecg_corpora.expression import INTERVALS, intervals, matching
 
 
 @pytest.fixture

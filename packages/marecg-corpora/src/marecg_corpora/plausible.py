@@ -1,4 +1,4 @@
-"""Plausibility of comparisons in `corpus.expression`: absent values and columns are reported.
+"""Plausibility of comparisons in `marecg_corpora.expression`: absent values and columns are reported.
 
 Shapes: M records.
 """
