@@ -1,7 +1,6 @@
 """A publisher's server on this machine, and how it misbehaves."""
 
 import hashlib
-import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -19,7 +18,6 @@ class Publisher:
         self.asked: list[tuple[str, str | None]] = []
         self.breaks: dict[str, list[int]] = {}
         self.ranges = True
-        self.trickles = 0.0
         self.retry_after = ""
         self.status = 200
         self.publish()
@@ -57,12 +55,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if first else 200)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()
-        if self.publisher.trickles:
-            for byte in content[first:]:
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
-                time.sleep(self.publisher.trickles)
-            return
         breaks = self.publisher.breaks.get(path)
         self.wfile.write(content[first : breaks.pop(0) if breaks else None])
 

@@ -36,14 +36,6 @@ def test_what_no_program_may_fetch_is_said_with_its_address():
         get(dataset("cpsc2018"), "nowhere")
 
 
-def test_a_server_that_hardly_sends_is_given_up(tmp_path, base, publisher, monkeypatch):
-    monkeypatch.setattr(download, "SLOW_AFTER_S", 0.2)
-    monkeypatch.setattr(download, "SLOWEST", 1_000_000)
-    publisher.trickles = 0.01
-    with pytest.raises(InputError, match=r"only .* bytes come per second"):
-        get(GEORGIA, tmp_path, base=base)
-
-
 @pytest.mark.parametrize(("longest_list", "gigabytes"), [(100, 1.0), (1 << 20, 1e-6)])
 def test_a_list_or_a_file_without_end_is_given_up(tmp_path, base, monkeypatch, longest_list, gigabytes):
     monkeypatch.setattr(download, "LONGEST_LIST", longest_list)

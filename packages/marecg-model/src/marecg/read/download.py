@@ -5,7 +5,6 @@ A file under its final name has had the publisher's checksum; one that is on its
 
 import hashlib
 import json
-import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -35,9 +34,6 @@ TIMEOUT = (10, 60)
 """Seconds to wait for a connection, and between two pieces of an answer."""
 PIECE = 1 << 16
 """Bytes kept at a time: as much is lost of a file that breaks off."""
-
-SLOWEST, SLOW_AFTER_S = 1000, 60.0
-"""Bytes per second below which an answer is given up, once so many seconds are over."""
 LONGEST_LIST = 512 << 20
 """Bytes of a list of files."""
 LONGEST_DATASET = 200.0
@@ -170,18 +166,15 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
 def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
     """What comes of an answer, as it comes; no more than `most` bytes.
 
-    Raises `requests.RequestException` where it breaks off, or hardly comes, `InputError` where it is longer.
+    Raises `requests.RequestException` where it breaks off, `InputError` where it is longer.
     """
-    began, received = time.monotonic(), 0
+    received = 0
     try:
         while piece := answer.raw.read1(PIECE):
             received += len(piece)
-            seconds = time.monotonic() - began
             if received > most:
                 problem = f"sends more than {most / 1e6:,.0f} MB, which it can't have"
                 raise InputError(problem, where=answer.url, remedy="Tell the publisher, or use a --mirror")
-            if seconds > SLOW_AFTER_S and received < SLOWEST * seconds:
-                raise requests.ConnectionError(f"only {received / seconds:.0f} bytes come per second")
             yield piece
     except HTTPError as error:
         raise requests.ConnectionError(error) from error
