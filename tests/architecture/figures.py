@@ -53,15 +53,15 @@ def figures() -> list[Figure]:
         Figure("lines reached by marecg.use.embedding.embed", lines(reached(ENTRANCES[2])), 3_400),
         *_limited("ecg_ontology", ontology, (12, 7, 45, 0)),
         *_limited("house", house, (20, 11, 101, 0)),
-        Figure("lines of marecg-model", lines(_of("marecg.")), 24_550),
+        Figure("lines of marecg-model", lines(_of("marecg.")), 24_600),  # the goal is 24,500
         Figure("lines of marecg-corpora", lines(_of("marecg_corpora.")), 1_150),
         Figure("lines of marecg-report", lines(_of("marecg_report.")), 2_350),
         Figure("lines of marecg-experiments", lines(_of("marecg_experiments.")), 4_500),
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
         Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_700),
         Figure("lines of marecg-cli", lines(_of("marecg_cli.")), 3_700),
-        Figure("commands", commands, 44),
-        Figure("options", options, 215),
+        Figure("commands", commands, 43),
+        Figure("options", options, 207),
     ]
 
 

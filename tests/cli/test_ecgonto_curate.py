@@ -97,7 +97,7 @@ def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
     (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
     arguments = {
         **dict.fromkeys(("route", "target", "explain", "show"), ("164889003",)),
-        **dict.fromkeys(("tree", "errata", "rules"), ()),
+        **dict.fromkeys(("errata", "rules"), ()),
         **{"validate": (SOURCES,), "diff": (SOURCES, revision)},
         **{"distance": ("AF", "AFL"), "search": ("fibr",)},
         **{"browse": ("--out", tmp_path / "onto.html"), "review": ("--out", tmp_path / "review.tsv")},

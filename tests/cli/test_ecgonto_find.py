@@ -28,27 +28,29 @@ def test_a_search_without_a_hit_exits_1_and_says_what_is_spelt_alike():
 
 def test_show_takes_every_name_of_a_concept_and_a_misspelt_one_exits_2_with_what_was_meant():
     assert call("show", "vorhofflimmern")[1].startswith("AF (5)  Atrial fibrillation")
-    for command in ("show", "tree"):
-        code, out, err = call(command, "atrial fibrilation")
+    for more in ((), ("--tree",)):
+        code, out, err = call("show", "atrial fibrilation", *more)
         assert (code, out) == (2, "")
         assert "Did you mean AF (Atrial fibrillation)" in err
 
 
 def test_the_tree_shows_subtypes_below_their_parents():
-    assert call("tree", "AMI")[1].splitlines() == [
+    assert call("show", "AMI", "--tree")[1].splitlines() == [
         "above: Ischemic",
         "AMI  Acute myocardial infarction",
         "  AntMI  Anterior MI",
         "  InfMI  Inferior MI",
     ]
-    assert len(json.loads(call("tree", "--format", "json")[1])["tree"]) == 42
+    assert len(json.loads(call("show", "--tree", "--format", "json")[1])["tree"]) == 42
+    code, _, err = call("tree", "AMI")
+    assert (code, "Type ecgonto show [NODE] --tree" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("words", "label", "note"),
     [
         ("show --lang de", "Vorhofflimmern", "have not been reviewed clinically"),
-        ("tree AMI --lang ja", "Acute myocardial infarction", "English is shown"),
+        ("show AMI --tree --lang ja", "Acute myocardial infarction", "English is shown"),
     ],
 )
 def test_labels_are_of_the_language_asked_for_or_english_and_what_they_lack_is_noted(words, label, note):

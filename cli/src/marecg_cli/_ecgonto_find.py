@@ -63,40 +63,6 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
     return "\n".join(lines)
 
 
-def tree(
-    node: Annotated[
-        str | None, typer.Argument(help="Index, abbreviation or name; without it, the whole graph.")
-    ] = None,
-    lang: Language = "en",
-    ontology: Source = None,
-    form: As = "text",
-) -> None:
-    """Show the families with their findings, subtypes under their parents; or what lies above and below one.
-
-    Example: ecgonto tree AMI
-    """
-    from ecg_ontology.graph.hierarchy import branches
-
-    onto = ecg_ontology.load(ontology)
-    top = None if node is None else ecg_ontology.find_concept(onto, node)
-    tops = onto.roots if top is None else (top.index,)
-    lines = list(branches(onto.nodes, onto.relations, tops))
-    over = () if top is None else onto.ancestors(top.index)
-    if form == "json":
-        rows = [
-            {"depth": line.depth, "index": line.concept.index, "abbr": line.concept.abbr} for line in lines
-        ]
-        result_json({"ancestors": [concept.abbr for concept in over], "tree": rows})
-    else:
-        if over:
-            result(f"above: {', '.join(concept.abbr for concept in over)}")
-        for line in lines:
-            label = ecg_ontology.label_in(line.concept, lang).text
-            again = "  (see above)" if line.again else ""
-            result(f"{'  ' * line.depth}{line.concept.abbr}  {label}{again}")
-    note_language(onto, [line.concept for line in lines], lang)
-
-
 def browse(
     out: Annotated[Path, typer.Option(help="The page: one .html file that needs no network.")] = Path(
         "ontology.html"

@@ -98,13 +98,21 @@ def show(
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Families with their findings; of a node, what is above and below.")
+    ] = False,
     form: As = "text",
 ) -> None:
     """List the concepts, or show one with its definition, neighbours, names, text variants and codes.
 
     Example: ecgonto show "atrial fibrillation"
+
+    Example: ecgonto show AMI --tree
     """
     onto = ecg_ontology.load(ontology, profile)
+    if tree:
+        _show_tree(onto, None if node is None else ecg_ontology.find_concept(onto, node), lang, form)
+        return
     if node is None:
         if form == "json":
             result_json([concept.model_dump() for concept in onto.nodes])
@@ -141,6 +149,27 @@ def show(
             result(f"  {row.code:<16} {row.label}  ({row.predicate.removeprefix('skos:')})")
         result(f"  ECL  {ecl(onto, concept) or 'no SNOMED CT code reaches it'}")
     note_language(onto, [concept], lang)
+
+
+def _show_tree(onto: "Ontology", top: "Concept | None", lang: str, form: str) -> None:
+    """Subtypes under their parents, of the whole graph or of one concept."""
+    from ecg_ontology.graph.hierarchy import branches
+
+    lines = list(branches(onto.nodes, onto.relations, onto.roots if top is None else (top.index,)))
+    over = () if top is None else onto.ancestors(top.index)
+    if form == "json":
+        rows = [
+            {"depth": line.depth, "index": line.concept.index, "abbr": line.concept.abbr} for line in lines
+        ]
+        result_json({"ancestors": [concept.abbr for concept in over], "tree": rows})
+    else:
+        if over:
+            result(f"above: {', '.join(concept.abbr for concept in over)}")
+        for line in lines:
+            label = ecg_ontology.label_in(line.concept, lang).text
+            again = "  (see above)" if line.again else ""
+            result(f"{'  ' * line.depth}{line.concept.abbr}  {label}{again}")
+    note_language(onto, [line.concept for line in lines], lang)
 
 
 def target(
