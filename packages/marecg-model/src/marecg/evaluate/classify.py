@@ -1,6 +1,6 @@
 """`marecg classify fit`: train a calibrated classifier on a labelled corpus and judge it on test records.
 
-Shapes: M test records, K classes.
+Shapes: M test records, K classes, W values of a readout.
 """
 
 import hashlib
