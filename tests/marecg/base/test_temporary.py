@@ -9,6 +9,7 @@ import pytest
 from tests import forked
 
 from marecg.base import temporary
+from marecg.base.errors import OutputError
 from marecg.base.temporary import temporary_folder
 
 
@@ -44,3 +45,10 @@ def test_a_folder_in_use_or_new_and_files_of_others_stay(tmp_path, monkeypatch):
         assert (tmp_path / "marecg-new").is_dir()
     assert (tmp_path / "marecg-notes.txt").exists()
     assert (tmp_path / "elsewhere").is_dir()
+
+
+@pytest.mark.parametrize("place", ["/proc/1", "/dev/null"])
+def test_a_place_where_none_can_be_made_is_named_with_what_to_do(monkeypatch, place):
+    monkeypatch.setattr(tempfile, "tempdir", place)
+    with pytest.raises(OutputError, match=rf"\A{place}: cannot be written .*Set TMPDIR"), temporary_folder():
+        pass

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from marecg.base.errors import OutputError
+
 PREFIX = "marecg-"
 NEW_S = 60
 """Seconds within which a folder may have been made and not locked yet."""
@@ -16,9 +18,17 @@ NEW_S = 60
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Create a temporary folder, locked while in use, after removing abandoned ones."""
-    _remove_left_over(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+    """Create a temporary folder, locked while in use, after removing abandoned ones.
+
+    Raises `OutputError` where none can be made.
+    """
+    _remove_left_over(parent := Path(tempfile.gettempdir()))
+    try:
+        made = tempfile.TemporaryDirectory(prefix=PREFIX)
+    except OSError as error:
+        remedy = "Set TMPDIR to a folder that is writable and has room"
+        raise OutputError(f"cannot be written ({error.strerror})", where=parent, remedy=remedy) from error
+    with made as folder:
         handle = os.open(folder, os.O_RDONLY)
         try:
             with suppress(OSError):  # a file system without locks
