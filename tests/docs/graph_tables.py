@@ -3,12 +3,14 @@
 python -m tests.docs.graph_tables
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from marecg_experiments.graph.endpoints import leaves_of
+from marecg_experiments.graph.differences import difference
+from marecg_experiments.graph.endpoints import PRIMARY, SIGMA, chosen_sigmas, leaves_of, units
 from marecg_experiments.graph.verdict import write_answer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "graph"
@@ -22,9 +24,43 @@ ENCODERS = {
 HEADER = """# Does the graph help? The tables
 
 From [the raw scores](scores.parquet), as `python -m tests.docs.graph_tables` writes them; a test compares.
-One section for each encoder: intervals are over its seeds, so they are about that encoder alone.
+One section for each encoder: intervals are over its seeds, so they are about that encoder alone;
+the last section has both.
 [What they say](../graph.md), [the plan](plan.md), [the first edition](first-edition.md).
 """
+
+CROSSED = """## Both encoders together
+
+Encoder + seed + residual, all random, over the seeds that both encoders have, σ chosen for each encoder;
+degrees of freedom by Satterthwaite. Where two encoders differ, one degree is left, and intervals are wide.
+
+| regime: difference | seeds | points | ± | df | variance: encoder, seed, rest |
+| --- | ---: | ---: | ---: | ---: | ---: |
+"""
+PAIRS = (
+    ("real", "shuffles"),
+    ("real", "edgeless"),
+    ("real", "inference only"),
+    ("families", "edgeless"),
+    ("families", "random families"),
+    ("labels", "edgeless"),
+)
+
+
+def crossed_rows(kept: pd.DataFrame) -> Iterator[str]:
+    """A row per difference of each regime in which several encoders have several seeds in common."""
+    for regime, of_regime in kept.groupby("regime", sort=False):
+        parts = [part for _, part in of_regime.groupby("base")]
+        tables = [units(part, PRIMARY, chosen_sigmas(part) or SIGMA) for part in parts]
+        seeds = set.intersection(*(set(table.index.unique("seed")) for table in tables))
+        if len(tables) < 2 or len(seeds) < 2:
+            continue
+        table = pd.concat(tables)
+        for arm, other in PAIRS:
+            of = difference(table, arm, other)
+            variances = ", ".join(f"{value:.2f}" for value in (of.base, of.seed, of.residual))
+            values = f"{of.mean:+.2f} | {of.reach:.2f} | {of.df:.1f} | {variances}"
+            yield f"| {regime}: {arm} − {other} | {len(seeds)} | {values} |"
 
 
 def tables() -> tuple[str, str]:
@@ -38,6 +74,7 @@ def tables() -> tuple[str, str]:
             own = {name: leaves_of(name, leaves) for name in part["regime"].unique()}
             texts.append(f"## {ENCODERS[int(base)]}\n\n{write_answer(part, own, Path(folder))}")
             pictures.append((Path(folder) / "forest.svg").read_text(encoding="utf-8"))
+    texts.append(CROSSED + "\n".join(crossed_rows(kept)))
     return "\n".join(texts).rstrip() + "\n", pictures[0]
 
 

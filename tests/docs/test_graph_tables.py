@@ -39,5 +39,21 @@ def test_few_records_give_the_pages_figures_over_the_draws_that_no_earlier_run_h
     assert (means[shuffled] < means["real"]).all()
 
 
+def test_both_encoders_together_have_the_pages_intervals_over_the_seeds_that_both_have():
+    kept = pd.read_parquet(graph_tables.FOLDER / "scores.parquet")
+    kept = kept.astype({"regime": str, "arm": str, "endpoint": str, "sigma": "float64", "value": "float64"})
+    rows = dict(row.strip("| ").split(" | ", 1) for row in graph_tables.crossed_rows(kept))
+    page = (graph_tables.FOLDER.parent / "graph.md").read_text(encoding="utf-8").replace("−", "-")
+    for name, words in {
+        "all: real − shuffles": "real - shuffles is",
+        "all: real − edgeless": "real - none",
+        "all: families − edgeless": "families - none",
+        "left-out: real − inference only": "real - a family's score is",
+    }.items():
+        seeds, mean, reach, *_ = rows[name].split(" | ")
+        assert f"{words} {mean} ± {reach}" in page
+        assert seeds == ("4" if name.startswith("all") else "5")
+
+
 def test_the_scores_are_small_enough_to_keep():
     assert (graph_tables.FOLDER / "scores.parquet").stat().st_size < 1_000_000
