@@ -31,6 +31,7 @@ bench: install
 # $(RECORDS): make pretrained RECORDS=/data/ecg. Hours of one core each; interrupted, the same command goes on.
 PRETRAINED ?= pretrained
 PTBXL := $(RECORDS)/ptbxl
+FOLDS := $(BIN)/marecg prepare $(PTBXL) --set rpeaks_lead=best --out $(PRETRAINED)/folds
 SMALL := $(BIN)/marecg train --recipe small --data $(PRETRAINED)/corpus --set 'sampling.shares={"synth": 0.25}'
 pretrained: install
 	test -d "$(RECORDS)/ptbxl"
@@ -44,6 +45,12 @@ pretrained: install
 	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=concepts \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
 		--baseline minirocket --baseline resnet1d --card
+	$(FOLDS)-1-6 --set 'ptbxl_folds=[1,2,3,4,5,6]'
+	$(FOLDS)-7-8 --set 'ptbxl_folds=[7,8]'
+	$(FOLDS)-9-10 --set 'ptbxl_folds=[9,10]'
+	$(BIN)/python -m marecg_experiments.answers $(PRETRAINED)/with-ptbxl-codes --fit $(PRETRAINED)/folds-1-6 \
+		--judge $(PRETRAINED)/folds-7-8 $(PRETRAINED)/folds-9-10 --out $(PRETRAINED)/answers
+	cp $(PRETRAINED)/answers/answers.json $(PRETRAINED)/with-ptbxl-codes/model/
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs
