@@ -76,3 +76,9 @@ def test_a_kernel_whose_leads_are_still_has_all_samples_above_or_none(x_CL):
     still_CL[0] = 1.5
     shares_V = shares_above(still_CL, 500, Bank(leads_SKC, shipped().threshold_SKQ))
     assert set(np.unique(shares_V)) <= {0.0, 1.0}
+
+
+def test_more_samples_above_than_a_byte_holds_are_counted():
+    x_CL = np.random.default_rng(1).normal(size=(12, 11_003)).astype(np.float32)  # 276 words of 8 samples
+    everything = Bank(np.ones((13, 84, 12), np.float32), np.full((13, 84, 9), -1e6, np.float32))
+    assert (shares_above(x_CL, 500, everything) == 1).all()

@@ -62,8 +62,7 @@ def shares_above(x_CL: Floats, fs: int, bank: Bank | None = None) -> Floats:
     shares = []
     for dilation, leads_KC, threshold_KQ in zip(DILATIONS, *(bank or shipped()), strict=True):
         series_KN = _series(x_CN, leads_KC, dilation)
-        above_KQ = np.count_nonzero(series_KN[:, None] > threshold_KQ[..., None], axis=-1)
-        shares.append(above_KQ.ravel() / series_KN.shape[1])
+        shares.append(_above(series_KN, threshold_KQ).ravel() / series_KN.shape[1])
     return np.asarray(np.concatenate(shares), np.float32)
 
 
@@ -105,6 +104,24 @@ def _series(x_CN: Floats, leads_KC: Floats, dilation: int) -> Floats:
     reach, samples = TAPS // 2 * dilation, x_CN.shape[1]
     padded_KN = np.pad(leads_KC @ x_CN, ((0, 0), (reach, reach)))
     series_KN = np.zeros((KERNELS, samples), np.float32)
+    weighted_KN = np.empty_like(series_KN)
     for tap, weight_K in enumerate(KERNELS_KT.T):
-        series_KN += weight_K[:, None] * padded_KN[:, tap * dilation : tap * dilation + samples]
+        taps_KN = padded_KN[:, tap * dilation : tap * dilation + samples]
+        series_KN += np.multiply(weight_K[:, None], taps_KN, out=weighted_KN)
     return series_KN
+
+
+def _above(series_KN: Floats, threshold_KQ: Floats) -> NDArray[np.int64]:
+    """How many samples lie above each threshold, [K, Q].
+
+    Eight truths of a byte each are added at once, as one word: so many words that no byte overflows.
+    """
+    samples = series_KN.shape[1]
+    above_KQN = np.zeros((*threshold_KQ.shape, -(-samples // 8) * 8), np.bool_)
+    np.greater(series_KN[:, None], threshold_KQ[..., None], out=above_KQN[..., :samples])
+    word_KQW = above_KQN.view(np.uint64)
+    above_KQ = np.zeros(threshold_KQ.shape, np.int64)
+    for at in range(0, word_KQW.shape[-1], 255):
+        words_KQ1 = word_KQW[..., at : at + 255].sum(-1, keepdims=True)
+        above_KQ += words_KQ1.view(np.uint8).sum(-1, dtype=np.int64)
+    return above_KQ

@@ -86,19 +86,28 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 
 
-def measure_beats(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
-    """Measure aligned beats as `measure` does; `leads` are their rows."""
+def measure_beats(
+    aligned: AlignedBeats, leads: Sequence[str], known: Boundaries | None = None
+) -> Measurements:
+    """Measure aligned beats as `measure` does.
+
+    Args:
+        aligned: the beats.
+        leads: the names of their rows.
+        known: the boundaries of their median, where they have been found already.
+    """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
     if doubt is not None:
         return Measurements(reasons=dict.fromkeys(("rate", *AGREE_MS, "axis"), doubt))
     rate = beats_per_minute(aligned.found_N, FS)
-    windows_NKB, beat_KB = aligned.windows(), median_beat(aligned.windows())
+    beat_KB = aligned.median_KB
     paced = goes_before(spike_samples(aligned.x_KL, FS), aligned.found_N, FS)
-    if len(windows_NKB) < LEAST_BEATS:
+    if len(aligned.windows_NKB) < LEAST_BEATS:
         few_alike: dict[str, Reason] = dict.fromkeys(AGREE_MS, "few_alike")
         return Measurements(rate, axis=_qrs_axis(beat_KB, names), paced=paced, reasons=few_alike)
-    ends, values, reasons = _intervals(windows_NKB, aligned, 60 / rate)
+    ends = known or delineate(beat_KB, aligned.rr)
+    values, reasons = _intervals(ends, aligned, 60 / rate)
     if "p" in values and not paced and arms_swapped(beat_KB, names):
         return Measurements(rate, paced=paced, reasons=reasons | {"axis": "swapped_arms"}, **values)
     return Measurements(
@@ -113,13 +122,13 @@ def measure_beats(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
 
 
 def _intervals(
-    windows_NKB: Floats, aligned: AlignedBeats, cycle: float
-) -> tuple[Boundaries, dict[str, float], dict[str, Reason]]:
+    ends: Boundaries, aligned: AlignedBeats, cycle: float
+) -> tuple[dict[str, float], dict[str, Reason]]:
     """Of all beats and of every other one: the median of the three, where two of them agree."""
-    parts = (windows_NKB, windows_NKB[::2], windows_NKB[1::2])
-    ends = [delineate(median_beat(part_NKB), aligned.rr) for part_NKB in parts]
-    lengths = [_lengths(boundaries) for boundaries in ends]
-    p_missing = None if _p_returns(windows_NKB, ends[0]) else _p_missing(ends[0], aligned)
+    windows_NKB = aligned.windows_NKB
+    halves = [delineate(median_beat(windows_NKB[first::2]), aligned.rr) for first in (0, 1)]
+    lengths = [_lengths(boundaries) for boundaries in (ends, *halves)]
+    p_missing = None if _p_returns(windows_NKB, ends) else _p_missing(ends, aligned)
     longest = {"qt": QT_OF_RR * 1000 * cycle}
     values: dict[str, float] = {}
     reasons: dict[str, Reason] = {}
@@ -136,7 +145,7 @@ def _intervals(
             reasons[name] = "unsteady"
         else:
             values[name] = middle
-    return ends[0], values, reasons
+    return values, reasons
 
 
 def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
@@ -170,11 +179,18 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
     x_NKB = low_pass(np.nan_to_num(whole_NKB), P_HZ)[:, :, begin:end]
     x_NKB -= x_NKB.mean(2, keepdims=True)
     alike = []
-    for beat in range(len(x_NKB)):
-        others_KB = np.median(np.delete(x_NKB, beat, axis=0), axis=0)
-        length = np.linalg.norm(x_NKB[beat]) * np.linalg.norm(others_KB)
-        alike.append((x_NKB[beat] * others_KB).sum() / max(length, np.finfo(float).tiny))
+    for x_KB, others_KB in zip(x_NKB, _medians_of_others(x_NKB), strict=True):
+        length = np.linalg.norm(x_KB) * np.linalg.norm(others_KB)
+        alike.append((x_KB * others_KB).sum() / max(length, np.finfo(float).tiny))
     return bool(np.median(alike) >= P_RETURNS)
+
+
+def _medians_of_others(x_NKB: Floats) -> Floats:
+    """For each beat the median over all others, from one order of all: [N, K, B]."""
+    sorted_NKB, others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
+    places = (others - 1) // 2, others // 2  # the middle two, or one twice; beyond the beat itself one on
+    low, high = (np.where(x_NKB <= sorted_NKB[at], sorted_NKB[at + 1], sorted_NKB[at]) for at in places)
+    return np.asarray((low + high) / 2)
 
 
 def _qrs_axis(beat_KB: Floats, names: Sequence[str]) -> float | None:

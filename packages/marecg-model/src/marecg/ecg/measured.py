@@ -44,9 +44,13 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
     x_CL = signal_CL.astype(np.float64)
     there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
     beats = median_beat.beats(there, range(len(LEADS)))
-    tables = [_rhythm(beats.peaks_N.astype(np.float64)), _intervals(intervals.measure_beats(beats, LEADS))]
+    ends = None
+    if len(beats.peaks_N) >= LEAST_BEATS:
+        ends = delineation.delineate(beats.median_KB, beats.rr)
+    measured = intervals.measure_beats(beats, LEADS, ends)
+    tables = [_rhythm(beats.peaks_N.astype(np.float64)), _intervals(measured)]
     lead_VC = np.concatenate([_distribution(x_CL), _spectrum(x_CL)])
-    height_VC = _heights(beats)
+    height_VC = np.zeros((HEIGHTS, len(LEADS))) if ends is None else _heights(beats.median_KB, ends)
     if absent_C is not None and absent_C.any() and not absent_C.all():
         for value_VC in (lead_VC, height_VC):
             value_VC[:, absent_C] = value_VC[:, ~absent_C].mean(axis=1, keepdims=True)
@@ -88,12 +92,8 @@ def _intervals(measured: intervals.Measurements) -> Floats:
     return np.array([*((length or 0.0) / 1000 for length in (*lengths, qtc)), *has_length, *direction])
 
 
-def _heights(beats: median_beat.AlignedBeats) -> Floats:
+def _heights(beat_CB: Floats, ends: delineation.Boundaries) -> Floats:
     """Per lead how high the waves of the median beat stand above the PR baseline: [6, C]."""
-    if len(beats.peaks_N) < LEAST_BEATS:
-        return np.zeros((HEIGHTS, len(LEADS)))
-    beat_CB = median_beat.median_beat(beats.windows())
-    ends = delineation.delineate(beat_CB, beats.rr)
     on, off = (median_beat.BEFORE + round(end) for end in (ends.qrs_on, ends.qrs_off))
     above_CB = beat_CB - beat_CB[:, on - 5 : on + 1].mean(1, keepdims=True)
     qrs_CB = above_CB[:, on : off + 1]

@@ -9,7 +9,9 @@ F samples of all leads.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -33,7 +35,8 @@ ROUNDS = 3
 Floats = NDArray[np.float64]
 
 
-class AlignedBeats(NamedTuple):
+@dataclass(frozen=True)
+class AlignedBeats:
     """Aligned beats of a record."""
 
     x_KL: Floats
@@ -47,10 +50,16 @@ class AlignedBeats(NamedTuple):
     found_N: NDArray[np.int64]
     """All R-peaks, as found."""
 
-    def windows(self) -> Floats:
+    @cached_property
+    def windows_NKB(self) -> Floats:
         """Return the windows of the beats of the common shape, [N, K, B]; NaN beyond the record."""
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
+
+    @cached_property
+    def median_KB(self) -> Floats:
+        """Return their median."""
+        return median_beat(self.windows_NKB)
 
 
 def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
@@ -67,22 +76,32 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
     peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
     if len(peaks_N) < 2:
         return AlignedBeats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan, found_N)
-    x_KL = sosfiltfilt(butter(2, BASELINE_HZ, "high", fs=FS, output="sos"), raw_KL, axis=1)
+    x_KL = sosfiltfilt(_sections(BASELINE_HZ, "high"), raw_KL, axis=1)
     peaks_N, alike_N = _aligned(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
     return AlignedBeats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS, found_N)
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over beats, [K, B]; zero where no beat reaches."""
-    there_B = np.isfinite(windows_NKB).all(1).any(0)
+    """Return the median over beats, [K, B]; zero where no beat reaches.
+
+    A beat reaches a sample in all leads or in none.
+    """
+    count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
     median_KB = np.zeros(windows_NKB.shape[1:])
-    median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
+    for count in np.unique(count_B[count_B > 0]):  # few: beats stand beyond both ends of the record
+        sorted_NKB = np.sort(windows_NKB[:, :, count_B == count], axis=0)  # NaN comes last
+        median_KB[:, count_B == count] = sorted_NKB[(count - 1) // 2 : count // 2 + 1].mean(0)
     return median_KB
 
 
 def low_pass(x: Floats, hertz: float) -> Floats:
     """Filter along the last axis without delay."""
-    return np.asarray(sosfiltfilt(butter(2, hertz, fs=FS, output="sos"), x, axis=-1), np.float64)
+    return np.asarray(sosfiltfilt(_sections(hertz, "low"), x, axis=-1), np.float64)
+
+
+@cache
+def _sections(hertz: float, kind: Literal["low", "high"]) -> Floats:
+    return np.asarray(butter(2, hertz, kind, fs=FS, output="sos"), np.float64)
 
 
 def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from marecg.ecg import second_detector
-from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass, median_beat
+from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass
 from marecg.ecg.pacing import without_spikes
 
 LEAST_BEATS = 3
@@ -57,7 +57,7 @@ def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
     rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
     if abs(rate - other) > DETECTORS_AGREE * min(rate, other):
         return "detectors"
-    if _steeper_elsewhere(median_beat(aligned.windows()), aligned.rr):
+    if _steeper_elsewhere(aligned.median_KB, aligned.rr):
         return "steeper"
     return "between" if _steep_between(aligned) else None
 
