@@ -108,7 +108,7 @@ def fit(
     if form == "json":
         result_json(evaluation.model_dump(mode="json"))
         return
-    result(plain_text([rich_table(*heads_and_rows([each for each in evaluation.scores if not each.group]))]))
+    result(plain_text([rich_table(*heads_and_rows([one for one in evaluation.scores if not one.group]))]))
 
 
 def _prepared(data: Path, model: str, out: Path) -> Path:
@@ -171,7 +171,7 @@ def judge(
 
     values = read(Judging, set_).given()
     folds = values.pop("folds", ())
-    how = [Tuning(each, **values) for each in layers or ["all"]]
+    how = [Tuning(layer, **values) for layer in layers or ["all"]]
     report = finetune(
         run, task, root, how, fractions=shares(fraction) or (1.0,), seeds=seeds, folds=folds, out=out
     )

@@ -90,11 +90,11 @@ def neighbours(
 
     nearest = neighbours(embeddings, record, top, readout)
     if form == "json":
-        result_json([asdict(each) for each in nearest])
+        result_json([asdict(record) for record in nearest])
         return
-    width = max((len(each.id) for each in nearest), default=0)
-    for each in nearest:
-        result(f"{each.cosine:7.4f}  {each.id:<{width}}  {' '.join(each.codes)}".rstrip())
+    width = max((len(record.id) for record in nearest), default=0)
+    for near in nearest:
+        result(f"{near.cosine:7.4f}  {near.id:<{width}}  {' '.join(near.codes)}".rstrip())
 
 
 def _as_it_ends(out: Path | None) -> str:

@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def application(
-    about: str,
+    summary: str,
     panels: Panels,
     argv: Sequence[str] = (),
     elsewhere: Mapping[str, tuple[str, str]] | None = None,
@@ -50,7 +50,7 @@ def application(
 
     Raises `UsageError` where the command's package isn't installed.
     """
-    app = typer.Typer(help=about, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
+    app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
     app.callback()(_of_all)
     places = [
         (name, module, panel)
@@ -58,11 +58,11 @@ def application(
         for module, names in modules.items()
         for name in names
     ]
-    named = [each for each in places if each[0] in argv[:1]]
-    others = {} if elsewhere is None or named else _others(argv, elsewhere)
+    chosen = [place for place in places if place[0] in argv[:1]]
+    others = {} if elsewhere is None or chosen else _others(argv, elsewhere)
     if argv and argv[0] in others:
         others, places = {argv[0]: others[argv[0]]}, []
-    for name, module, panel in named or places:
+    for name, module, panel in chosen or places:
         command = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
@@ -77,7 +77,7 @@ def _others(argv: Sequence[str], elsewhere: Mapping[str, tuple[str, str]]) -> di
     """The commands that other packages offer. Raises `UsageError` where the named one isn't there."""
     from importlib.metadata import entry_points
 
-    offered = {each.name: each for each in entry_points(group=COMMANDS)}
+    offered = {point.name: point for point in entry_points(group=COMMANDS)}
     if argv[:1] and argv[0] in elsewhere and argv[0] not in offered:
         package, install = elsewhere[argv[0]]
         problem = f"the command {argv[0]} is in the package {package}"
@@ -88,14 +88,14 @@ def _others(argv: Sequence[str], elsewhere: Mapping[str, tuple[str, str]]) -> di
 def tree(app: typer.Typer) -> TyperGroup:
     """Return the commands with -q and -v, which refuse an address in place of a path."""
     group = cast(TyperGroup, typer.main.get_command(app))
-    loudness = [each for each in group.params if each.name in ("quiet", "verbose")]
-    (help_settings,) = (each for each in group.params if each.name == "help_settings")
+    loudness = [param for param in group.params if param.name in ("quiet", "verbose")]
+    (help_settings,) = (param for param in group.params if param.name == "help_settings")
     group.params.remove(help_settings)
     for command in _leaves(group):
-        for each in command.params:
-            of_paths = each.type_descriptor.annotation in (Path, list[Path]) or each.name == "out"
-            each.callback = each.callback or (_refuse_address if of_paths else None)
-        if any(each.name == "set_" for each in command.params):
+        for param in command.params:
+            of_paths = param.type_descriptor.annotation in (Path, list[Path]) or param.name == "out"
+            param.callback = param.callback or (_refuse_address if of_paths else None)
+        if any(param.name == "set_" for param in command.params):
             command.params.append(help_settings)
         command.params += loudness
     return group
@@ -108,11 +108,11 @@ def _list_settings(context: typer.Context, asked: bool) -> None:
     from marecg_cli._settings import described
 
     rows = [
-        (key, default and f"[{default}]", about) for key, default, about in described(context.info_name or "")
+        (key, default and f"[{default}]", text) for key, default, text in described(context.info_name or "")
     ]
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    for key, default, about in rows:
-        typer.echo(f"{key:<{wide[0]}}  {default:<{wide[1]}}  {about}".rstrip())
+    for key, default, text in rows:
+        typer.echo(f"{key:<{wide[0]}}  {default:<{wide[1]}}  {text}".rstrip())
     raise typer.Exit
 
 
@@ -136,7 +136,7 @@ def _print_versions(asked: bool) -> None:
     if asked:
         from importlib.metadata import distributions
 
-        installed = {each.name: each.version for each in distributions()}
+        installed = {distribution.name: distribution.version for distribution in distributions()}
         names = [
             name for name in ("marecg-cli", "ecg-ontology", "marecg-model", "torch") if name in installed
         ]

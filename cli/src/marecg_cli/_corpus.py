@@ -172,7 +172,7 @@ def prepare(
     )
     compared = reconcile(statistics(ensure_local(out))) if select == "paper" else ()
     if form == "json":
-        rows = [each.model_dump() for each in compared]
+        rows = [comparison.model_dump() for comparison in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
     else:
         print_accounts(account, account.sources)

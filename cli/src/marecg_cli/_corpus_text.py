@@ -35,25 +35,25 @@ def print_accounts(
     """
     reasons = list(total.quarantined)
     rows = {}
-    for name, each in [*sources.items(), ("total", total)]:
-        shares = [f"{each.kept / max(count, 1):.1%}" for count in (each.found, total.kept)]
+    for name, account in [*sources.items(), ("total", total)]:
+        shares = [f"{account.kept / max(count, 1):.1%}" for count in (account.found, total.kept)]
         hertz = [", ".join(rates.get(name, ()))] if rates else []
-        counts = (each.quarantined.get(reason, 0) for reason in reasons)
-        rows[name] = (each.found, each.kept, *shares, *hertz, *counts)
+        counts = (account.quarantined.get(reason, 0) for reason in reasons)
+        rows[name] = (account.found, account.kept, *shares, *hertz, *counts)
     headings = ("source", "found", "kept", "kept %", "of corpus", *(["Hz"] if rates else []), *reasons)
     print_table("Records", headings, rows)
 
 
 def print_comparison(compared: "Sequence[Compared]") -> None:
     """Print the rows of `statistics.reconcile`, if there are any."""
-    rows = {each.what: (each.paper, each.found, each.why) for each in compared}
+    rows = {row.what: (row.paper, row.found, row.why) for row in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
     """Report quarantined records and their reasons, as messages."""
-    lines = [f"{each.root}/{each.path}: {each.reason}: {each.message}" for each in records]
+    lines = [f"{record.root}/{record.path}: {record.reason}: {record.message}" for record in records]
     say_first("quarantined", lines, f"in {report}")
 
 
@@ -69,13 +69,13 @@ def tell_codes(account: "CodeAccount | None", report: object) -> None:
     )
     say_first("without a row", rowless, f"in {report}")
     say_first("no such record", alone, f"in {report}")
-    lines = [f"{each.code} ({each.status}), {each.records} records" for each in nowhere]
+    lines = [f"{code.code} ({code.status}), {code.records} records" for code in nowhere]
     say_first("reaches nothing", lines, f"in {report}")
 
 
 def print_statistics(tables: "Statistics") -> None:
     """Print the tables of `statistics.statistics`."""
-    print_accounts(tables, tables.sources, {name: each.fs for name, each in tables.sources.items()})
+    print_accounts(tables, tables.sources, {name: source.fs for name, source in tables.sources.items()})
     per_record, records = tables.codes_per_record, max(tables.kept, 1)
     shares = {n: (count, f"{count / records:.1%}") for n, count in per_record.histogram.items()}
     print_table("Codes per record", ("codes", "records", "share"), shares)
@@ -107,15 +107,15 @@ def print_audit(overlap: "Audit") -> None:
     rows = {words: (len(getattr(overlap, key)),) for key, words in LEAKS.items()}
     rows["any of these"] = (len(overlap.leaking),)
     print_table(title, ("corpus records with", "records"), rows)
-    for what, seen in (("codes", overlap.codes), ("leaves", overlap.leaves)):
-        counts = f"{seen.corpus} in the corpus, {seen.evaluation} in the evaluation set"
-        result(f"{what}: {counts}, {len(seen.shared)} in both")
-    named = {
+    for what, shares in (("codes", overlap.codes), ("leaves", overlap.leaves)):
+        counts = f"{shares.corpus} in the corpus, {shares.evaluation} in the evaluation set"
+        result(f"{what}: {counts}, {len(shares.shared)} in both")
+    rows_by_name = {
         words: {pair if isinstance(pair, str) else pair[0] for pair in getattr(overlap, key)}
         for key, words in LEAKS.items()
     }
     lines = [
-        f"{record}: {', '.join(words for words, records in named.items() if record in records)}"
+        f"{record}: {', '.join(words for words, records in rows_by_name.items() if record in records)}"
         for record in overlap.leaking
     ]
     say_first("leaking", lines, "with --format json")
@@ -129,7 +129,7 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
         [name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values)]
         for name, values in rows.items()
     ]
-    heads, lines = turned(headings, [list(map(printable, each)) for each in cells])
+    heads, lines = turned(headings, [list(map(printable, line)) for line in cells])
     table = Table()
     for number, head in enumerate(heads):
         words = number == 0 or any(c.isalpha() for line in lines for c in line[number])

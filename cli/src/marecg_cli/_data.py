@@ -34,16 +34,16 @@ def list_(
 
     counts = records_on_disk(root) if root else {}
     if form == "json":
-        rows = [each.model_dump(mode="json") for each in catalogue().values()]
+        rows = [dataset.model_dump(mode="json") for dataset in catalogue().values()]
         result_json([row | ({"on_disk": counts[row["name"]]} if root else {}) for row in rows])
         return
-    for each in catalogue().values():
-        size = f", {each.size:g} GB" if each.size else ""
-        here = f", {counts[each.name]:,} of them here" if root else ""
-        codes = each.codes or "no codes: for pretraining only"
-        result(f"{each.name}: {each.title}")
-        result(f"    {each.records:,} records{size}{here}; {codes}; {each.licence or 'no licence stated'}")
-        result(f"    {each.home}")
+    for known in catalogue().values():
+        size = f", {known.size:g} GB" if known.size else ""
+        here = f", {counts[known.name]:,} of them here" if root else ""
+        codes = known.codes or "no codes: for pretraining only"
+        result(f"{known.name}: {known.title}")
+        result(f"    {known.records:,} records{size}{here}; {codes}; {known.licence or 'no licence stated'}")
+        result(f"    {known.home}")
 
 
 @data.command(rich_help_panel="Datasets")

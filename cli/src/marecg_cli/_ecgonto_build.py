@@ -42,8 +42,8 @@ def export(
 
 def place_to_name(sources: Path) -> str:
     """Return the option for the bundle's path; '' for the package's own bundle."""
-    own = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
-    return "" if own else f"--out {sources.resolve().name}.json"
+    packaged = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
+    return "" if packaged else f"--out {sources.resolve().name}.json"
 
 
 def build(

@@ -130,9 +130,9 @@ def show(
     others = [row for row in onto.draft.crosswalks if row.node == concept.iri]
     if form == "json":
         brief = {"index", "abbr", "label"}
-        beside = [{"relation": kind, **other.model_dump(include=brief)} for other, kind in neighbours]
+        relations = [{"relation": kind, **other.model_dump(include=brief)} for other, kind in neighbours]
         crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in others]
-        more = {"neighbours": beside, "codes": codes, "crosswalk": crosswalk, "ecl": ecl(onto, concept)}
+        more = {"neighbours": relations, "codes": codes, "crosswalk": crosswalk, "ecl": ecl(onto, concept)}
         result_json({**concept.model_dump(), **more})
     else:
         label = ecg_ontology.label_in(concept, lang).text
@@ -215,8 +215,8 @@ def explain(
         from ecg_ontology.views.draw import draw_graph
 
         draw_graph(onto, picture, why)
-    whole = {**why.model_dump(mode="json"), "rules_agree": why.rules_agree}
-    _answer(onto, why, whole if form == "json" else None)
+    answer = {**why.model_dump(mode="json"), "rules_agree": why.rules_agree}
+    _answer(onto, why, answer if form == "json" else None)
 
 
 def _answer(onto: "Ontology", why: "Explanation", json: dict[str, object] | None) -> None:
@@ -293,6 +293,6 @@ def _exit_if_unknown(routes: "Iterable[Route]") -> None:
     codes = list(dict.fromkeys(repr(route.code) for route in routes if route.status in strange))
     if codes:
         more = f" and {len(codes) - _NAMED} more" if len(codes) > _NAMED else ""
-        named = f"{', '.join(codes[:_NAMED])}{more}"
-        problem(f"unknown or malformed: {named}; `ecgonto search` finds codes by words")
+        codes_text = f"{', '.join(codes[:_NAMED])}{more}"
+        problem(f"unknown or malformed: {codes_text}; `ecgonto search` finds codes by words")
         raise typer.Exit(EXIT_FINDINGS)

@@ -102,8 +102,8 @@ _UNREAD_SHOWN = 20
 """Statements of which nothing was read that a report lists."""
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "–"
+def _share(part: int, total: int) -> str:
+    return f"{part / total:.1%}" if total else "–"
 
 
 def _said(mention: "Mention") -> str:
@@ -114,5 +114,5 @@ def _said(mention: "Mention") -> str:
         "" if mention.certainty == "certain" else mention.certainty,
         mention.acuity,
     ]
-    about = ", ".join(filter(None, words))
-    return f"{name} ({about})" if about else name
+    details = ", ".join(filter(None, words))
+    return f"{name} ({details})" if details else name

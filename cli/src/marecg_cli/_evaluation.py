@@ -117,8 +117,8 @@ def probe(
         baselines=tuple(map(baseline_named, baseline or ())),
         **values,
     )
-    named = [each.rpartition("=") for each in features or ()]
-    feature_files = {name or Path(file).stem: local_path(file) for name, _, file in named}
+    pairs = [feature.rpartition("=") for feature in features or ()]
+    feature_files = {name or Path(file).stem: local_path(file) for name, _, file in pairs}
     refused: list[str] = []
     reports = []
     for place, report in probe_many(

@@ -200,16 +200,16 @@ def _print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, f
     concepts = nearest(reader, q_N, top)
     shown = {concept.index for concept in concepts}
     untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in shown]
-    told = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
+    answered = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
     if form == "json":
         shown |= {leaf.index for leaf in untaught}
-        also = [each for each in nearest(reader, q_N, len(q_N)) if each.index in {*told} - shown]
+        also = [one for one in nearest(reader, q_N, len(q_N)) if one.index in {*answered} - shown]
         every_one = [*concepts, *untaught, *also]
-        result_json([asdict(each) | {"told": told.get(each.index)} for each in every_one])
+        result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in every_one])
         return
-    names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]
+    names = [one.label if one.label == one.abbr else f"{one.label} ({one.abbr})" for one in concepts]
     for concept, name in zip(concepts, names, strict=True):
-        near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
+        near = [f"{one.relation} {one.abbr} {one.probability:.1%}" for one in concept.neighbours]
         more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
         around = " · ".join(near[:BESIDE]) + more
         if concept.support == 0:
@@ -219,11 +219,11 @@ def _print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, f
     for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
         result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
-    for at, probability in told.items():
+    for at, probability in answered.items():
         node = reader.ontology.nodes[at]
         which = f"{node.label}: which finding of it can't be told" if node.root else node.label
         result(f"told at a risk of {risk:.0%}: {which} ({node.abbr}), probability {probability:.0%}")
-    if answers is not None and not told:
+    if answers is not None and not answered:
         result(f"told at a risk of {risk:.0%}: nothing")
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
@@ -252,12 +252,12 @@ def _seconds(every: str | None) -> float | None:
 def _print_steps(steps: dict[float, list[Any]], form: str) -> None:
     """Print what each step of a recording is nearest to."""
     if form == "json":
-        lines = [{"start": at, "concepts": [asdict(each) for each in near]} for at, near in steps.items()]
+        lines = [{"start": at, "concepts": [asdict(one) for one in near]} for at, near in steps.items()]
         result_json(lines)
         return
     for start, near in steps.items():
         minutes, seconds = divmod(round(start), 60)
-        shares = " · ".join(f"{each.abbr} {each.probability:.1%}" for each in near)
+        shares = " · ".join(f"{concept.abbr} {concept.probability:.1%}" for concept in near)
         result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 

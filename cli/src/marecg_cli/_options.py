@@ -35,7 +35,7 @@ def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
 
     A shell completes them; until then nothing is imported.
     """
-    return {"autocompletion": lambda incomplete: [each for each in values() if each.startswith(incomplete)]}
+    return {"autocompletion": lambda incomplete: [name for name in values() if name.startswith(incomplete)]}
 
 
 def set_option(text: str) -> Any:
@@ -121,8 +121,8 @@ def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
     """Split assignments into those of a group and all others."""
     listed = list(assignments or ())
-    inside = [each for each in listed if each.startswith(group)]
-    return inside, [each for each in listed if each not in inside]
+    inside = [name for name in listed if name.startswith(group)]
+    return inside, [name for name in listed if name not in inside]
 
 
 def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":

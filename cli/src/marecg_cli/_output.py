@@ -120,7 +120,7 @@ def console() -> "Console":
 def turned(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Heads and lines of a table; its columns as lines where it is wider than the terminal, and short."""
     columns = list(zip(heads, *lines, strict=True))
-    fits = sum(3 + max(map(len, each)) for each in columns) < console().width
+    fits = sum(3 + max(map(len, column)) for column in columns) < console().width
     if fits or not 0 < len(lines) < len(heads) - 1:
         return heads, list(lines)
     first, *rest = columns
@@ -180,7 +180,7 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
     timers: list[Timer] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if any(_imports_torch(each) for each, _ in walk_stack(frame)):
+        if any(_imports_torch(place) for place, _ in walk_stack(frame)):
             return send_again(number)
         signals.append(number)
         raise KeyboardInterrupt
@@ -189,19 +189,19 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
         timers.append(Timer(0.01, os.kill, (os.getpid(), number)))
         timers[-1].start()
 
-    def lost(about: Any) -> None:
+    def lost(unraisable: Any) -> None:
         if signals:
             send_again(signals[0])
         else:
-            sys.__unraisablehook__(about)
+            sys.__unraisablehook__(unraisable)
 
     untouched = (signal.SIG_DFL, signal.default_int_handler)
     main_thread = threading.current_thread() is threading.main_thread()
-    before = {each: signal.getsignal(each) for each in _ENDINGS if main_thread}
-    before = {each: handler for each, handler in before.items() if handler in untouched}
+    before = {ending: signal.getsignal(ending) for ending in _ENDINGS if main_thread}
+    before = {ending: handler for ending, handler in before.items() if handler in untouched}
     hook = sys.unraisablehook
-    for each in before:
-        signal.signal(each, stop)
+    for ending in before:
+        signal.signal(ending, stop)
         sys.unraisablehook = lost
     try:
         yield
@@ -209,8 +209,8 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
         for timer in timers:
             timer.cancel()
         sys.unraisablehook = hook
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for ending, handler in before.items():
+            signal.signal(ending, handler)
 
 
 def _imports_torch(frame: FrameType) -> bool:

@@ -51,7 +51,7 @@ def probe_text(report: Report) -> str:
             *(f"{what[0].upper()}{what[1:]}: {text}." for what, text in basis(report)),
             "Seconds of fitting: "
             + ", ".join(
-                f"{each} {s:.1f}" for each, s in scores.groupby("method", sort=False)["seconds"].sum().items()
+                f"{name} {s:.1f}" for name, s in scores.groupby("method", sort=False)["seconds"].sum().items()
             ),
         ]
     )
@@ -75,8 +75,8 @@ def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
     """A row per task and method, a column per share; beside them what each has over the reference."""
     scores = scores.assign(text=TEXT.figures(scores, intervals=True), name=names_of(scores))
     shares = sorted(scores["fraction"].unique())
-    beside = [f"minus {reference}\nat {share(shares[-1])}"] if reference else []
-    table = rich_table(["features", *map(share, shares), *beside])
+    difference = [f"minus {reference}\nat {share(shares[-1])}"] if reference else []
+    table = rich_table(["features", *map(share, shares), *difference])
     for task in tasks_of(scores):
         of_task = scores[scores["task"] == task]
         drawn = of_task.groupby("fraction")["records"].first().dropna()

@@ -149,15 +149,17 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
     one of its kind.
     """
     values: dict[str, str] = {}
-    for each in assignments or ():
-        name, equals, text = each.partition("=")
+    for item in assignments or ():
+        name, equals, text = item.partition("=")
         key = name.removeprefix(group)
         if key not in kind.model_fields or not name.startswith(group):
             raise UsageError(
-                f"there is no value named {name!r}", where=f"--set {each}", remedy=_remedy(name, kind, group)
+                f"there is no value named {name!r}",
+                where=f"--set {item}",
+                remedy=_remedy(name, kind, group),
             )
         if not equals:
-            raise UsageError("has no '='", where=f"--set {each}", remedy=f"Write --set {name}=VALUE")
+            raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")
         values[key] = text
     try:
         return kind.model_validate(values)
@@ -177,17 +179,17 @@ def described(command: str) -> Iterator[tuple[str, str, str]]:
 
 def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
     for name, field in model.model_fields.items():
-        kinds = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
-        inner = [each for each in kinds if issubclass(each, BaseModel)]
+        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        inner = [kind for kind in kinds if issubclass(kind, BaseModel)]
         if inner:
             yield from _fields(inner[0], f"{prefix}{name}.")
         else:
             extra = field.json_schema_extra
-            about = field.description or (extra.get("source", "") if isinstance(extra, dict) else "")
+            text = field.description or (extra.get("source", "") if isinstance(extra, dict) else "")
             open_ = (
                 field.is_required() or field.default_factory is not None or field.default in (None, (), "")
             )
-            yield f"{prefix}{name}", "" if open_ else str(field.default), str(about)
+            yield f"{prefix}{name}", "" if open_ else str(field.default), str(text)
 
 
 def _model(place: str) -> type[BaseModel]:
@@ -198,7 +200,7 @@ def _model(place: str) -> type[BaseModel]:
 
 def _remedy(name: str, kind: type[Settings], group: str) -> str:
     """The commands that have this key, or the keys of this one."""
-    places = [(command, *each) for command, groups in OF_COMMAND.items() for each in groups.items()]
+    places = [(command, *pair) for command, groups in OF_COMMAND.items() for pair in groups.items()]
     theirs = [
         command
         for command, prefix, place in places

@@ -160,12 +160,12 @@ def recipes(
         return
     base = next(iter(RECIPES))
     if recipe:
-        whole = by_name(base).model_dump(mode="json")
-        groups = {name: each for name, each in dict(chosen[recipe]).items() if isinstance(each, Settings)}
+        base_values = by_name(base).model_dump(mode="json")
+        groups = {name: group for name, group in dict(chosen[recipe]).items() if isinstance(group, Settings)}
         value_sources |= {
-            f"{name}.{key}": source_of(each, key) for name, each in groups.items() for key in dict(each)
+            f"{name}.{key}": source_of(group, key) for name, group in groups.items() for key in dict(group)
         }
-        print_recipe(built[recipe], base, whole, value_sources)
+        print_recipe(built[recipe], base, base_values, value_sources)
         return
     others = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
     shown = [name for name in makers if name not in others]
@@ -194,7 +194,7 @@ def changes(values: Values, base: Values) -> dict[str, Any]:
     }
 
 
-def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> None:
+def print_recipes(recipes: Mapping[str, Values], summaries: Mapping[str, str]) -> None:
     """Print all recipes, and their changes to the first one."""
     from rich.markup import escape
     from rich.table import Table
@@ -202,7 +202,7 @@ def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> No
     base_name, base = next(iter(recipes.items()))
     table, size_of = Table.grid(padding=(0, 2, 0, 0)), dict[tuple[str, ...], str]()
     for name, values in recipes.items():
-        lines = [about[name]]
+        lines = [summaries[name]]
         added = [key for key, value in values.items() if isinstance(value, dict) and not base.get(key)]
         if added:
             lines.append(f"with {', '.join(added)}")
@@ -231,7 +231,7 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
         f"Other than in {base_name}": [key for key, _ in flat(values) if key in changed],
         f"As in {base_name}": [key for key, _ in flat(values) if key not in changed],
     }
-    own = dict(flat(values))
+    by_key = dict(flat(values))
     for title, keys in parts.items():
         if not keys:
             continue
@@ -241,7 +241,9 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
         table.add_column("source")
         for key in keys:
             absent = OPEN if "." in key else ABSENT
-            table.add_row(key, absent if own[key] is None else str(own[key]), sources.get(key, ""))
+            table.add_row(
+                key, absent if by_key[key] is None else str(flattened[key]), sources.get(key, "")
+            )
         console().print(table)
 
 

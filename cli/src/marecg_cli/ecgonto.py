@@ -29,8 +29,8 @@ def app(argv: Sequence[str] = ()) -> typer.Typer:
     """Return the command line, or the part that the arguments need."""
     if argv[:1] == ["tree"]:
         raise UsageError("tree is an option of show", remedy="Type ecgonto show [NODE] --tree")
-    about = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
-    return application(f"{about}\n\nExample: ecgonto route 164889003", PANELS, argv)
+    summary = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
+    return application(f"{summary}\n\nExample: ecgonto route 164889003", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:

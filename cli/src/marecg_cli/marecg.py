@@ -29,8 +29,8 @@ EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-experiments", "
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
     """Return the command line, or the part that the arguments need."""
-    about = "Ontology-guided representation learning for 12-lead ECG."
-    return application(f"{about}\n\nExample: marecg demo", PANELS, argv, EXPERIMENTS)
+    summary = "Ontology-guided representation learning for 12-lead ECG."
+    return application(f"{summary}\n\nExample: marecg demo", PANELS, argv, EXPERIMENTS)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -76,8 +76,8 @@ def matrix(
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
     side = 0.3 if percent else 0.16
-    beside, below = (0.8 + 0.06 * max(map(len, names)) for names in (rows, columns))
-    with canvas(max(3, beside + side * len(columns)), max(3, below + side * len(rows))) as axes:
+    left, below = (0.8 + 0.06 * max(map(len, names)) for names in (rows, columns))
+    with canvas(max(3, left + side * len(columns)), max(3, below + side * len(rows))) as axes:
         axes.imshow(values, cmap="Blues", vmin=low, vmax=high, interpolation="none")
         size = 8 if percent else 6
         axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=size)
@@ -99,8 +99,8 @@ def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], tit
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
         for number, (name, points) in enumerate(lines.items()):
-            beside = 0.5 * (number + 0.5) / len(lines) - 0.25  # intervals stand side by side
-            x = [shares.index(share) + beside for share, *_ in points]
+            shift = 0.5 * (number + 0.5) / len(lines) - 0.25  # intervals stand side by side
+            x = [shares.index(share) + shift for share, *_ in points]
             mean, low, high = np.array([values for _, *values in points]).T
             (line,) = axes.plot(x, mean, "o-", ms=3, lw=1, label=name)
             axes.vlines(x, low, high, color=line.get_color(), lw=0.8)
@@ -126,11 +126,11 @@ def square(axes: Axes, x: str, y: str) -> None:
 
 def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], label: str) -> Markup:
     """Draw a map of records, coloured by name, without axes."""
-    x_M2, named = np.asarray(x_M2, np.float64), np.array(names)
+    x_M2, labels = np.asarray(x_M2, np.float64), np.array(names)
     with canvas(5, 4) as axes:
         for name, colour in colour_of.items():
-            if (named == name).any():
-                axes.plot(*x_M2[named == name].T, "o", ms=4, mew=0, alpha=0.8, color=colour, label=name)
+            if (labels == name).any():
+                axes.plot(*x_M2[labels == name].T, "o", ms=4, mew=0, alpha=0.8, color=colour, label=name)
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")
         legend(axes)

@@ -46,13 +46,13 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, judged on {len(frame)} test "
         "records. Research use; not a medical device."
     )
-    whole = [score for score in evaluation.scores if not score.group]
+    overall = [score for score in evaluation.scores if not score.group]
     sections = list(_sections(evaluation, classifier, frame, corpus))
     card = TEMPLATES.get_template("classifier.md.j2").render(
         evaluation=evaluation,
         classifier=classifier,
         classes=list(zip(classifier.classes, classifier.calibrations, classifier.thresholds, strict=True)),
-        figures=_markdown(whole),
+        figures=_markdown(overall),
         few=few_positives(evaluation.scores),
         test=len(frame),
         folder=folder.name,
@@ -70,14 +70,14 @@ def _sections(
     names = sorted(map(str, classifier.classes), key=lambda name: order.get(name, -1))
     cut_of = dict(zip(map(str, classifier.classes), classifier.thresholds, strict=True))
     cuts = [cut_of[name] for name in names]
-    seen = f" {evaluation.seen} of the {len(frame)} test records; they are marked." * bool(evaluation.seen)
+    leaked = f" {evaluation.seen} of the {len(frame)} test records; they are marked." * bool(evaluation.seen)
     yield Section(
         "Figures",
         [
             _scores([score for score in evaluation.scores if not score.group], "class"),
             *([paragraph(few, "warning")] if (few := few_positives(evaluation.scores)) else []),
             paragraph(captions.CLASSIFIER + _called(classifier)),
-            paragraph(evaluation.leak + seen, "warning" if seen else ""),
+            paragraph(evaluation.leak + leaked, "warning" if leaked else ""),
         ],
     )
     curves = [roc(frame, names, cuts), precision_recall(frame, names, cuts)]
@@ -108,7 +108,7 @@ def _sections(
     none = paragraph("No group has five records with and without a class.")
     yield Section("Groups", [_scores(groups, "class, group") if groups else none])
     yield Section(
-        "Worst errors", [part for each in _worst(frame, evaluation, cut_of, corpus) for part in each]
+        "Worst errors", [part for parts in _worst(frame, evaluation, cut_of, corpus) for part in parts]
     )
 
 
@@ -185,9 +185,9 @@ def _worst(
     frame: pd.DataFrame, evaluation: Evaluation, cut_of: dict[str, float], corpus: Corpus
 ) -> Iterator[tuple[Markup, Figure]]:
     """The records that were called, or not called, most wrongly."""
-    whole = sorted((score for score in evaluation.scores if not score.group), key=lambda one: -one.positives)
+    overall = sorted((one for one in evaluation.scores if not one.group), key=lambda one: -one.positives)
     likeliest_M = frame[[f"p {name}" for name in cut_of]].to_numpy().argmax(axis=1)
-    for name in [score.name for score in whole[:SHOWN]]:
+    for name in [score.name for score in overall[:SHOWN]]:
         p_M, y_M, cut = frame[f"p {name}"], frame[f"label {name}"], cut_of[name]
         called_M = likeliest_M == list(cut_of).index(name) if evaluation.exclusive else p_M >= cut
         from_on = "" if evaluation.exclusive else f", called from {cut:.1%} on"

@@ -101,7 +101,7 @@ def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
     order = list(Verdict)
     verdicts = [_of(tidy(lines("", report)), report.reference) for report in reports]
     judged = list(filter(None, verdicts)) or list(filter(None, _carded(scores)))
-    return max(judged, key=lambda each: order.index(each.verdict), default=Trust(Verdict.untested))
+    return max(judged, key=lambda row: order.index(row.verdict), default=Trust(Verdict.untested))
 
 
 def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
@@ -112,19 +112,19 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
         reference = next(
             (name for name in (FULL, CONCEPTS, BEATS, WIDE) if name in set(rows["method"])), ENCODER
         )
-        own = rows[rows["method"] == reference].iloc[:1]
-        low, high = (own[name].max() for name in ("low", "high"))  # missing where there is none
-        named = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})
-        yield _of(named.assign(versus_low=rows["low"] - high, versus_high=rows["high"] - low), reference)
+        row = rows[rows["method"] == reference].iloc[:1]
+        low, high = (row[name].max() for name in ("low", "high"))  # missing where there is none
+        table = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})
+        yield _of(table.assign(versus_low=rows["low"] - high, versus_high=rows["high"] - low), reference)
 
 
 def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
     """What one probe says at its largest share; None where nothing was probed beside the encoder."""
     rows = scores[scores["fraction"] == scores["fraction"].max()]
-    own, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
-    if own.empty or rivals.empty:
+    reference_rows, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
+    if reference_rows.empty or rivals.empty:
         return None
-    encoder, best = own.iloc[0], rivals.loc[rivals["macro_auc"].idxmax()]
+    encoder, best = reference_rows.iloc[0], rivals.loc[rivals["macro_auc"].idxmax()]
     verdict = Verdict.even
     if not pd.isna(encoder["leaked_records"]) and encoder["leaked_records"]:
         verdict = Verdict.leaking

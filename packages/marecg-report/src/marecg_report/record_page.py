@@ -53,13 +53,13 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
     if not file.is_file():
         return say("trust_classifier_untested")
     evaluation = read_evaluation(Path(folder))
-    whole = [score for score in evaluation.scores if not score.group]
+    overall = [score for score in evaluation.scores if not score.group]
     figures = (
         f"{score.name} {say.number(100 * score.auc, 1)} ({say.number(100 * score.low, 1)}–"
         f"{say.number(100 * score.high, 1)}, n = {score.positives})"
-        for score in whole
+        for score in overall
     )
-    records = max(score.records for score in whole)
+    records = max(score.records for score in overall)
     return say("trust_classifier", task=evaluation.task, records=records, figures="; ".join(figures))
 
 
@@ -144,10 +144,10 @@ class _RecordPage:
         called_K = classifier.calls(p_K[None])[0].tolist()
         cuts_K = [say.number(100 * cut, 1) for cut in classifier.thresholds_.tolist()]
         cuts_K = cuts_K if classifier.several_ else ["–"] * len(cuts_K)
-        each = zip(p_K.tolist(), map(str, classifier.classes_), cuts_K, called_K, strict=True)
+        answers = zip(p_K.tolist(), map(str, classifier.classes_), cuts_K, called_K, strict=True)
         rows = [
             (name, say.number(100 * p, 1), cut)
-            for p, name, cut, is_called in sorted(each, reverse=True)
+            for p, name, cut, is_called in sorted(answers, reverse=True)
             if is_called
         ]
         head = (say("finding"), say("probability"), say("threshold"))
@@ -157,8 +157,8 @@ class _RecordPage:
     def _ecg(self) -> Section:
         shown, say, measured = self.shown, self.say, self.measured
         drawn = shown.x_KL, shown.fs, shown.leads, shown.name
-        named = ", ".join(say.concept(self.ontology.nodes[index]) for index in shown.coded)
-        codes = say("codes", named=named) if named else say("no_codes")
+        labels = ", ".join(say.concept(self.ontology.nodes[index]) for index in shown.coded)
+        codes = say("codes", named=labels) if labels else say("no_codes")
         reports = [read_report(path) for path in sorted((self.run / "probe").glob("*.json"))]
         judged = trust(reports, self.model.scores)
         electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
@@ -200,8 +200,8 @@ class _RecordPage:
         date, row = max(earlier)
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
         before = measurement_facts(measure(x_CL, corpus.config.fs, LEADS), say, shown.age)
-        own = measurement_facts(self.measured, say, shown.age)
-        cells = [(name, own.get(name, "–"), before.get(name, "–")) for name in {**own, **before}]
+        measured = measurement_facts(self.measured, say, shown.age)
+        cells = [(name, measured.get(name, "–"), before.get(name, "–")) for name in {**measured, **before}]
         title = say("previous_of", name=corpus.ids[row], date=date.replace("T", " "))
         drawn = tracing(x_CL, corpus.config.fs, LEADS, title)
         compared = table(("", say("this"), title), cells)
@@ -219,8 +219,8 @@ class _RecordPage:
         itself = [row for row, _ in nearest if corpus.ids[row] == shown.name]
         if len(itself) == 1:  # where every patient's file is called ecg.hea, a name says nothing
             nearest = [pair for pair in nearest if pair[0] not in itself]
-        own = {name.lower(): place for place, name in enumerate(shown.leads)}
-        pictures = [strip(shown.x_KL[own.get(LEAD.lower(), 0)], shown.fs, SECONDS, shown.name)]
+        places = {name.lower(): place for place, name in enumerate(shown.leads)}
+        pictures = [strip(shown.x_KL[places.get(LEAD.lower(), 0)], shown.fs, SECONDS, shown.name)]
         notes = [self._note(say("this"), shown.coded, self.measured)]
         for row, cosine in nearest[:SIMILAR]:
             x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
@@ -243,12 +243,12 @@ class _RecordPage:
         ]
         values = []
         for name, far, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms")):
-            value, own = getattr(measured, name), getattr(self.measured, name)
+            value, mine = getattr(measured, name), getattr(self.measured, name)
             if value is not None:
-                differs = own is not None and abs(value - own) > far
+                differs = mine is not None and abs(value - mine) > far
                 values.append(marked(f"{say(name)} {say.number(value)} {unit}", differs))
-        named = Markup(", ").join(findings) or say("nothing_coded")
-        return Markup("<br>").join([title, named, Markup(" · ").join(values)])
+        codes = Markup(", ").join(findings) or say("nothing_coded")
+        return Markup("<br>").join([title, codes, Markup(" · ").join(values)])
 
     def _technical(self, q_N: NDArray[np.float32] | None) -> Section:
         """What a reader of ECGs need not unfold; resemblance isn't a finding, so it stands here."""
@@ -266,8 +266,8 @@ class _RecordPage:
         answers = answers_of(self.run, model)
         if answers is None:
             return Markup()
-        [told] = answers.told(model.ontology, q_N[None])
-        nodes = [model.ontology.nodes[one.concept] for one in told]
+        [answered] = answers.told(model.ontology, q_N[None])
+        nodes = [model.ontology.nodes[one.concept] for one in answered]
         names = [
             say("told_family", family=say.concept(node)) if node.root else say.concept(node) for node in nodes
         ]

@@ -118,20 +118,20 @@ def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -
     for row in sorted(labelled[first].tolist()):
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
         coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
-        seen = trained is not None and signal_hash(corpus.stored([row])[0]) in trained.hashes
+        leaked = trained is not None and signal_hash(corpus.stored([row])[0]) in trained.hashes
         name = f"{corpus.ids[row]}, {corpus.sources[row]}"
-        shown.append(Shown(name, x_CL, corpus.config.fs, LEADS, coded, seen))
-    return sorted(shown, key=lambda each: each.seen)[:FROM_CORPUS]
+        shown.append(Shown(name, x_CL, corpus.config.fs, LEADS, coded, leaked))
+    return sorted(shown, key=lambda record: record.seen)[:FROM_CORPUS]
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
     """Return the section of a record, the `number`th of the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
-    named = ", ".join(map(_named, coded)) or "no leaf of the graph"
+    leaves = ", ".join(map(_named, coded)) or "no leaf of the graph"
     return Section(
         f"Record {number}: {shown.name}",
         [
-            paragraph(f"Its codes name {named}." + f" {captions.SEEN}" * shown.seen),
+            paragraph(f"Its codes name {leaves}." + f" {captions.SEEN}" * shown.seen),
             *_paper(shown, number),
             *_concepts(model, shown, number),
         ],

@@ -121,7 +121,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
         rows += [
             ("optimiser steps", f"{provenance.steps:,}"),
             ("records", f"{provenance.records:,}: {sources(provenance)}"),
-            *(("began from", told(each)) for each in ancestors(provenance)),
+            *(("began from", told(run)) for run in ancestors(provenance)),
             ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
         ]
         if provenance.seconds is not None:
@@ -140,8 +140,8 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
 def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
     """Draw the curves of metrics.csv and monitors.csv; q is over `concepts`."""
     losses = _columns(run / "metrics.csv")
-    named = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
-    caption = captions.TRAINING.format(losses=named)
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
+    caption = captions.TRAINING.format(losses=meanings)
     sections = [Section("Training", [_curves("training", losses, caption)])]
     if (run / "monitors.csv").exists():
         caption = captions.COLLAPSE.format(entropy=np.log(concepts))
@@ -175,10 +175,10 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
 def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
     """A curve per column; of one row its values, for one point isn't a curve."""
     steps = columns["step"]
-    values = {each: column for each, column in columns.items() if each not in {"step", "epoch"}}
+    values = {name: column for name, column in columns.items() if name not in {"step", "epoch"}}
     if len(steps) < 2:
-        return facts({each: f"{column[0]:.4g}" for each, column in values.items()})
-    pictures = [curve(steps, column, each) for each, column in values.items()]
+        return facts({name: f"{column[0]:.4g}" for name, column in values.items()})
+    pictures = [curve(steps, column, text) for text, column in values.items()]
     return Figure(name, pictures, caption, kind="panels")
 
 

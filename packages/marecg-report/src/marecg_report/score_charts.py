@@ -35,7 +35,7 @@ def method_rocs(predictions: Predictions, share: float) -> Markup:
         key=lambda cell: cell[0] != predictions.reference
     )  # the first colour is its own in every chart
     means = [[np.mean(list(of.values()), axis=0) for of in _rocs(predictions, cell)] for cell in cells]
-    curves = {name: np.mean(each, axis=0) for (name, _), each in zip(cells, means, strict=True)}
+    curves = {name: np.mean(values, axis=0) for (name, _), values in zip(cells, means, strict=True)}
     return _chart(curves, "ROC, mean over classes")
 
 
@@ -67,11 +67,11 @@ def confusions(predictions: Predictions, share: float, task: str, ontology: Onto
     y_MK = predictions.y_MK[:, order]
     top_M = predictions.logits[predictions.reference, share].mean(axis=0)[:, order].argmax(axis=1)
     families = [family_of.get(name, ELSEWHERE) for name in names]
-    named = list(dict.fromkeys(families))
-    place_K = np.array([named.index(family) for family in families])
-    if len(named) > 1:
-        y_MF = np.stack([y_MK[:, place_K == place].any(axis=1) for place in range(len(named))], axis=1)
-        yield _confusion(y_MF, place_K[top_M], named, "Families")
+    groups = list(dict.fromkeys(families))
+    place_K = np.array([groups.index(family) for family in families])
+    if len(groups) > 1:
+        y_MF = np.stack([y_MK[:, place_K == place].any(axis=1) for place in range(len(groups))], axis=1)
+        yield _confusion(y_MF, place_K[top_M], groups, "Families")
     yield _confusion(y_MK, top_M, names, "Classes")
 
 

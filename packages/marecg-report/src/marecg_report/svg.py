@@ -30,8 +30,8 @@ def picture(width: float, height: float, *children: str, label: str, unit: str =
     """Return a picture with a label for screen readers; with the unit `mm` it prints true to scale."""
     size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
     view = f"0 0 {number(width)} {number(height)}"
-    about = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
-    return Markup(element("svg", *children, **about))  # noqa: S704 (texts are escaped as they are written)
+    attributes = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
+    return Markup(element("svg", *children, **attributes))  # noqa: S704 (texts are escaped as they are written)
 
 
 def words(text: str, x: float, y: float, size: float, **attributes: object) -> str:

@@ -86,7 +86,7 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
     gains, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
     pulses = "".join(pulse(TOP + ROW * (row + 0.5), gains.limb) for row in range(4))
     traces = lines(x_CL, fs, leads, _columns(), gains, height=height)
-    ticks = "".join(f"M{each.x:g} {each.y - TICK:g}v{2 * TICK:g}" for each in _columns() if each.start)
+    ticks = "".join(f"M{place.x:g} {place.y - TICK:g}v{2 * TICK:g}" for place in _columns() if place.start)
     changes = element("path", d=ticks, stroke=INK, stroke_width=0.3)
     sheet = paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gains)
     return picture(WIDTH, height, *sheet, label=label, unit="mm")
@@ -134,7 +134,7 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
         strips.append(Strip(lead, 0, SECONDS, MARGIN, height))
         height += max(STACK_BELOW, down * gains.of(lead) + STACK_ROOM)
     height = math.ceil(height) + 5.0
-    pulses = "".join(pulse(each.y, gains.of(each.lead)) for each in strips)
+    pulses = "".join(pulse(strip.y, gains.of(strip.lead)) for strip in strips)
     traces = lines(x_CL, fs, leads, strips, gains, width=2 * THIN, height=height)
     sheet = paper(WIDTH, height), pulses, traces, scale(height - 1.5, gains)
     return picture(WIDTH, height, *sheet, label=label, unit="mm")
@@ -143,7 +143,7 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
     """Draw the beginning of one lead on a strip of paper 30 mm high, for any size."""
     width, height = seconds * MM_PER_SECOND, ROW
-    body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], named=False, width=2 * THIN)
+    body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], labelled=False, width=2 * THIN)
     return picture(width, height, paper(width, height, minor=False), body, label=label)
 
 
@@ -175,7 +175,7 @@ def lines(
     leads: Sequence[str],
     strips: Sequence[Strip],
     gain: float | Gains = MM_PER_MV,
-    named: bool = True,
+    labelled: bool = True,
     width: float = THIN,
     height: float = math.inf,
 ) -> str:
@@ -186,7 +186,7 @@ def lines(
     names, traces = [], []
     for lead, start, stop, x, y in strips:
         place = row_of.get(lead.lower())
-        if named:
+        if labelled:
             name = lead if place is not None else f"{lead}: not recorded"
             halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
             below = y + _clear(x_CL, place, fs, start, gains.of(lead))

@@ -137,9 +137,9 @@ def _about(run: Path) -> TrainedOn | None:
         metadata = pq.read_schema(path).metadata
         windows = frozenset(map(int, metadata.get(b"windows", metadata[b"window"]).split()))
         complete = metadata.get(b"complete", b"true") == b"true"
-        about = TrainedOn(nothing, nothing, nothing, windows, int(metadata[b"fs"]), complete)
-    refuse_impossible(np.array([about.fs, *windows]), "fs or window", path, "Remove it", least=1)
-    return about
+        empty = TrainedOn(nothing, nothing, nothing, windows, int(metadata[b"fs"]), complete)
+    refuse_impossible(np.array([empty.fs, *windows]), "fs or window", path, "Remove it", least=1)
+    return empty
 
 
 def _rows(run: Path) -> pa.Table:

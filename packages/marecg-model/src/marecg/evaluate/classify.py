@@ -172,8 +172,8 @@ def fit_classifier(
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, WindowEncoder) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
-    seen = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
-    frame["seen"] = frame["name"].isin(seen)
+    leaked = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
+    frame["seen"] = frame["name"].isin(leaked)
     evaluation = Evaluation(
         model="a model in memory" if place is None else str(classifier.model),
         data=str(data),

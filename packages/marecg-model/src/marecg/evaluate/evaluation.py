@@ -65,15 +65,15 @@ def evaluate(
     for rotation in task:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
         _check_rows(methods, files, under_test.name, request)
-        methods = tuple(each for each in methods if not set(each.judged) <= set(request.without))
+        methods = tuple(method for method in methods if not set(method.judged) <= set(request.without))
         every = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
-        features_of = {name: each for name, each in every.items() if name not in request.without}
-        unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
+        features_of = {name: features for name, features in every.items() if name not in request.without}
+        unreadable = {name: why for made in features_of.values() for name, why in made.unreadable.items()}
         usable = rotation.without(unreadable)
         trials = _trials(features_of, usable, request, cache, progress)
         for method in methods:
             method.verify()
-        widths = {name: each.width for name, each in features_of.items()}
+        widths = {name: features.width for name, features in features_of.items()}
         judged.append(Judged(usable, widths, unreadable, trials, rank_of(features_of, usable)))
     return keep_report(home, under_test, request, judged)
 

@@ -63,10 +63,10 @@ def finetune(
     judged = []
     for usable in (rotation.without(unreadable) for rotation in rotations):
         trials = {}
-        for each in how:
-            learn = _tuning(each, vectors, usable)
+        for tuning in how:
+            learn = _tuning(tuning, vectors, usable)
             fits = FINETUNE.trials(learn, usable, request.fractions, request.seeds)
-            trials[_row(each)] = list(passing(fits, f"{usable.name}: {_row(each)}", progress))
+            trials[_row(tuning)] = list(passing(fits, f"{usable.name}: {_row(tuning)}", progress))
         widths = dict.fromkeys(trials, readout_width(model.config, how[0].readout))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)

@@ -31,16 +31,16 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
     model = MarEcg.from_pretrained(folder)
     reports = [read_report(path) for path in sorted((folder / "probe").glob(f"*-{protocol}.json"))]
     sha256 = weights_sha256(model)
-    own = [report for report in reports if report.model_sha256 == sha256]
+    of_model = [report for report in reports if report.model_sha256 == sha256]
     for report in reports:
-        if report not in own:
+        if report not in of_model:
             logger.warning("%s: the probe of %s is another model's, and passed over", folder, report.task)
-    if not own:
+    if not of_model:
         problem = f"has no probe by protocol {protocol} of the model that it holds"
         raise UsageError(problem, where=folder, remedy="Run `marecg probe` on it first")
     model.scores = tuple(
         score
-        for report in own
+        for report in of_model
         for score in scores(report, load(folder / "probe" / f"{report.task}-{protocol}.npz"))
     )
     model.save_pretrained(folder / "model")

@@ -168,16 +168,16 @@ def try_writing(home: Path) -> None:
 def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged: Sequence[Judged]) -> Report:
     """Summarise all rotations, and write the report and the predictions of all test records."""
     task, protocol = judged[0].task, request.protocol
-    tested = [each.task.part(TEST) for each in judged]
-    y_MK = np.concatenate([each.y_MK for each in tested])
-    rotation_M = np.repeat(np.arange(len(tested)), [len(each.row_M) for each in tested])
+    tested = [fold.task.part(TEST) for fold in judged]
+    y_MK = np.concatenate([part.y_MK for part in tested])
+    rotation_M = np.repeat(np.arange(len(tested)), [len(part.row_M) for part in tested])
     rotations = rotation_M if len(judged) > 1 else None
-    trials = {name: pooled([each.trials[name] for each in judged]) for name in judged[0].trials}
-    ranks = [each.rank for each in judged if each.rank is not None]
-    ids = tuple(each.recordings.ids[row] for each in tested for row in each.row_M)
+    trials = {name: pooled([fold.trials[name] for fold in judged]) for name in judged[0].trials}
+    ranks = [fold.rank for fold in judged if fold.rank is not None]
+    ids = tuple(part.recordings.ids[row] for part in tested for row in part.row_M)
     predicted = predictions(ids, task.classes, y_MK, trials, under_test.name, rotations)
     people = {
-        kind: [values[row] for each in tested for row in each.row_M]
+        kind: [values[row] for part in tested for row in part.row_M]
         for kind, values in task.recordings.people.items()
     }
     report = Report(
@@ -187,7 +187,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         normalisation=protocol.normalisation,
         policy=protocol.policy,
         notes=protocol.notes,
-        folds="; ".join(each.task.folds for each in judged),
+        folds="; ".join(fold.task.folds for fold in judged),
         rotations=len(judged),
         window=task.viewed.window,
         classes=task.classes,
@@ -196,8 +196,8 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         model_sha256=under_test.sha256,
         ontology_sha256=under_test.ontology.sha256 if under_test.ontology else "",
         data_sha256=task.viewed.sha256,
-        task_sha256=task_sha256([each.task for each in judged]),
-        leak=leak(under_test.run, *(each.task for each in judged)) if under_test.run else None,
+        task_sha256=task_sha256([fold.task for fold in judged]),
+        leak=leak(under_test.run, *(fold.task for fold in judged)) if under_test.run else None,
         rank=min(ranks, default=None),
         request=request.as_json,
         remarks=(*under_test.remarks, *_lacking_concepts(under_test, task)),
@@ -226,7 +226,7 @@ def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None
 
 def _counts(judged: Sequence[Judged]) -> Counts:
     """Of several rotations the test records of all, and of what trains and selects the mean."""
-    train, val, test = ([int((each.task.split_M == part).sum()) for each in judged] for part in SPLITS)
+    train, val, test = ([int((fold.task.split_M == part).sum()) for fold in judged] for part in SPLITS)
     task = judged[0].task
     return Counts(
         train=round(np.mean(train)),
@@ -234,7 +234,7 @@ def _counts(judged: Sequence[Judged]) -> Counts:
         test=sum(test),
         unlabelled=task.unlabelled,
         missing=task.missing,
-        unreadable={record: why for each in judged for record, why in each.unreadable.items()},
+        unreadable={record: why for fold in judged for record, why in fold.unreadable.items()},
     )
 
 

@@ -109,4 +109,4 @@ class Request:
             task.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
             for folds in self.folds or (None,)
         )
-        return tuple(replace(each, view=self.protocol.view) for each in rotations)
+        return tuple(replace(rotation, view=self.protocol.view) for rotation in rotations)

@@ -98,7 +98,7 @@ def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
     names = {run: run.resolve().name for run, _ in listed}
     counts = Counter(names.values())
     groups = {run: str(run) if counts[name] > 1 else name for run, name in names.items()}
-    by_run = sorted(listed, key=lambda each: list(names).index(each[0]))
+    by_run = sorted(listed, key=lambda pair: list(names).index(pair[0]))
     return merged(tidy(line for run, report in by_run for line in lines(groups[run], report)))
 
 
@@ -106,10 +106,10 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
     """Return a report's figures as lines of the frame; fine-tuning rows belong to the encoder."""
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
-        own = cell.method in ENCODER_METHODS
+        of_encoder = cell.method in ENCODER_METHODS
         versus = cell.versus_encoder
         points = [100 * value for value in (versus.mean, versus.low, versus.high)] if versus else None
-        pretrained = own or cell.method == report.reference or report.protocol == "finetune"
+        pretrained = of_encoder or cell.method == report.reference or report.protocol == "finetune"
         yield {
             "source": MEASURED,
             "group": group,
@@ -128,7 +128,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "dimension": cell.dimension,
             **(dict(zip(VERSUS, points, strict=True)) if points else {}),
             "seconds": cell.seconds,
-            "h_rank": report.rank if own else None,
+            "h_rank": report.rank if of_encoder else None,
             "auprc": _percent(cell.macro_ap.mean if cell.macro_ap else None),
             "f_max": _percent(cell.f_max.mean if cell.f_max else None),
         }
@@ -139,9 +139,9 @@ def by_class(report: Report) -> pd.DataFrame:
     largest = {cell.method: cell for cell in report.cells}  # the shares ascend
     figures = []
     for method, cell in largest.items():
-        for each in cell.classes:
-            line = {"method": method, "class": each.name, "positives": each.support}
-            for name, spread in (("auc", each.auc), ("ap", each.ap)):
+        for score in cell.classes:
+            line = {"method": method, "class": score.name, "positives": score.support}
+            for name, spread in (("auc", score.auc), ("ap", score.ap)):
                 line |= {name: 100 * spread.mean, f"{name}_sd": _percent(spread.sd)}
             figures.append(line)
     return pd.DataFrame(figures)

@@ -188,8 +188,8 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 def _notes(scores: pd.DataFrame, style: Style) -> list[str]:
     leaked = (scores["leaked_records"].fillna(0) > 0).any()
-    own = [style.plain(note) for note in (NOTE, *notes(scores))]
-    return own + ([LEAKED.format(style.dagger)] if leaked else [])
+    lines = [style.plain(note) for note in (NOTE, *notes(scores))]
+    return lines + ([LEAKED.format(style.dagger)] if leaked else [])
 
 
 def _spanned(heads: Sequence[str]) -> list[str]:

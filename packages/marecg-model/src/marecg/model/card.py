@@ -128,14 +128,14 @@ far as the licences of the training records do.
 
 def sources(provenance: Provenance) -> str:
     """Describe the numbers of records by source."""
-    named = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
+    counts = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} of no published collection"] if provenance.others else []
     unknown = [
-        f"those of `{each.name}`, which are not recorded"
-        for each in ancestors(provenance)
-        if each.provenance is None
+        f"those of `{ancestor.name}`, which are not recorded"
+        for ancestor in ancestors(provenance)
+        if ancestor.provenance is None
     ]
-    return ", ".join([*named, *others, *unknown])
+    return ", ".join([*counts, *others, *unknown])
 
 
 def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
@@ -168,7 +168,7 @@ def _support(provenance: Provenance) -> str:
 def _origin(provenance: Provenance | None) -> str:
     if provenance is None:
         return "| trained on | not recorded |"
-    weights = [f"| began from | {plain_markdown(told(each))} |\n" for each in ancestors(provenance)]
+    weights = [f"| began from | {plain_markdown(told(ancestor))} |\n" for ancestor in ancestors(provenance)]
     return (
         f"| recipe | `{plain_markdown(provenance.recipe)}`, {provenance.steps} optimiser steps |\n"
         f"{''.join(weights)}"

@@ -112,15 +112,15 @@ def _in_detail(score: Score) -> Iterator[str]:
         yield from ("", f"### {score.task}: {score.method}, {100 * score.fraction:g} %, by class", "")
         yield "| class | positives | AUC | calibration error (by chance) |"
         yield "|---|---|---|---|"
-    for each in score.classes:
-        error = f"{100 * each.ece:.1f} ({100 * each.ece_chance:.1f})"
-        yield f"| {each.name} | {each.positives} | {_auc(each)} | {error} |"
+    for figure in score.classes:
+        error = f"{100 * figure.ece:.1f} ({100 * figure.ece_chance:.1f})"
+        yield f"| {figure.name} | {figure.positives} | {_auc(figure)} | {error} |"
     if score.groups:
         yield from ("", "| group | records | classes | macro AUC | of all records on these classes |")
         yield "|---|---|---|---|---|"
     for group in score.groups:
-        named = f"{group.kind} {group.name}"
-        yield f"| {named} | {group.records} | {group.classes} | {_auc(group)} | {100 * group.everyone:.1f} |"
+        name = f"{group.kind} {group.name}"
+        yield f"| {name} | {group.records} | {group.classes} | {_auc(group)} | {100 * group.everyone:.1f} |"
 
 
 def _failures(scores: Sequence[Score]) -> Iterator[str]:

@@ -54,15 +54,15 @@ class Answers(Settings):
         Of each family its likeliest leaf where that is wrong at most so often, else the family where that is.
         """
         sure_BN = np.nan_to_num(self.probabilities(onto, q_BN), nan=-1.0)
-        told: list[list[Told]] = [[] for _ in sure_BN]
+        answers: list[list[Told]] = [[] for _ in sure_BN]
         for root in onto.roots:
             leaves = [at for at, family in enumerate(onto.families) if family == root != at]
             leaf_B = np.array(leaves)[sure_BN[:, leaves].argmax(1)]
             for row, (leaf, p_N) in enumerate(zip(leaf_B, sure_BN, strict=True)):
                 at = int(leaf) if p_N[leaf] >= 1 - risk else root
                 if p_N[at] >= 1 - risk:
-                    told[row].append(Told(at, float(p_N[at])))
-        return [sorted(each, key=lambda one: -one.probability) for each in told]
+                    answers[row].append(Told(at, float(p_N[at])))
+        return [sorted(some, key=lambda one: -one.probability) for some in answers]
 
 
 def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -96,12 +96,12 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
         else ExportedEncoder(MarEcg.from_pretrained(run))
     )
     network = network.cpu().eval().requires_grad_(False)
-    about = _about(network.model) | network.about()
+    metadata = _about(network.model) | network.about()
     with replacing(out) as temporary, _quiet():
-        run_file, opset = WRITERS[to](network, temporary, about)
+        run_file, opset = WRITERS[to](network, temporary, metadata)
         random = _compared(network, run_file, network.trials(), out)
         real = _compared(network, run_file, map(_alone, records), out)
-    return Export(out, random.difference, random.records, about | opset, real if real.records else None)
+    return Export(out, random.difference, random.records, metadata | opset, real if real.records else None)
 
 
 def _compared(
@@ -142,7 +142,7 @@ def _program(network: ExportedEncoder) -> ExportedProgram:
 
 
 def _onnx(
-    network: ExportedEncoder, path: Path, about: dict[str, str]
+    network: ExportedEncoder, path: Path, metadata: dict[str, str]
 ) -> tuple[Callable[[Inputs], Outputs], dict[str, str]]:
     from onnxruntime import InferenceSession  # noqa: PLC0415 (an extra)
 
@@ -151,22 +151,22 @@ def _onnx(
     )
     assert exported is not None, "the exporter of torch.export gives a program"
     opset = {"opset": str(exported.model.opset_imports[""])}
-    exported.model.metadata_props.update(about | opset)
+    exported.model.metadata_props.update(metadata | opset)
     exported.save(path, external_data=False)
     session = InferenceSession(path, providers=["CPUExecutionProvider"])
 
     def run(inputs: Inputs) -> Outputs:
-        named = {name: tensor.numpy() for name, tensor in zip(INPUTS, inputs, strict=True)}
-        return tuple(torch.from_numpy(array) for array in session.run(network.outputs, named))
+        by_name = {name: tensor.numpy() for name, tensor in zip(INPUTS, inputs, strict=True)}
+        return tuple(torch.from_numpy(array) for array in session.run(network.outputs, by_name))
 
     return run, opset
 
 
 def _torch(
-    network: ExportedEncoder, path: Path, about: dict[str, str]
+    network: ExportedEncoder, path: Path, metadata: dict[str, str]
 ) -> tuple[Callable[[Inputs], Outputs], dict[str, str]]:
     buffer = BytesIO()  # onto a full disk torch would end the process
-    torch.export.save(_program(network), buffer, extra_files={"marecg.json": json.dumps(about)})
+    torch.export.save(_program(network), buffer, extra_files={"marecg.json": json.dumps(metadata)})
     path.write_bytes(buffer.getbuffer())
     again = torch.export.load(path).module()
     return (lambda inputs: tuple(again(*inputs))), {}

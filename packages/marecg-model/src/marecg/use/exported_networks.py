@@ -139,12 +139,12 @@ class ExportedClassifier(ExportedEncoder):
     def reference(self, inputs: Inputs) -> Outputs:
         """Return the results of `EcgClassifier` for these records."""
         (classifier,) = self.classifier
-        x, n_valid, absent = (each.numpy() for each in inputs)
-        whole = [
+        x, n_valid, absent = (tensor.numpy() for tensor in inputs)
+        columns = [
             Recording(x_CL[:, :valid], absent_C)
             for x_CL, valid, absent_C in zip(x, n_valid, absent, strict=True)
         ]
-        logits_BK = classifier.logits_of(whole)
+        logits_BK = classifier.logits_of(columns)
         p_BK = classifier.probabilities(logits_BK)
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
@@ -154,7 +154,7 @@ class ExportedClassifier(ExportedEncoder):
         A calibration may rise so steeply that a rounding of the logit shows in the probability.
         """
         (classifier,) = self.classifier
-        logit_BK, p_BK, called_BK = (each.numpy() for each in given)
+        logit_BK, p_BK, called_BK = (tensor.numpy() for tensor in given)
         if (called_BK != classifier.calls(p_BK)).any():
             return np.inf
         meant_BK = classifier.probabilities(logit_BK.astype(np.float64))

@@ -50,11 +50,11 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
         near = np.argsort(-cosine_B, kind="stable")[:top]
         rows = block.drop_columns([readout]).take(pa.array(near)).to_pylist()
         best += [
-            Near(**each | {"cosine": float(cosine), "codes": tuple(each.get("codes") or ())})
-            for each, cosine in zip(rows, cosine_B[near], strict=True)
+            Near(**record | {"cosine": float(cosine), "codes": tuple(record.get("codes") or ())})
+            for record, cosine in zip(rows, cosine_B[near], strict=True)
             if cosine > -np.inf
         ]
-        best = sorted(best, key=lambda each: -each.cosine)[:top]  # stable: earlier records first
+        best = sorted(best, key=lambda neighbour: -neighbour.cosine)[:top]  # stable: earlier records first
     return best
 
 

@@ -131,9 +131,9 @@ def step_vectors(
     Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
     """
     parts = in_parts([("", find_one(record))], partial(every, step), seconds)
-    named = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
+    entries = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
     done = Embedded()
-    items = embedded(model, named, done, PASS_WINDOWS, patches=False)
+    items = embedded(model, entries, done, PASS_WINDOWS, patches=False)
     rows = [(row["start"], vectors.rhythm) for row, vectors in items]
     done.refuse_none()
     for what, steps in (("left out", done.failed), ("check the units", done.doubtful)):
@@ -189,29 +189,29 @@ def predict_table(
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader
     names = classifier.classes_.tolist() if classifier else [node.abbr for node in model.ontology.nodes]
-    done, about = Embedded(), deque[dict[str, Any]]()
-    whole = recordings(model, chain.from_iterable(records.part(0, len(records))), done, about)
+    done, waiting = Embedded(), deque[dict[str, Any]]()
+    stream = recordings(model, chain.from_iterable(records.part(0, len(records))), done, waiting)
     blocks: list[NDArray[np.floating]] = []
     mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
-    while block := list(islice(whole, BLOCK)):
+    while block := list(islice(stream, BLOCK)):
         if classifier:
             blocks.append(classifier.predict_recordings(block))
         else:
-            rhythm_BD = np.stack([each.rhythm for each in encode(model, block, patches=False)])
+            rhythm_BD = np.stack([vectors.rhythm for vectors in encode(model, block, patches=False)])
             blocks.append(concepts(model, rhythm_BD))
     done.refuse_none()
     columns = [f"p {name}" if name in (*RECORD_COLUMNS, "called") else name for name in names]
     shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
     for leaf, share_B in (by_family(model, shares.to_numpy()) if mark else {}).items():
         shares[mark[leaf]] = share_B
-    rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
+    rows = [row | {"identity": published_as(row["record"], row["source"])} for row in waiting]
     table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
-        told = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
-        table["told"] = ["; ".join(names[one.concept] for one in each) for each in told]
+        answered = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
+        table["told"] = ["; ".join(names[one.concept] for one in some) for some in answered]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
-        table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
+        table["called"] = ["; ".join(str(name) for name in np.array(names)[is_K]) for is_K in reached]
     return table, done
 
 
@@ -251,18 +251,18 @@ def nearest(model: WindowEncoder, q_N: NDArray[np.floating], top: int) -> list[P
 def untaught_leaves(model: WindowEncoder, q_N: NDArray[np.floating]) -> list[Prediction]:
     """Return the leaves without training records, ordered by their families' shares."""
     predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
-    return sorted(predictions, key=lambda each: -(each.by_family or 0))
+    return sorted(predictions, key=lambda prediction: -(prediction.by_family or 0))
 
 
 def _prediction(model: WindowEncoder, q_N: NDArray[np.floating], index: int) -> Prediction:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
     near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])
-    beside = [
+    others = [
         Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
         for other, relation in near
     ]
     abbr, label = nodes[index].abbr, nodes[index].label
     share = by_family(model, q_N).get(index)
     family = None if share is None else float(share)
-    return Prediction(index, abbr, label, float(q_N[index]), beside, support.get(abbr), family)
+    return Prediction(index, abbr, label, float(q_N[index]), others, support.get(abbr), family)

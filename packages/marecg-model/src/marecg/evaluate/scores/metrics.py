@@ -230,7 +230,7 @@ def _scorable(
     """The records of those rotations in which a class can be told at all."""
     if rotation_M is None:
         return y_MK, logits_SMK, None
-    rows = np.concatenate([each for each in rotated(rotation_M) if scorable(y_MK[each]).any()])
+    rows = np.concatenate([rows for rows in rotated(rotation_M) if scorable(y_MK[rows]).any()])
     return y_MK[rows], logits_SMK[:, rows], np.unique(rotation_M[rows], return_inverse=True)[1]
 
 

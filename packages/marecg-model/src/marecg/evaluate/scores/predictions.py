@@ -99,7 +99,7 @@ def load(path: Path) -> Predictions:
                 rotation_M=arrays["rotation"] if "rotation" in arrays.files else None,
             )
     except FileNotFoundError as error:
-        there = ", ".join(sorted(each.stem for each in path.parent.glob("*.npz")))
+        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.npz")))
         task, _, protocol = path.stem.rpartition("-")
         remedy = f"It has {there} (--task, --protocol)" if there else "Run marecg probe on it first"
         problem = f"has no probe of task {task} by protocol {protocol}"
@@ -169,7 +169,7 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
     ending = f"-{protocol}"
     tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
     if not (shared := set.intersection(*tasks)):
-        have = [f"{run}: {', '.join(sorted(own)) or 'none'}" for run, own in zip(runs, tasks, strict=True)]
+        have = [f"{run}: {', '.join(sorted(some)) or 'none'}" for run, some in zip(runs, tasks, strict=True)]
         problem = f"the runs share no task of protocol {protocol} ({'; '.join(have)})"
         raise InputError(problem, remedy="Probe them on one")
     return sorted(shared)

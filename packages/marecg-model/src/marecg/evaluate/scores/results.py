@@ -182,7 +182,7 @@ def _lacking(report: Report) -> Iterator[tuple[str, str]]:
     """Classes without an AUC, that a draw of the training records did not show, or without a concept."""
     if left_out := report.cells[0].left_out:
         yield "without positives or negatives in test, so without an AUC", ", ".join(left_out)
-    scored = {each.name for each in report.cells[0].classes}
+    scored = {score.name for score in report.cells[0].classes}
     for fraction in dict.fromkeys(cell.fraction for cell in report.cells):
         draws = [draw for cell in report.cells if cell.fraction == fraction for draw in cell.untrained]
         lack = f"not shown by every draw of {100 * fraction:g} %" if fraction else "no concept, so AUC ½"
@@ -195,10 +195,10 @@ def remarks(report: Report) -> list[str]:
     records, leak, task = report.records, report.leak, report.task
     lines = []
     if leak and leak.records:
-        seen = _first((*leak.same_record, *leak.same_patient, *leak.same_signal))
+        leaked = _first((*leak.same_record, *leak.same_patient, *leak.same_signal))
         lines.append(
             f"{task}: the encoder was pretrained on {leak.records} of the {records.val} val "
-            f"and {records.test} test records or on their patients: {seen}"
+            f"and {records.test} test records or on their patients: {leaked}"
         )
     if records.missing:
         lines.append(f"{task}: listed but not on disk ({len(records.missing)}): {_first(records.missing)}")

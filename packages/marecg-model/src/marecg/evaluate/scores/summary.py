@@ -169,7 +169,7 @@ def _cell(
         macro_ap=spread(ap_SK.mean(axis=1)) if scored else None,
         f_max=spread(
             np.array(
-                [np.mean([f_max(y_MK[rows], each.logits_MK[rows]) for rows in rotations]) for each in trials]
+                [np.mean([f_max(y_MK[rows], one.logits_MK[rows]) for rows in rotations]) for one in trials]
             )
         ),
     )

@@ -76,8 +76,8 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
 def _by_codes(candidates: list[Candidate]) -> LabelTable:
     classes = tuple(sorted(CLASS_OF.values()))
     labels = {
-        each.file.stem: {CLASS_OF[code] for code in cpsc2018.codes_of(each) if code in CLASS_OF}
-        for each in candidates
+        candidate.file.stem: {CLASS_OF[code] for code in cpsc2018.codes_of(candidate) if code in CLASS_OF}
+        for candidate in candidates
     }
     ids = tuple(record for record, present in labels.items() if present)
     return LabelTable(
@@ -93,14 +93,14 @@ def _recordings(root: Path, candidates: list[Candidate]) -> Recordings:
         record = candidates[row].read(SECONDS)
         return resample(record.x_CL, record.fs, FS)
 
-    files = dict.fromkeys(file for each in candidates for file in (each.file, each.file.with_suffix(".mat")))
+    files = dict.fromkeys(file for one in candidates for file in (one.file, one.file.with_suffix(".mat")))
     return Recordings(
         name="cpsc2018",
-        ids=tuple(each.file.stem for each in candidates),
+        ids=tuple(candidate.file.stem for candidate in candidates),
         sha256=files_sha256(root, (file for file in files if file.is_file())),
         window=f"up to the first {SECONDS} s at {FS} Hz",
         read=read,
-        identities=tuple(published_as(each.file.stem, SOURCE) for each in candidates),
+        identities=tuple(published_as(candidate.file.stem, SOURCE) for candidate in candidates),
     )
 
 

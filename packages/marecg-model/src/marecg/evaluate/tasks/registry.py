@@ -41,7 +41,7 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefin
     """
     asked = dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,)))
     tasks = [task_named(name) for name in asked]
-    known = {each for task in tasks for each in (task.name, task.data)}
+    known = {name for task in tasks for name in (task.name, task.data)}
     given: dict[str, Path] = {}
     for folder in folders:
         data, separator, path = str(folder).partition("=")

@@ -47,9 +47,9 @@ class Calibration(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        rising = all(np.all(np.diff(each) >= 0) for each in (self.knots, self.values))
-        whole = (self.kind == "isotonic") == bool(self.knots) and len(self.knots) == len(self.values)
-        if not (rising and whole):
+        rising = all(np.all(np.diff(curve) >= 0) for curve in (self.knots, self.values))
+        complete = (self.kind == "isotonic") == bool(self.knots) and len(self.knots) == len(self.values)
+        if not (rising and complete):
             raise ValueError("a calibration isn't a rising curve of probabilities")
         return self
 
@@ -131,7 +131,7 @@ def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
     """A rising curve; no farther from the ends than as many records can tell."""
     least = 1 / (len(y_M) + 2)
     curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(logit_M, y_M)
-    knots, values = (tuple(map(float, each)) for each in (curve.X_thresholds_, curve.y_thresholds_))
+    knots, values = (tuple(map(float, ends)) for ends in (curve.X_thresholds_, curve.y_thresholds_))
     return Calibration(kind="isotonic", knots=knots, values=values)
 
 

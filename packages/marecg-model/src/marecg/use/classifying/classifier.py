@@ -110,11 +110,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tuning()
         required_rate(self.fs)
         model = loaded(self.model)
-        whole = self._recordings(X, model)
-        y_BK, classes, several = _targets(y, len(whole))
+        ecgs = self._recordings(X, model)
+        y_BK, classes, several = _targets(y, len(ecgs))
         split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
-        train, val = next(split.split(whole, groups=np.arange(len(whole)) if groups is None else groups))
-        vectors = Vectors(model, whole.__getitem__, self.readouts()[-1])
+        train, val = next(split.split(ecgs, groups=np.arange(len(ecgs)) if groups is None else groups))
+        vectors = Vectors(model, ecgs.__getitem__, self.readouts()[-1])
         return self.fit_rows(vectors, y_BK, train.tolist(), val.tolist(), classes, several=several)
 
     def fit_rows(
@@ -138,10 +138,10 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             several: whether a record may have several of them.
         """
         tried = {
-            each: tune(self.tuning(), vectors.narrowed(each), y_BK[[*train, *val]], train, val)
-            for each in self.readouts()
+            readout: tune(self.tuning(), vectors.narrowed(readout), y_BK[[*train, *val]], train, val)
+            for readout in self.readouts()
         }
-        self.losses_: dict[str, float] = {each: tuned.loss for each, tuned in tried.items()}
+        self.losses_: dict[str, float] = {readout: tuned.loss for readout, tuned in tried.items()}
         self.readout_ = min(tried, key=self.losses_.__getitem__)
         self.tuned_ = tried[self.readout_]
         self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
@@ -288,13 +288,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             CheckpointError: it is missing or damaged.
         """
-        about, net = read_folder(Path(folder))
-        same = {name: getattr(about, name) for name in ("layers", "fs", "leads", "readout")}
-        self = cls(Path(folder) / "model", **same, threshold=about.rule)
-        self.tuned_ = Tuned(net.to(best_device()).eval(), about.step, np.nan, about.layers == "head")
-        self.classes_, self.several_, self.step_ = np.array(about.classes), about.several, about.step
-        self.readout_, self.losses_ = about.readout, {}
-        self.calibrations_, self.thresholds_ = about.calibrations, np.array(about.thresholds)
+        saved, net = read_folder(Path(folder))
+        same = {name: getattr(saved, name) for name in ("layers", "fs", "leads", "readout")}
+        self = cls(Path(folder) / "model", **same, threshold=saved.rule)
+        self.tuned_ = Tuned(net.to(best_device()).eval(), saved.step, np.nan, saved.layers == "head")
+        self.classes_, self.several_, self.step_ = np.array(saved.classes), saved.several, saved.step
+        self.readout_, self.losses_ = saved.readout, {}
+        self.calibrations_, self.thresholds_ = saved.calibrations, np.array(saved.thresholds)
         return self
 
     def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:

@@ -66,8 +66,8 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
     refuse_non_finite(head, head_file)
     net = Classifier(MarEcg.from_pretrained(folder / "model"), len(description.classes), description.readout)
     shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
-    each = {len(description.classes), len(description.calibrations), len(description.thresholds)}
-    if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
+    sizes = {len(description.classes), len(description.calibrations), len(description.thresholds)}
+    if shapes != {name: value.shape for name, value in head.items()} or len(sizes) > 1:
         problem = "head.safetensors, classifier.json and the model don't fit each other"
         raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
     net.load_state_dict({**net.state_dict(), **head})

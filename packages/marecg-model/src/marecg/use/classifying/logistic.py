@@ -81,7 +81,7 @@ def fit_logistic(
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
-    train, val = ((each - mean_W) / scale_W for each in (x_MW, val_x))
+    train, val = ((x - mean_W) / scale_W for x in (x_MW, val_x))
     basis = span(train)
     if basis is not None:
         train, val = train @ basis, val @ basis
@@ -154,15 +154,15 @@ def fit_views(
     """
     part_W = np.ones(x_MW.shape[1]) if part_W is None else part_W
     heads = [
-        fit_logistic(x_MW[:, each], y_MK, weight_MK, val_x[:, each], val_y, val_weight, part_W[each])
-        for each in views
+        fit_logistic(x_MW[:, columns], y_MK, weight_MK, val_x[:, columns], val_y, val_weight, part_W[columns])
+        for columns in views
     ]
     if len(heads) == 1:
         return heads[0]
-    seen = val_x if len(val_x) > 1 else x_MW
+    judged = val_x if len(val_x) > 1 else x_MW
     logits = [
-        ((seen[:, each] - mean_W) / scale_W) @ weight_KW.T + bias_K
-        for each, (mean_W, scale_W, weight_KW, bias_K, _) in zip(views, heads, strict=True)
+        ((judged[:, columns] - mean_W) / scale_W) @ weight_KW.T + bias_K
+        for columns, (mean_W, scale_W, weight_KW, bias_K, _) in zip(views, heads, strict=True)
     ]
     spread_VK, middle_VK = np.std(logits, axis=1), np.mean(logits, axis=1)
     counts_VK = spread_VK > SMALLEST_SPREAD

@@ -116,7 +116,7 @@ class Vectors:
         """The vectors of some records, float64 [M, W]."""
         missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]
         encoded = encode(self.model, map(self.fetch, missing), readout=self._computed, patches=False)
-        self._read |= {row: each.wide for row, each in zip(missing, encoded, strict=True)}
+        self._read |= {row: vectors.wide for row, vectors in zip(missing, encoded, strict=True)}
         width = readout_width(self.model.config, self.readout)
         return np.stack([self._read[row][:width] for row in rows_M]).astype(np.float64)
 
@@ -183,12 +183,12 @@ def tune(
             net.train()
             windows = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
             draw = np.random.default_rng((how.seed, step))
-            drawn = [each[int(draw.integers(len(each)))] for each in windows]
+            drawn = [choices[int(draw.integers(len(choices)))] for choices in windows]
             optimizer.zero_grad()
             x_BCL, n_valid_B, absent_BC = stacked(drawn, model.config, device)
             x_BCL = rhythm_safe(x_BCL, n_valid_B, model.config.fs, noise)
             logits_BK = net.of_windows(x_BCL, n_valid_B, absent_BC)
-            target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
+            target_BK, weight_BK = (array[picked].to(device) for array in (target_MK, weight_MK))
             loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
             (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
             clip_grad_norm_(net.parameters(), CLIP)

@@ -30,13 +30,13 @@ def with_beats(
 
     R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
     """
-    for whole in recordings:
+    for ecg in recordings:
         peaks_n = np.zeros(0, np.int64)
-        for window in tta_windows(whole, config):
+        for window in tta_windows(ecg, config):
             if window.start % config.stride == 0:
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
-            local_F = _viewed(whole, window, config) if local else NOTHING
+            local_F = _viewed(ecg, window, config) if local else NOTHING
             yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), local_F)
 
 
@@ -44,14 +44,14 @@ with_local_view = partial(with_beats, local=True)
 """The windows for the full readout."""
 
 
-def _viewed(whole: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
+def _viewed(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
     """The local view of a recording at its last window; of a long one, of each that begins at a patch."""
     if window.length > WHOLE_S * config.fs:
         return (
             local_view(window.x_CL, window.absent_C, config) if window.start % config.stride == 0 else NOTHING
         )
     every = slice(0, window.length)
-    return local_view(whole.x_CL[:, every], whole.absent_C, config) if window.last else NOTHING
+    return local_view(ecg.x_CL[:, every], ecg.absent_C, config) if window.last else NOTHING
 
 
 def local_view(

@@ -192,9 +192,9 @@ def encode(
     parts: list[NDArray[np.float32]] = []
     while batch := list(islice(shown, batch_size)):
         with torch.no_grad():
-            x_BCL, *others = stacked([each.window for each in batch], config, device)
+            x_BCL, *others = stacked([item.window for item in batch], config, device)
             if beats:
-                others.append(torch.from_numpy(np.stack([each.beats_JT for each in batch])).to(device))
+                others.append(torch.from_numpy(np.stack([item.beats_JT for item in batch])).to(device))
             features = model.of_windows(x_BCL.to(kind), *others, every_part=full)
         wide_BV = features.wide.float().cpu().numpy()
         patch_BTD = features.patch.float().cpu().numpy()

@@ -133,7 +133,7 @@ def embed_records(
     model = WindowEncoder.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
-    about = {
+    key = {
         "format": FORMAT,
         "weights_sha256": weights_sha256(model),
         "ontology_sha256": model.ontology.sha256,
@@ -147,7 +147,7 @@ def embed_records(
 
     def fill(where: str | Path) -> Embedded:
         """Make the parts that a folder lacks."""
-        share, store = shard or Shard(), EmbeddingStore(str(where), about)
+        share, store = shard or Shard(), EmbeddingStore(str(where), key)
         with progress("records") as tell, _noting(out, share) as notes:
 
             def make(killers: set[int]) -> Embedded:
@@ -182,7 +182,7 @@ def _refuse_for_file(out: Path, *options: object) -> None:
 def _killers(notes: Path, records: Inputs, config: ModelConfig) -> set[int]:
     """The numbers of those records, among the ones that are noted in a folder; the notes are removed."""
     numbers = {int(name) for name in noted(notes) if name and int(name) < len(records)}
-    return {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
+    return {number for number in numbers if kills(read_only, records.part(number, number + 1), config)}
 
 
 @contextmanager
@@ -191,10 +191,10 @@ def _noting(out: str | Path, shard: Shard) -> Iterator[Path]:
     with temporary_folder() as instead:
         folder = Path(instead)
         if not is_remote(out):
-            beside = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
+            notes = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
             with suppress(OSError):
-                beside.mkdir(exist_ok=True)
-                folder = beside
+                notes.mkdir(exist_ok=True)
+                folder = notes
         try:
             yield folder
         finally:
@@ -248,17 +248,17 @@ def make_part(
     work: Work, model: WindowEncoder, number: int, sources: Iterable[Source | Iterable[Named]]
 ) -> Embedded:
     """Embed a part's records and write its file."""
-    about, done = work.store.about, Embedded()
-    patches = bool(about["patches"])
-    columns = schema(model.config, about["readout"], patches=patches)
-    constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
+    settings, done = work.store.about, Embedded()
+    patches = bool(settings["patches"])
+    columns = schema(model.config, settings["readout"], patches=patches)
+    constants = {name: str(settings[name]) for name in ("weights_sha256", "ontology_sha256")}
     with work.store.writing(number) as temporary:
         rows = embedded(
             model,
             guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
             done,
             work.batch_size,
-            readout=about["readout"],
+            readout=settings["readout"],
             patches=patches,
         )
         full = ((row | constants, vectors) for row, vectors in rows)

@@ -69,14 +69,14 @@ def write(
     rows = iter(rows)
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         while some := list(islice(rows, _group(columns))):
-            about, vectors = zip(*some, strict=True)
-            arrays = [pa.array([row[field.name] for row in about], field.type) for field in RECORD_FIELDS]
+            values, vectors = zip(*some, strict=True)
+            arrays = [pa.array([row[field.name] for row in values], field.type) for field in RECORD_FIELDS]
             for name in _vector_names(columns):
                 attribute = "rhythm" if name == "rhythm" else "wide"
-                arrays.append(_vectors([getattr(each, attribute) for each in vectors]))
+                arrays.append(_vectors([getattr(vector, attribute) for vector in vectors]))
             if "patch" in columns.names:
-                ends = np.cumsum([0, *(len(each.patch) for each in vectors)], dtype=np.int32)
-                arrays.append(pa.ListArray.from_arrays(ends, _vectors([each.patch for each in vectors])))
+                ends = np.cumsum([0, *(len(vector.patch) for vector in vectors)], dtype=np.int32)
+                arrays.append(pa.ListArray.from_arrays(ends, _vectors([vector.patch for vector in vectors])))
             file.write_table(pa.table(arrays, schema=columns))
         file.add_key_value_metadata(metadata())
 
@@ -125,9 +125,9 @@ def gather_npz(parts: Sequence[Path], path: Path) -> None:
                 npy.write_array(member, array, allow_pickle=False)
         for name, count in rows.items():
             width = columns.field("rhythm" if name == "patch" else name).type.list_size
-            about = {"descr": "<f4", "fortran_order": False, "shape": (count, width)}
+            header = {"descr": "<f4", "fortran_order": False, "shape": (count, width)}
             with file.open(f"{name}.npy", "w", force_zip64=True) as member:
-                npy.write_array_header_1_0(member, about)
+                npy.write_array_header_1_0(member, header)
                 for part in parts:
                     flat = _column(part, name).flatten()
                     member.write((flat.flatten() if name == "patch" else flat).to_numpy().tobytes())
@@ -141,7 +141,7 @@ FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
 """How each kind of file is written, by its ending."""
 
 
-def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
     """Read columns of embeddings from a file, or a folder's parts, block by block.
 
     `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
@@ -157,7 +157,7 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
         part = place.file(name)
         try:
             with place.open(name) as file:
-                for block in (_npz if name.endswith(".npz") else _parquet)(file, part, columns, beside):
+                for block in (_npz if name.endswith(".npz") else _parquet)(file, part, columns, further):
                     _check(block, part)
                     yield block
         except EcgError:
@@ -192,10 +192,10 @@ def _check(block: pa.RecordBatch, where: str) -> None:
 
 
 def _npz(
-    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+    file: IO[bytes], where: str, columns: Sequence[str], further: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     with np.load(file, allow_pickle=False) as members:
-        names = _present(where, columns, beside, members.files)
+        names = _present(where, columns, further, members.files)
         arrays = {name: members[name] for name in names}
     for first in range(0, len(arrays[names[0]]), BLOCK):
         cut = {name: array[first : first + BLOCK] for name, array in arrays.items()}
@@ -205,14 +205,14 @@ def _npz(
 
 
 def _parquet(
-    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+    file: IO[bytes], where: str, columns: Sequence[str], further: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(file) as part:
-        names = _present(where, columns, beside, part.schema_arrow.names)
+        names = _present(where, columns, further, part.schema_arrow.names)
         yield from part.iter_batches(BLOCK, columns=names)
 
 
-def _present(where: str, columns: Sequence[str], beside: Sequence[str], names: Sequence[str]) -> list[str]:
+def _present(where: str, columns: Sequence[str], further: Sequence[str], names: Sequence[str]) -> list[str]:
     """The columns to read. Raises `UsageError` where one of those that must be there is not."""
     missing = [name for name in columns if name not in names]
     if missing:
@@ -220,4 +220,4 @@ def _present(where: str, columns: Sequence[str], beside: Sequence[str], names: S
             f"Embed with --readout {missing[0]}" if missing[0] in READOUTS else "Name what marecg embed wrote"
         )
         raise UsageError(f"has no column {missing[0]}", where=where, remedy=remedy)
-    return [*columns, *(name for name in beside if name in names)]
+    return [*columns, *(name for name in further if name in names)]

@@ -99,14 +99,14 @@ class EmbeddingStore:
                 Place(self.where).open(self.name(number)) as file,
                 pq.ParquetFile(file, page_checksum_verification=True) as part,
             ):
-                about = json.loads(part.metadata.metadata[METADATA_KEY])
+                metadata = json.loads(part.metadata.metadata[METADATA_KEY])
                 records = sum(len(batch) for batch in part.iter_batches())
-            done = Embedded(records, dict(about["failed"]), dict(about["doubtful"]))
-            whole = about["of"] == self.key and not about.get("unavailable")
-            whole = whole and records + len(done.failed) == last - first
+            done = Embedded(records, dict(metadata["failed"]), dict(metadata["doubtful"]))
+            complete = metadata["of"] == self.key and not metadata.get("unavailable")
+            complete = complete and records + len(done.failed) == last - first
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             return None
-        return done if whole else None
+        return done if complete else None
 
     @contextmanager
     def writing(self, number: int) -> Iterator[Path]:
@@ -120,10 +120,10 @@ class EmbeddingStore:
 
     def metadata(self, done: Embedded) -> dict[str, str]:
         """Read a part's metadata."""
-        about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
+        metadata = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         if done.unavailable:
-            about["unavailable"] = sorted(done.unavailable)
-        return {METADATA_KEY.decode(): json.dumps(about, ensure_ascii=False)}
+            metadata["unavailable"] = sorted(done.unavailable)
+        return {METADATA_KEY.decode(): json.dumps(metadata, ensure_ascii=False)}
 
     def tidy(self) -> None:
         """Remove left-overs of killed processes once all parts are finished."""

@@ -91,7 +91,7 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:
         raise RecordError(Reason.unreadable, error.problem, where=error.where) from error
-    about = {name: row[name] for name in ("id", "source", "age", "sex", "patient")}
+    values = {name: row[name] for name in ("id", "source", "age", "sex", "patient")}
     return Record(
         path=corpus.folder,
         x_KL=x_KL,
@@ -99,7 +99,7 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
         codes=tuple(row["codes"]),
         notes=(),
         length=row["n_valid"],
-        **about,
+        **values,
     )
 
 
@@ -116,25 +116,25 @@ class Inputs:
     def __init__(
         self, inputs: Sequence[str | Path], layout: Layout | None = None, step: float | None = None
     ) -> None:
-        paths = [ensure_local(each) for each in inputs]
+        paths = [ensure_local(path) for path in inputs]
         folders = [path for path in paths if (path / CORPUS[0]).exists()]
         others = [path for path in paths if path not in folders]
         if step is not None and folders:
             remedy = "Give the files that it was prepared from"
             raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
-        named: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
+        candidates: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
         if step is not None:  # their names end in the second at which they begin
-            steps = in_parts(named, partial(every, step), step)
-            named = ((f"{name}@{each.part.start:.12g}", each) for name, each in steps)
-        self._files = Files(tuple(named))
+            steps = in_parts(candidates, partial(every, step), step)
+            candidates = ((f"{name}@{part.part.start:.12g}", part) for name, part in steps)
+        self._files = Files(tuple(candidates))
         self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
         self._sources: list[Source] = [self._files, *self._corpora]
         if not len(self):
-            where = ", ".join(str(each) for each in inputs)
+            where = ", ".join(str(path) for path in inputs)
             raise InputError("holds no records", where=where, remedy="report.json says why nothing was kept")
         roots = [
-            {each.root_name for _, each in self._files.candidates},
-            *(each.roots for each in self._corpora),
+            {candidate.root_name for _, candidate in self._files.candidates},
+            *(corpus.roots for corpus in self._corpora),
         ]
         shared = {name for place, one in enumerate(roots) for other in roots[:place] for name in one & other}
         if shared:
@@ -156,8 +156,8 @@ class Inputs:
 
     def refuse(self, out: Path) -> None:
         """Check that an output isn't an input file. Raises `UsageError`."""
-        alike = (each.file for _, each in self._files.candidates if each.file.name == out.name)
-        if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
+        alike = (candidate.file for _, candidate in self._files.candidates if candidate.file.name == out.name)
+        if out.exists() and any(file.samefile(out) for file in dict.fromkeys(alike)):
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:

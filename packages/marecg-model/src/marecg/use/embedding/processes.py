@@ -65,9 +65,9 @@ def elsewhere(
 
 def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
     """Iterate over items and report progress."""
-    for done, each in enumerate(given):
+    for done, item in enumerate(given):
         tell(done)
-        yield each
+        yield item
 
 
 def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any, ...]) -> T:

@@ -120,8 +120,8 @@ def embedded(
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
     """Yield vectors of records with their rows; collect all outcomes in `done`."""
     waiting: deque[dict[str, Any]] = deque()
-    whole = recordings(model, records, done, waiting)
-    for vectors in encode(model, whole, batch_size, readout=readout, patches=patches):
+    stream = recordings(model, records, done, waiting)
+    for vectors in encode(model, stream, batch_size, readout=readout, patches=patches):
         yield waiting.popleft(), vectors
 
 
@@ -131,7 +131,7 @@ def recordings(
     """Yield readable records as encoder input; append their rows to `waiting`."""
     for name, place, read in records:
         try:
-            record, whole = read_recording(read, model.config)
+            record, ecg = read_recording(read, model.config)
         except SourceGoneError:
             raise
         except InputError as error:
@@ -148,7 +148,7 @@ def recordings(
         done.records += 1
         row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
         waiting.append({"id": name, **row, "codes": list(record.codes)})
-        yield whole
+        yield ecg
 
 
 def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:

@@ -48,5 +48,5 @@ def shown_windows(
         shows: Shows = getattr(import_module(module), name)
         yield from shows(recordings, config)
     else:
-        for whole in recordings:
-            yield from map(ShownWindow, tta_windows(whole, config))
+        for ecg in recordings:
+            yield from map(ShownWindow, tta_windows(ecg, config))
