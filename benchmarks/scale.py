@@ -60,7 +60,7 @@ def simulate(folder: Path, records: int) -> None:
             file.write_table(_rows(np.arange(first, min(first + PIECE, records)), config, onto))
     onto.save(folder / index.ONTOLOGY)
     shards = {f"{number:05d}.npy": size for number, size in enumerate(sizes)}
-    write_json(Plan.of(folder, [], config, onto).about | {"shards": shards}, folder / "corpus.json")
+    write_json(Plan.of(folder, [], config, onto).settings | {"shards": shards}, folder / "corpus.json")
 
 
 def _sparse(path: Path, shape: tuple[int, ...]) -> None:

@@ -63,7 +63,7 @@ def test_records_that_were_not_trained_on_are_shown_first(run, corpus_folder):
     names = [f"{name}, {source}" for name, source in zip(corpus.ids, corpus.sources, strict=True)]
     last = trained_on.signal_hash(corpus.stored([names.index(shown[-1])])[0])
     without = from_corpus(corpus, ontology, replace(trained, hashes=trained.hashes - {last}))
-    assert [each.seen for each in without] == [False, *[True] * (len(shown) - 1)]
+    assert [each.leaked for each in without] == [False, *[True] * (len(shown) - 1)]
     assert without[0].name == shown[-1]
 
 

@@ -71,10 +71,10 @@ def synth(
 
     Example: marecg synth --out wfdb --records 600 --seed 0
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
     from marecg.base.progress import shown
 
-    made = beside("ecg_synth", "ecg-synth", "marecg synth")
+    made = sibling("ecg_synth", "ecg-synth", "marecg synth")
     quirks = tuple(made.QUIRKS) if quirk == ["all"] else tuple(quirk or ())
     written = made.write_corpus(
         out,

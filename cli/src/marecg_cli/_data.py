@@ -14,7 +14,7 @@ SUMMARY = "The datasets that are read by name: list them, get them."
 data = typer.Typer(help=f"{SUMMARY}\n\nExample: marecg data list", **SETTINGS)
 
 
-def _names() -> list[str]:
+def _choice() -> list[str]:
     from marecg.read.catalogue import catalogue
 
     return list(catalogue())
@@ -51,7 +51,7 @@ def get(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="A dataset by its name; `marecg data list` shows them.", **one_of(_names)
+            metavar="NAME", help="A dataset by its name; `marecg data list` shows them.", **one_of(_choice)
         ),
     ],
     out: Annotated[

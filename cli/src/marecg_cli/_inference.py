@@ -103,7 +103,7 @@ def embed(
         readout=readout,
         step=_seconds(every),
         **sizes,
-        shard=Shard.named(shard) if shard else None,
+        shard=Shard.parsed(shard) if shard else None,
         jobs=jobs,
         cluster=cluster,
     )

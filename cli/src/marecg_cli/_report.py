@@ -33,9 +33,9 @@ def report(
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
 
-    beside("marecg_report", "marecg-report", "marecg report")
+    sibling("marecg_report", "marecg-report", "marecg report")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
         from marecg_report.run_page import write_report
 

@@ -22,13 +22,13 @@ def _local(value: str) -> Path:
     return local_path(value)
 
 
-def _names(value: str) -> tuple[str, ...]:
+def _split_names(value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 Shares = Annotated[tuple[float, ...], BeforeValidator(lambda value: tuple(value.split(",")))]
 Rows = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value.split(";")))]
-Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 Folds = Annotated[Any, BeforeValidator(_folds)]
 File = Annotated[Path, BeforeValidator(_local)]
 Count = Annotated[int, Field(ge=1)]
@@ -154,9 +154,7 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
         key = name.removeprefix(group)
         if key not in kind.model_fields or not name.startswith(group):
             raise UsageError(
-                f"there is no value named {name!r}",
-                where=f"--set {item}",
-                remedy=_remedy(name, kind, group),
+                f"there is no value named {name!r}", where=f"--set {item}", remedy=_remedy(name, kind, group)
             )
         if not equals:
             raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")

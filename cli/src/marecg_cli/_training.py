@@ -84,9 +84,9 @@ def demo(
 
     Example: marecg demo
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
 
-    beside("marecg_report", "marecg-report", "marecg demo")
+    sibling("marecg_report", "marecg-report", "marecg demo")
     from marecg_cli._scores_text import demo_text
     from marecg_report.demo import demo
 
@@ -169,7 +169,7 @@ def recipes(
         return
     others = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
     shown = [name for name in makers if name not in others]
-    print_recipes({name: built[name] for name in shown}, {name: _about(makers[name]) for name in shown})
+    print_recipes({name: built[name] for name in shown}, {name: _summary(makers[name]) for name in shown})
     if others:
         message(f"Other methods and controls have smaller sizes too: {', '.join(others)}.")
     message("marecg recipes NAME shows one as a whole, each value with its source.")
@@ -241,13 +241,11 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
         table.add_column("source")
         for key in keys:
             absent = OPEN if "." in key else ABSENT
-            table.add_row(
-                key, absent if by_key[key] is None else str(flattened[key]), sources.get(key, "")
-            )
+            table.add_row(key, absent if by_key[key] is None else str(by_key[key]), sources.get(key, ""))
         console().print(table)
 
 
-def _about(make: Callable[..., object]) -> str:
+def _summary(make: Callable[..., object]) -> str:
     """The first line of what builds a recipe; of one at another size, which one that is."""
     from marecg.objectives.registry import installed
 

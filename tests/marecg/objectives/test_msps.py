@@ -125,5 +125,5 @@ def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder):
             parameter.zero_()
     outcome = net(batch, torch.Generator().manual_seed(0), lambda z: z, epoch=50)
     asked_B = batch.supervision.mean_rr_B[batch.supervision.known_B]
-    torch.testing.assert_close(outcome.named["mrr"], asked_B.square().mean())
+    torch.testing.assert_close(outcome.losses["mrr"], asked_B.square().mean())
     assert abs(float(asked_B.mean())) > 1e-3, "of the batch itself they are no z-scores"

@@ -36,7 +36,7 @@ def test_every_parameter_that_takes_a_gradient_gets_one(name, batch):
     net = network(name)
     outcome = run(net, batch)
     outcome.loss.backward()
-    assert all(value.ndim == 0 and value.isfinite() for value in outcome.named.values())
+    assert all(value.ndim == 0 and value.isfinite() for value in outcome.losses.values())
     assert not idle(net)
     assert float(net.model.encoder.norm.weight.grad.abs().sum()) > 0
 

@@ -54,16 +54,16 @@ def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(monkeypatch,
 def test_a_step_stays_on_its_device_and_never_waits_for_a_value():
     net = network(CONFIG).to("meta")
     outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), lambda z: z, 10)
-    assert {value.device.type for value in (outcome.loss, *outcome.named.values())} == {"meta"}
+    assert {value.device.type for value in (outcome.loss, *outcome.losses.values())} == {"meta"}
 
 
 def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent():
     net, batch = network(CONFIG), a_batch()
-    full = run(net, batch).named
+    full = run(net, batch).losses
     with torch.autocast("cpu", torch.bfloat16):
         outcome = run(net, batch)
         outcome.loss.backward()
     for name, value in full.items():
-        assert outcome.named[name].item() == pytest.approx(value.item(), rel=0.02), name
+        assert outcome.losses[name].item() == pytest.approx(value.item(), rel=0.02), name
     gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
     assert all(gradient.isfinite().all() for gradient in gradients)

@@ -25,7 +25,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor
         weights.append(self.objectives["ar"].decoder.to_signal.weight.detach().clone())
         outcome = forward(self, batch, *args)
         if batch.number in numbers:
-            named = {**outcome.named, "mask": outcome.named["mask"] * torch.nan}
+            named = {**outcome.losses, "mask": outcome.losses["mask"] * torch.nan}
             return outcome._replace(loss=outcome.loss * torch.nan, named=named)
         return outcome
 
@@ -90,6 +90,6 @@ def test_the_gradient_of_a_loss_is_that_into_every_pass_that_it_reads(batch):
     signs = monitor(outcome)
     assert signs["grad_gscl"] > 0, "the clean pass is the one that is supervised"
     masked, clean = outcome.views.masked.h_BTCD, outcome.views.clean("rhythm-safe").h_BTCD
-    both = torch.autograd.grad(outcome.named["view"], (masked, clean), retain_graph=True)
+    both = torch.autograd.grad(outcome.losses["view"], (masked, clean), retain_graph=True)
     assert min(float(each.norm()) for each in both) > 0
     assert signs["grad_view"] == pytest.approx(float(torch.cat([each.flatten() for each in both]).norm()))

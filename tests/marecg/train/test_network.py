@@ -26,7 +26,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_each_configuration_has_exactly_its_losses_and_all_are_finite(batch, name):
-    named = run(network(name), batch).named
+    named = run(network(name), batch).losses
     assert set(named) == LOSSES[name]
     assert all(value.ndim == 0 and value.isfinite() for value in named.values())
 
@@ -43,14 +43,14 @@ def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(b
 
 def test_the_same_draws_give_the_same_losses_and_others_others(batch):
     net = network("tiny-c3")
-    first, same, other = (run(net, batch, seed).named for seed in (1, 1, 2))
+    first, same, other = (run(net, batch, seed).losses for seed in (1, 1, 2))
     assert all(torch.equal(first[name], same[name]) for name in first)
     assert not torch.equal(first["mask"], other["mask"])
 
 
 def test_jepa_sends_no_gradient_into_the_ema_which_begins_to_follow_with_the_papers_momentum(batch):
     net = network("tiny-c2p")
-    run(net, batch).named["jepa"].backward()
+    run(net, batch).losses["jepa"].backward()
     ema = net.objectives["jepa"].ema
     assert all(parameter.grad is None for parameter in ema.parameters())
     assert net.model.encoder.norm.weight.grad is not None
@@ -63,7 +63,7 @@ def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch)
     y_BN, target_BN = batch.supervision.y_BN.clone(), batch.supervision.target_BN.clone()
     y_BN[0], target_BN[0] = False, 0
     bare = batch._replace(supervision=batch.supervision._replace(y_BN=y_BN, target_BN=target_BN))
-    before, after = run(net, batch).named, run(net, bare).named
+    before, after = run(net, batch).losses, run(net, bare).losses
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed == {"gscl", "ica", "bca", "opa"}
 
@@ -90,7 +90,7 @@ def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch
         "text": mpct.text.text.weight,
     }
     pulled = {}
-    for name, loss in outcome.named.items():
+    for name, loss in outcome.losses.items():
         gradients = torch.autograd.grad(loss, [*parts.values()], retain_graph=True, allow_unused=True)
         pulls = zip(parts, gradients, strict=True)
         pulled[name] = {part for part, gradient in pulls if gradient is not None and gradient.any()}

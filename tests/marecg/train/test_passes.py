@@ -22,8 +22,8 @@ def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss
     changed[..., 3500:] = 9000
     before, after = run(net, batch), run(net, batch._replace(d_BCL=changed))
     assert torch.equal(before.views.masked.h_BTCD, after.views.masked.h_BTCD)
-    assert torch.equal(before.named["mask"], after.named["mask"])
-    assert not torch.equal(before.named["recon"], after.named["recon"])
+    assert torch.equal(before.losses["mask"], after.losses["mask"])
+    assert not torch.equal(before.losses["recon"], after.losses["recon"])
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(bat
     for name in ("tiny-c2", "tiny-c3"):
         net = network(small(name))
         before, after = run(net, short), run(net, short._replace(d_BCL=noisy))
-        for loss_name, value in before.named.items():
-            torch.testing.assert_close(value, after.named[loss_name], msg=f"{name} {loss_name}")
+        for loss_name, value in before.losses.items():
+            torch.testing.assert_close(value, after.losses[loss_name], msg=f"{name} {loss_name}")
         real_BT, (_, _, asked_BTC) = before.views.masked.real_BT, spy.call_args.args
         assert asked_BTC[real_BT].any()
         assert not asked_BTC[~real_BT].any()

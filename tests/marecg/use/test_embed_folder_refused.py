@@ -114,4 +114,4 @@ def test_an_output_that_is_no_folder_is_one_clear_error(place, tmp_path):
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
 def test_what_is_no_shard_is_refused(text):
     with pytest.raises(UsageError, match="isn't a shard"):
-        Shard.named(text)
+        Shard.parsed(text)

@@ -84,9 +84,9 @@ def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
     rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
-    duration = _each(plan.kind, shapes, lambda shape: shape.qrs_duration)
-    qtc = _each(plan.kind, shapes, lambda shape: shape.qtc)
-    peak = _each(plan.kind, shapes, morphology.r_peak)
+    duration = _values(plan.kind, shapes, lambda shape: shape.qrs_duration)
+    qtc = _values(plan.kind, shapes, lambda shape: shape.qtc)
+    peak = _values(plan.kind, shapes, morphology.r_peak)
     p_onset = np.full(plan.onset.size, np.nan)
     led = plan.p_of >= 0
     follows_p = np.zeros(plan.onset.size, dtype=bool)
@@ -145,7 +145,7 @@ def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: P
     ]
 
 
-def _each(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
+def _values(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
     """A number of each beat's shape: float64[N]."""
     distinct, where = np.unique(kinds, return_inverse=True)
     return np.array([value(shapes[kind]) for kind in distinct])[where]

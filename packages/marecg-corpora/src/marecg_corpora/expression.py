@@ -162,11 +162,11 @@ class _Parser:
     def concept(self, token: Token) -> pa.Array:
         kinds = plausible.infarctions(self.onto, token.text)
         if not kinds:
-            concept = self.named(token)
+            concept = self.concept_of(token)
             kinds = [kind.index for kind in (concept, *self.onto.descendants(concept.abbr))]
         return pa.array(self.corpus.y[:, kinds].any(axis=1))
 
-    def named(self, token: Token) -> Concept:
+    def concept_of(self, token: Token) -> Concept:
         """The concept of that name. Raises `UsageError`, of a column where one was meant."""
         if token.text.lower() in (*self.fields, *ALIASES):
             problem = f"position {token.place}: {token.text} is a column, and isn't compared with anything"
@@ -239,7 +239,7 @@ class _Parser:
             raise UsageError(
                 f"position {value.place}: a concept is no less and no more", remedy="Use = or !="
             )
-        concept = self.named(value)
+        concept = self.concept_of(value)
         kinds = {kind.index for kind in (concept, *self.onto.descendants(concept.abbr))}
         flat = pc.list_flatten(column)
         saying = [

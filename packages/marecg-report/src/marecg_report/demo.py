@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.base.plugins import beside
+from marecg.base.plugins import sibling
 from marecg.base.progress import shown
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
@@ -33,7 +33,7 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
 
     An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
     """
-    write_corpus = beside("ecg_synth", "ecg-synth", "the demo").write_corpus
+    write_corpus = sibling("ecg_synth", "ecg-synth", "the demo").write_corpus
     out = Path(out)
     corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}
     for name, (count, own_seed) in corpora.items():

@@ -173,14 +173,14 @@ class _RecordPage:
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
             paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
-            paragraph(f"{codes} {say('seen')}" if self._seen() else codes),
+            paragraph(f"{codes} {say('seen')}" if self._in_training() else codes),
             *([paragraph(remarks)] if remarks else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]
         return Section(say("ecg"), parts)
 
-    def _seen(self) -> bool:
+    def _in_training(self) -> bool:
         """Whether the encoder was trained on the same samples; False where nothing tells."""
         trained, shown = trained_on.read(self.run), self.shown
         if trained is None or len(shown.leads) < len(LEADS):
@@ -260,7 +260,7 @@ class _RecordPage:
         parts.append(folded(say("origin"), origin_table(model)))
         return Section(say("technical"), parts)
 
-    def _told(self, q_N: NDArray[np.float32]) -> Markup:
+    def _answers_text(self, q_N: NDArray[np.float32]) -> Markup:
         """What can be told at the usual risk, of a model whose answers are calibrated."""
         model, say = self.model, self.say
         answers = answers_of(self.run, model)
@@ -286,5 +286,5 @@ class _RecordPage:
             table((say(kind),), [(say.concept(node) + "\u00a0●" * (node.index in coded),) for node in nodes])
             for kind, nodes in (("finding", listed), ("family", [node for node in order if node.root]))
         ]
-        how = self._told(q_N) + paragraph(say("findings_how", count=len(leaves)))
+        how = self._answers_text(q_N) + paragraph(say("findings_how", count=len(leaves)))
         return how + Markup('<div class="two">{}{}</div>').format(*tables)

@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     fs: float
     leads: Sequence[str]
     coded: tuple[int, ...]
-    seen: bool = False
+    leaked: bool = False
     age: float | None = None
     sex: str | None = None
     date: str = ""
@@ -121,17 +121,17 @@ def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -
         leaked = trained is not None and signal_hash(corpus.stored([row])[0]) in trained.hashes
         name = f"{corpus.ids[row]}, {corpus.sources[row]}"
         shown.append(Shown(name, x_CL, corpus.config.fs, LEADS, coded, leaked))
-    return sorted(shown, key=lambda record: record.seen)[:FROM_CORPUS]
+    return sorted(shown, key=lambda record: record.leaked)[:FROM_CORPUS]
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
     """Return the section of a record, the `number`th of the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
-    leaves = ", ".join(map(_named, coded)) or "no leaf of the graph"
+    leaves = ", ".join(map(_title, coded)) or "no leaf of the graph"
     return Section(
         f"Record {number}: {shown.name}",
         [
-            paragraph(f"Its codes name {leaves}." + f" {captions.SEEN}" * shown.seen),
+            paragraph(f"Its codes name {leaves}." + f" {captions.SEEN}" * shown.leaked),
             *_paper(shown, number),
             *_concepts(model, shown, number),
         ],
@@ -176,7 +176,7 @@ def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int])
     """The most probable concepts, and those that are coded wherever they rank."""
     order = np.argsort(-q_N, kind="stable").tolist()
     rows = [
-        (f"{rank}", _named(ontology.nodes[index]) + "\u00a0●" * (index in coded), f"{100 * q_N[index]:.1f}")
+        (f"{rank}", _title(ontology.nodes[index]) + "\u00a0●" * (index in coded), f"{100 * q_N[index]:.1f}")
         for rank, index in enumerate(order, start=1)
         if rank <= TOP or index in coded
     ]
@@ -185,5 +185,5 @@ def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int])
     return Markup("<div>{}{}</div>").format(ranked, marked)
 
 
-def _named(concept: Concept) -> str:
+def _title(concept: Concept) -> str:
     return concept.label if concept.label == concept.abbr else f"{concept.label} ({concept.abbr})"

@@ -17,7 +17,7 @@ from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.model.card import ancestors, sources, told
+from marecg.model.card import ancestor_text, ancestors, sources
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg_report import captions
@@ -121,7 +121,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
         rows += [
             ("optimiser steps", f"{provenance.steps:,}"),
             ("records", f"{provenance.records:,}: {sources(provenance)}"),
-            *(("began from", told(run)) for run in ancestors(provenance)),
+            *(("began from", ancestor_text(run)) for run in ancestors(provenance)),
             ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
         ]
         if provenance.seconds is not None:

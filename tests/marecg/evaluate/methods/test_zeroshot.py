@@ -61,7 +61,7 @@ def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_par
     features = FeatureTable(x_MF, {}, row)
     values = features.values(numbered)
     count = len(row.weight_F)
-    assert values.own
+    assert values.class_wise
     assert features.width == count + 1, "beside the readout each class reads one value"
     np.testing.assert_array_equal(values.x_MF[:, :count], x_MF)
     expected = zero_shot(model, x_MF[:, :8], task, ONTO, family=False).logits_MK

@@ -93,7 +93,7 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
         concept = draft.by_iri.get(row.node or "")
         if concept is None or not row.node_label:
             continue
-        if fold(row.node_label) not in _names(concept):
+        if fold(row.node_label) not in _folded_names(concept):
             yield breach(row, f"calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}")
 
 
@@ -106,7 +106,7 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
 def _foreign_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, set[str]] = defaultdict(set)
     for concept in draft.concepts:
-        for name in _names(concept):
+        for name in _folded_names(concept):
             owners[name].add(concept.iri)
     wider: dict[str, set[str]] = defaultdict(set)
     for relation in draft.relations:
@@ -156,7 +156,7 @@ def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
         if row.predicate != "skos:exactMatch" or not row.label or concept is None:
             continue
         if concept.iri not in words:
-            texts = (*_names(concept), *map(fold, concept.variants))
+            texts = (*_folded_names(concept), *map(fold, concept.variants))
             words[concept.iri] = {word for text in texts for word in text.split()}
         if words[concept.iri].isdisjoint(fold(row.label).split()):
             yield breach(row, f"({row.label}) shares no word with {draft.abbreviation(concept.iri)}")
@@ -192,7 +192,7 @@ def breach(row: RoutingRow, problem: str) -> Breach:
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 
-def _names(concept: DraftConcept) -> set[str]:
+def _folded_names(concept: DraftConcept) -> set[str]:
     """What a concept is called, in any language, as `fold` compares it."""
     further = (variant.text for variant in (*concept.translations, *concept.synonyms))
     return {fold(text) for text in (concept.label, concept.abbr, *further)}

@@ -50,7 +50,7 @@ def _family_closure(draft: Draft) -> Iterator[Breach]:
         roots = {node for node in nodes if tier[node] is Tier.root}
         families = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
         if families and roots != families:
-            given, due = _names(draft, sorted(roots)), _names(draft, sorted(families))
+            given, due = _joined_names(draft, sorted(roots)), _joined_names(draft, sorted(families))
             yield breach(rows[0], f"names the families {given}; its leaves belong to {due}")
 
 
@@ -130,7 +130,7 @@ def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
             continue
         curated = tables.get(("curated", code)) or tables.get((BASE_TABLE, code), [])
         label = curated[0].label if curated else "no code of the map"
-        names = [_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
+        names = [_joined_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
         if names[0] != names[1]:
             message = (
                 f"the paper prints {code} as {rows[0].label!r} → {names[0]}; "
@@ -139,5 +139,5 @@ def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
             yield Breach(code, message, rows[0].where)
 
 
-def _names(draft: Draft, iris: Iterable[str]) -> str:
+def _joined_names(draft: Draft, iris: Iterable[str]) -> str:
     return "{" + ", ".join(draft.abbreviation(iri) for iri in iris) + "}"

@@ -51,8 +51,8 @@ class CueScopes:
             self._past |= self._before(place)
         if "family-before" in cues:
             self._past |= set(range(place, len(self._items)))
-        if "now" in cues and self._names(range(place, len(self._items)), _BASIC):
-            self._past |= {index for index in range(place) if self._names([index], _RHYTHMS)}
+        if "now" in cues and self._holds(range(place, len(self._items)), _BASIC):
+            self._past |= {index for index in range(place) if self._holds([index], _RHYTHMS)}
 
     def _doubt(self, places: set[int], item: Item) -> None:
         level: Certainty = "probable" if item.words.startswith(_PROBABLE) else "possible"
@@ -86,7 +86,7 @@ class CueScopes:
                 if not (listing and item.sign == "," and self._listed(here)):
                     break
             elif item.cues & _LISTING and (
-                self._names(self._span(here), _BASIC) or (covered & self._taken and self._is_affirmed(here))
+                self._holds(self._span(here), _BASIC) or (covered & self._taken and self._is_affirmed(here))
             ):
                 break
             covered.add(here)
@@ -113,7 +113,7 @@ class CueScopes:
         """Whether a comma is one of a list that "and" or "or" ends, and no basic rhythm is in it."""
         span = self._span(comma)
         rest = range(comma + 1, len(self._items))
-        if self._names(span, _BASIC) or any(
+        if self._holds(span, _BASIC) or any(
             self._items[here].cues - {"known"} and here not in self._taken for here in span
         ):
             return False
@@ -135,7 +135,7 @@ class CueScopes:
             covered.add(here)
         return covered
 
-    def _names(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
+    def _holds(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
         """Whether one of the findings at these places is one of these."""
         at = set(places)
         return any(
@@ -163,7 +163,7 @@ class CueScopes:
 
     def conducts(self) -> bool:
         """Whether a ratio belongs to a flutter's or tachycardia's conduction, not to a block."""
-        return self._names(range(len(self._items)), frozenset({"AFL", "AT"}))
+        return self._holds(range(len(self._items)), frozenset({"AFL", "AT"}))
 
     def otherwise(self, finding: FindingInText) -> bool:
         """Whether a finding is qualified by "otherwise", as in "otherwise normal ECG"."""

@@ -127,11 +127,11 @@ def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozen
     return not match.incomplete and any(
         left & name <= name <= words and bool(left & name)
         for leaf in leaves
-        for name in _names(onto.nodes[leaf])
+        for name in _word_sets(onto.nodes[leaf])
     )
 
 
-def _names(node: Concept) -> list[frozenset[str]]:
+def _word_sets(node: Concept) -> list[frozenset[str]]:
     """The words of each name of a concept."""
     further = (name.text for name in (*node.translations, *node.synonyms))
     return [words_of(text) for text in (node.label, *further)]

@@ -32,7 +32,7 @@ def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
 
     tree: nx.DiGraph[Any] = nx.DiGraph()
     for node in sorted(concepts):
-        names = _names(graph, node)
+        names = _variants(graph, node)
         english = next((name.text for name in names if name.language[:2] in ("en", "")), "")
         label = english or (names[0].text if names else _local(node))
         notation = next((str(text) for text in graph.objects(node, SKOS.notation)), _local(node))
@@ -49,7 +49,7 @@ def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
     completed = (
         concept.model_copy(
             update={
-                "translations": _of(_names(graph, node), concept.label),
+                "translations": _of(_variants(graph, node), concept.label),
                 "synonyms": _literals(graph, node, SKOS.altLabel),
                 "definition": str(graph.value(node, SKOS.definition) or ""),
             }
@@ -70,7 +70,7 @@ def _literals(graph: rdflib.Graph, node: rdflib.term.Node, word: rdflib.URIRef) 
     return tuple(sorted(names, key=lambda name: (name.language, name.text)))
 
 
-def _names(graph: rdflib.Graph, node: rdflib.term.Node) -> tuple[Name, ...]:
+def _variants(graph: rdflib.Graph, node: rdflib.term.Node) -> tuple[Name, ...]:
     """Its labels, those of SKOS before those of RDF."""
     return tuple(dict.fromkeys(name for word in _LABELS for name in _literals(graph, node, word)))
 

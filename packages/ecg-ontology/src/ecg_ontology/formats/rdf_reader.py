@@ -125,9 +125,9 @@ class _Reading:
             iri=str(iri),
             index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
             abbr=self._one(iri, SKOS.notation),
-            translations=_names([label for label in values[SKOS.prefLabel] if not _is_english(label)]),
+            translations=_variants([label for label in values[SKOS.prefLabel] if not _is_english(label)]),
             label=self._english(iri, SKOS.prefLabel),
-            synonyms=_names(values[SKOS.altLabel]),
+            synonyms=_variants(values[SKOS.altLabel]),
             definition=next(iter(_sorted(definitions)), ""),
             sources=_sorted(value for value in values[DCTERMS.source] if isinstance(value, URIRef)),
             tier=tiers[0] if tiers else None,
@@ -246,7 +246,7 @@ def _sorted(values: Iterable[Node]) -> tuple[str, ...]:
     return tuple(sorted(map(str, values)))
 
 
-def _names(values: list[Node]) -> tuple[Name, ...]:
+def _variants(values: list[Node]) -> tuple[Name, ...]:
     """The texts with their languages, by language and text."""
     texts = (value for value in values if isinstance(value, Literal))
     names = {Name(text=str(text), language=_language_of(text)) for text in texts}

@@ -128,7 +128,7 @@ class RoutingTable:
             name = row.table if row.table in PROFILES else BASE_TABLE
             tables[name].setdefault(row.code, []).append(row)
         self._base = tables[BASE_TABLE]
-        self._own = tables[profile]
+        self._of_profile = tables[profile]
         self._curated = tables["curated"]
         self._crosswalks: dict[str, list[RoutingRow]] = {}
         for row in crosswalks:
@@ -138,12 +138,12 @@ class RoutingTable:
     @property
     def codes(self) -> tuple[str, ...]:
         """All codes of the profile's tables, routed or not, in the order of the tables."""
-        return tuple({**self._base, **self._own})
+        return tuple({**self._base, **self._of_profile})
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
         """Rows in force in the profile, code by code."""
-        return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
+        return tuple(row for code in self.codes for row in self._of_profile.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
         """Return π(`code`); unknown or malformed codes get an answer, too."""
@@ -153,7 +153,7 @@ class RoutingTable:
         return self._routes[code]
 
     def _look_up(self, code: str) -> Route:
-        rows = self._own.get(code) or self._base.get(code)
+        rows = self._of_profile.get(code) or self._base.get(code)
         if rows is None:
             problem = malformation(code)
             if problem:
@@ -162,7 +162,7 @@ class RoutingTable:
             if mapped := self._crosswalks.get(code):
                 note = (
                     f"in no routing table: {mapped[0].table} maps it ({mapped[0].label}) to "
-                    f"{self._names(mapped)} and never supervises; ecgonto add-code lets it supervise"
+                    f"{self._tables(mapped)} and never supervises; ecgonto add-code lets it supervise"
                 )
             return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
         label = self._base.get(code, rows)[0].label
@@ -179,11 +179,11 @@ class RoutingTable:
     def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
         reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
         official = self._curated.get(code) or self._base.get(code)
-        if self.profile != "paper" or code not in self._own or official is None:
+        if self.profile != "paper" or code not in self._of_profile or official is None:
             return (*reasons, *self._decided(code))
         return (
-            f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
-            f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",
+            f"kept as the paper prints it, {rows[0].label!r} → {self._tables(rows)}; the official label is "
+            f"{official[0].label!r}, and the profile curated routes it to {self._tables(official)}",
             *reasons,
         )
 
@@ -192,10 +192,10 @@ class RoutingTable:
         rows = self._curated.get(code)
         if rows is None or self.profile == "curated":
             return ()
-        where = self._names(rows) if rows[0].node is not None else "nothing"
+        where = self._tables(rows) if rows[0].node is not None else "nothing"
         return (f"in doubt: the profile curated routes it to {where}, for: {rows[0].reason}",)
 
-    def _names(self, rows: Sequence[RoutingRow]) -> str:
+    def _tables(self, rows: Sequence[RoutingRow]) -> str:
         return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"
 
 

@@ -160,12 +160,12 @@ class Vocabulary:
             return self._by_abbr[name]
         if str(name).isdecimal() and len(str(name)) < _LONGEST and int(name) < len(self):
             return self.nodes[int(name)]
-        if isinstance(name, str) and (found := self._named(name)) is not None:
+        if isinstance(name, str) and (found := self._concept_named(name)) is not None:
             return found
         problem = f"no concept has the index, abbreviation or name {str(name)[:60]!r}"
         raise UnknownConceptError(problem, remedy=self._advice(str(name)))
 
-    def _named(self, name: str) -> Concept | None:
+    def _concept_named(self, name: str) -> Concept | None:
         from ecg_ontology.base.text_folding import fold
 
         return self._by_name.get(fold(name))
@@ -199,10 +199,10 @@ class Vocabulary:
         Raises:
             UnknownConceptError: no concept has this index or abbreviation.
         """
-        return self._beside.get(self.node(name).index, ())
+        return self._neighbours.get(self.node(name).index, ())
 
     @cached_property
-    def _beside(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
+    def _neighbours(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
         near: dict[int, list[tuple[Concept, str]]] = {}
         for edge in self.relations:
             outward, inward = edge.kind.readings

@@ -52,7 +52,7 @@ def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
     return any(finding.severity in failing for finding in findings)
 
 
-def _beside(file: str, source: str | Path) -> Path:
+def _path_from(file: str, source: str | Path) -> Path:
     """The path of a file of a source, which is a folder or one file."""
     return (Path(source) if Path(source).is_dir() else Path(source).parent) / file
 
@@ -68,7 +68,7 @@ def github(findings: Sequence[Finding], source: str | Path | None = None) -> str
 def _command(finding: Finding, source: str | Path | None) -> str:
     file, line = finding.file_and_line
     if file and source is not None:
-        file = _beside(file, source).as_posix()
+        file = _path_from(file, source).as_posix()
     properties = {"file": file, "line": line, "title": f"{finding.id} {finding.subject}"}
     stated = ",".join(f"{name}={_property(text)}" for name, text in properties.items() if text)
     return f"::{_GITHUB[finding.severity]} {stated}::{_data(f'{finding.message}. {finding.fix}.')}"

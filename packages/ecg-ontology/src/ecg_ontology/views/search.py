@@ -137,7 +137,7 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     except UnknownConceptError:
         query = fold(str(name))
     hits = search_concepts(onto, query)
-    exact = [hit.concept for hit in hits if hit.concept and query in _whole(hit.matches[0])]
+    exact = [hit.concept for hit in hits if hit.concept and query in _full_texts(hit.matches[0])]
     first = [c for c in exact if query in (fold(c.abbr), fold(c.label))] or exact
     if len(first) == 1:
         return first[0]
@@ -145,7 +145,7 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     raise UnknownConceptError(problem, remedy=_advice(onto, str(name), hits))
 
 
-def _whole(match: Match) -> tuple[str, ...]:
+def _full_texts(match: Match) -> tuple[str, ...]:
     """A text as it may be asked for: a code also without the name of its vocabulary."""
     local = (fold(match.text.rpartition(":")[2]),) if match.field is Field.code else ()
     return (fold(match.text), *local)

@@ -28,7 +28,7 @@ EXPERIMENTS = (
 """Names in marecg-experiments, for the error that says what to install; recipes without their size."""
 
 
-def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
+def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
     """Return an object by name: from `ours`, `FILE.py:NAME`, or, for tasks and recipes, an entry point.
 
     It must be of the `kind`, and `what` it is, in a word, is `task`, say. Raises `UsageError` where there is
@@ -86,7 +86,7 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
     return UsageError(f"there is no {what} {name!r}", remedy=remedy)
 
 
-def beside(module: str, package: str, who: str) -> ModuleType:
+def sibling(module: str, package: str, who: str) -> ModuleType:
     """Import an optional package of the project. Raises `UsageError` if it isn't installed."""
     try:
         return import_module(module)

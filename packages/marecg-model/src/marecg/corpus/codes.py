@@ -87,7 +87,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     alone = len({candidate.file for candidate in candidates}) == 1
     for place, candidate in enumerate(candidates):
         with_root = {candidate.path, f"{candidate.root_name}/{candidate.path}"}
-        for places, of_candidate in ((paths, _spelt(with_root)), (names, _names(candidate, alone))):
+        for places, of_candidate in ((paths, _spelt(with_root)), (names, _record_names(candidate, alone))):
             for name in of_candidate & table.codes.keys():
                 places[name].add(place)
     owner: dict[int, str] = {}
@@ -105,7 +105,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     return owner
 
 
-def _names(candidate: Candidate, alone: bool) -> set[str]:
+def _record_names(candidate: Candidate, alone: bool) -> set[str]:
     """What else a record can be called; another may be called the same."""
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path

@@ -56,7 +56,7 @@ class Plan:
     out: Path
     candidates: Sequence[Candidate]
     config: CorpusConfig
-    about: dict[str, Any]
+    settings: dict[str, Any]
     ontology: Ontology
 
     @classmethod
@@ -128,7 +128,7 @@ class Plan:
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
-            write_json(self.about, begun)
+            write_json(self.settings, begun)
         elif problem := self._difference(read_json(manifest)):
             remedy = "Choose another folder for --out, or remove this one"
             raise CorpusError(f"holds a corpus of {problem}", where=self.out, remedy=remedy)
@@ -160,7 +160,7 @@ class Plan:
             read_report(self.out)
         except InputError as error:
             logger.warning("%s %s: the corpus is prepared anew", error.where, error.problem)
-            write_json(self.about, self.building / "plan.json")
+            write_json(self.settings, self.building / "plan.json")
             (self.out / "corpus.json").unlink()
             return False
         return True
@@ -179,21 +179,21 @@ class Plan:
                 with replacing(self.rows_file(number)) as temporary:
                     index.write(rows.filter(pc.equal(rows["shard"], number)), temporary)
                 write_json([entry.model_dump() for entry in quarantined], self.quarantine_file(number))
-        write_json(self.about, self.building / "plan.json")
+        write_json(self.settings, self.building / "plan.json")
         (self.out / "corpus.json").unlink()
         return True
 
     def _difference(self, manifest: Any) -> str:
         """What a corpus in the folder has otherwise, in words."""
         if not isinstance(manifest, dict):
-            manifest = {"ontology_sha256": self.about["ontology_sha256"]}
-        if manifest.get("ontology_sha256") != self.about["ontology_sha256"]:
+            manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
+        if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
             carried = self.out / ONTOLOGY
             theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
             return f"another ontology{': ' if theirs else ''}{in_short(theirs)}"
         if isinstance(manifest.get("config"), dict):  # settings that came later have their defaults
             manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
-        words = [word for key, word in _WORDS.items() if manifest.get(key) != self.about[key]]
+        words = [word for key, word in _WORDS.items() if manifest.get(key) != self.settings[key]]
         return f"other {' and '.join(words)}" if words else ""
 
 

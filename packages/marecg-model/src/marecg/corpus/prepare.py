@@ -223,4 +223,4 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         logger.warning("%d records were unavailable; the same command tries them again", unavailable)
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
-    write_json(plan.about | {"shards": shards}, plan.out / DONE)
+    write_json(plan.settings | {"shards": shards}, plan.out / DONE)

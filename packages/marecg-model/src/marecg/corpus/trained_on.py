@@ -79,7 +79,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     that list is damaged.
     """
     rows = index.of(corpus.folder, ["id", "source", "patient", "signal_hash"])
-    before = _about(start) if start else None
+    before = _header(start) if start else None
     complete = start is None or (before is not None and before.complete)
     windows = {corpus.config.window, *(before.windows if before else ())}
     header = {
@@ -107,7 +107,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
 
 def read(run: Path) -> TrainedOn | None:
     """Read the list of training records; None if the folder has no list. Raises `InputError`."""
-    header = _about(run)
+    header = _header(run)
     if header is None:
         return None
     table = _rows(run)
@@ -123,11 +123,11 @@ def folder_beside(model: Path) -> Path:
 
 def lists_all(run: Path) -> bool:
     """Whether a run's folder lists all its training records. Raises `InputError` as `read` does."""
-    header = _about(run)
+    header = _header(run)
     return header is not None and header.complete
 
 
-def _about(run: Path) -> TrainedOn | None:
+def _header(run: Path) -> TrainedOn | None:
     """What the file's metadata says, without its rows."""
     path = run / FILE
     if not path.is_file():

@@ -104,7 +104,7 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
             sign = "record"
         elif recordings.patients and recordings.patients[row] in patients:
             sign = "patient"
-        elif _seen(recordings, row, trained):
+        elif _is_leaked(recordings, row, trained):
             sign = "signal"
         else:
             continue
@@ -116,7 +116,7 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
     )
 
 
-def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
+def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
     """Whether a window that training would have cut from this recording is one of those it saw."""
     if trained.fs != FS:
         return False

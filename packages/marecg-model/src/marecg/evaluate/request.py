@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ecg_ontology import suggest
 from marecg.base.errors import UsageError
-from marecg.base.plugins import named
+from marecg.base.plugins import plugin
 from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.probe.protocol import STRICT, Protocol
@@ -24,12 +24,12 @@ FRACTIONS = (0.01, 0.1, 1.0)
 
 def baseline_named(name: str) -> Baseline:
     """Return a baseline by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
-    return named(name, {}, Callable, "baseline")  # type: ignore[arg-type]
+    return plugin(name, {}, Callable, "baseline")  # type: ignore[arg-type]
 
 
 def protocol_named(name: str) -> Protocol:
     """Return a protocol by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
-    return named(name, PROTOCOLS, Protocol, "protocol")
+    return plugin(name, PROTOCOLS, Protocol, "protocol")
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
         provenance = provenance.began_from.provenance
 
 
-def told(weights: BeganFrom) -> str:
+def ancestor_text(weights: BeganFrom) -> str:
     """Describe the weights from which a training started."""
     its = weights.provenance
     made = (
@@ -168,7 +168,7 @@ def _support(provenance: Provenance) -> str:
 def _origin(provenance: Provenance | None) -> str:
     if provenance is None:
         return "| trained on | not recorded |"
-    weights = [f"| began from | {plain_markdown(told(ancestor))} |\n" for ancestor in ancestors(provenance)]
+    weights = [f"| began from | {plain_markdown(ancestor_text(run))} |\n" for run in ancestors(provenance)]
     return (
         f"| recipe | `{plain_markdown(provenance.recipe)}`, {provenance.steps} optimiser steps |\n"
         f"{''.join(weights)}"

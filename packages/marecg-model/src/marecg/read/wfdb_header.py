@@ -89,7 +89,7 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
         raise RecordError(Reason.header, problem)
     if record["segments"]:
         raise RecordError(Reason.multi_segment, "is the header of several segments")
-    announced, described = _whole(record["signals"]), len(body) - 1
+    announced, described = _integer(record["signals"]), len(body) - 1
     if announced != described or not 0 < announced <= MOST_SIGNALS:
         raise RecordError(Reason.header, f"announces {announced} signals and describes {described}")
     fs = number(record["fs"])
@@ -98,7 +98,7 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
     return WfdbHeader(
         path=path,
         fs=fs,
-        length=_whole(record["length"]) if record["length"] else None,
+        length=_integer(record["length"]) if record["length"] else None,
         channels=tuple(map(_channel, body[1:])),
         comments=header_comments(text),
     )
@@ -126,10 +126,10 @@ def _channel(line: str) -> Channel:
     return Channel(
         name=name,
         file=fields[0],
-        format=_whole(layout["format"]),
-        offset=_whole(layout["offset"] or "0"),
+        format=_integer(layout["format"]),
+        offset=_integer(layout["offset"] or "0"),
         per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
-        baseline=zero or 0 if scale["baseline"] is None else _whole(scale["baseline"]),
+        baseline=zero or 0 if scale["baseline"] is None else _integer(scale["baseline"]),
         checksum=checksum,
     )
 
@@ -140,7 +140,7 @@ def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
     return pattern.fullmatch(field)
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     """A whole number. Raises `RecordError` where it is longer than any that means something."""
     if len(text) > MOST_DIGITS:
         raise RecordError(Reason.header, f"has a number of {len(text)} digits: {text[:20]}…")

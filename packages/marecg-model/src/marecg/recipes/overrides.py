@@ -21,7 +21,7 @@ from ecg_ontology import suggest
 from marecg.base.config import Settings, source_of, sources
 from marecg.base.documents import read_toml
 from marecg.base.errors import ConfigError, UsageError
-from marecg.base.plugins import named
+from marecg.base.plugins import plugin
 from marecg.base.requirements import requirement
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
@@ -72,7 +72,7 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     if name.endswith(".toml"):
         start, of_file = read_recipe(Path(name))
         return override(start, [*of_file, *changes])
-    make: Callable[[], object] = named(name, RECIPES, Callable, "recipe")  # type: ignore[arg-type]
+    make: Callable[[], object] = plugin(name, RECIPES, Callable, "recipe")  # type: ignore[arg-type]
     try:
         config = make()
     except Exception as error:

@@ -58,7 +58,7 @@ class Pretraining(lightning.LightningModule):
         last = (batch.number + 1) % train.accumulate == 0
         if last and self.looked_at(self.global_step + 1):
             self.monitored = monitor(outcome)
-        losses = {name: value.detach() for name, value in outcome.named.items()}
+        losses = {name: value.detach() for name, value in outcome.losses.items()}
         self._last = (batch, losses)
         return {"loss": outcome.loss, **losses}
 

@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     """Result of a step: L, every unweighted loss by name, and the objectives' encoder passes."""
 
     loss: Tensor
-    named: dict[str, Tensor]
+    losses: dict[str, Tensor]
     views: Views
 
 
@@ -120,7 +120,7 @@ def monitor(outcome: Outcome) -> dict[str, float]:
     monitors = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
     if views.logits_BN is not None:
         monitors["entropy"] = entropy(views.logits_BN.detach().float())
-    for name, loss in outcome.named.items():
+    for name, loss in outcome.losses.items():
         gradients = torch.autograd.grad(loss, views.encoded, retain_graph=True, allow_unused=True)
         monitors[f"grad_{name}"] = math.hypot(*(float(grad.norm()) for grad in gradients if grad is not None))
     return monitors

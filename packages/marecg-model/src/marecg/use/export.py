@@ -96,7 +96,7 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
         else ExportedEncoder(MarEcg.from_pretrained(run))
     )
     network = network.cpu().eval().requires_grad_(False)
-    metadata = _about(network.model) | network.about()
+    metadata = _metadata(network.model) | network.about()
     with replacing(out) as temporary, _quiet():
         run_file, opset = WRITERS[to](network, temporary, metadata)
         random = _compared(network, run_file, network.trials(), out)
@@ -176,7 +176,7 @@ WRITERS = {"onnx": _onnx, "torch": _torch}
 """Each writes a file and gives back what runs it, and the opset if there is one."""
 
 
-def _about(model: MarEcg) -> dict[str, str]:
+def _metadata(model: MarEcg) -> dict[str, str]:
     """What a file says of itself, as text."""
     config = model.config
     return {

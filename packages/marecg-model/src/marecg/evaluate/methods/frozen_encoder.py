@@ -89,7 +89,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     if readout in ("beats", "full", "concepts"):
         rows[BEATS] = _by_beats(model.config)
     if readout == "concepts":
-        by_class = {"own": partial(_concept_scores, model), "own_weight": np.sqrt(model.config.width)}
+        by_class = {"of_classes": partial(_concept_scores, model), "own_weight": np.sqrt(model.config.width)}
         rows[CONCEPTS] = replace(_by_beats(model.config), **by_class)
     if readout == "full":
         rows[FULL] = _by_views(model.config)

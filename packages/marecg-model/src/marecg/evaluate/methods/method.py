@@ -24,8 +24,8 @@ class Row:
         columns: of the features.
         weight_F: what they are multiplied by once they are standardised, if by anything.
         choose: the classifier that belongs to them, if any; a protocol has one for all others.
-        own: a further value per class, which is read by that class alone: features [M, F] and the task →
-            [M, K].
+        of_classes: a further value per class, which is read by that class alone: features [M, F] and the task
+            → [M, K].
         own_weight: what those are multiplied by.
         without_labels: scores the test records' features, so that nothing is learnt; None where the task
             can't be asked so.
@@ -34,7 +34,7 @@ class Row:
     columns: slice = field(default_factory=lambda: slice(None))
     weight_F: NDArray[np.float32] | None = None
     choose: Choose | None = None
-    own: Callable[[NDArray[np.float32], Task], NDArray[np.floating]] | None = None
+    of_classes: Callable[[NDArray[np.float32], Task], NDArray[np.floating]] | None = None
     own_weight: float = 1.0
     without_labels: Callable[[NDArray[np.float32], Task], Trial | None] | None = None
 
@@ -54,17 +54,17 @@ class FeatureTable:
     @property
     def width(self) -> int:
         """Return the number of values that score a class."""
-        return int(self.x_RF.shape[1]) + (self.row.own is not None)
+        return int(self.x_RF.shape[1]) + (self.row.of_classes is not None)
 
     def values(self, task: Task) -> Part:
         """Return the features of labelled records, followed by the classes' own values."""
         x_MF, weight_F = self.x_RF[task.row_M], self.row.weight_F
-        if self.row.own is None:
+        if self.row.of_classes is None:
             return Part(x_MF, task.y_MK, weight_F)
-        own_MK = self.row.own(x_MF, task)
+        own_MK = self.row.of_classes(x_MF, task)
         weights = np.ones(x_MF.shape[1], np.float32) if weight_F is None else weight_F
         weight_F = np.r_[weights, np.full(own_MK.shape[1], self.row.own_weight, np.float32)]
-        return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, own=True)
+        return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, class_wise=True)
 
     def unlearnt(self, task: Task) -> Trial | None:
         """Return the zero-shot scores of the test records, for rows that need no labels."""

@@ -43,7 +43,7 @@ class Part:
     x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
     weight_F: NDArray[np.floating] | None = None
-    own: bool = False
+    class_wise: bool = False
 
     def records(self, rows: NDArray[np.integer]) -> "Part":
         """Return the part with selected records."""
@@ -103,10 +103,10 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
     classes = train.y_MK.shape[1]
-    x_MF, own_MK = np.split(x_MF, [x_MF.shape[1] - (classes if train.own else 0)], axis=1)
+    x_MF, own_MK = np.split(x_MF, [x_MF.shape[1] - (classes if train.class_wise else 0)], axis=1)
     basis = span(x_MF)
     x_MF = x_MF if basis is None else x_MF @ basis
-    speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.own else np.zeros(classes, bool)
+    speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.class_wise else np.zeros(classes, bool)
     shown_K = scorable(train.y_MK)
     untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
 
@@ -125,7 +125,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
                 bias_K[k] = regression.intercept_[0]
                 own_K[k] = regression.coef_[0, -1] if read_own else 0
         weight_FK = weight_FK if basis is None else basis @ weight_FK
-        logits = _linear(scaler, np.r_[weight_FK, np.diag(own_K)] if train.own else weight_FK, bias_K)
+        logits = _linear(scaler, np.r_[weight_FK, np.diag(own_K)] if train.class_wise else weight_FK, bias_K)
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
     def best_strength(read_own: bool) -> Fitted:
@@ -145,7 +145,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         assert best is not None, "no strengths to choose from"
         return probe(by_class, read_own, best.chosen, EXACT)
 
-    fits = map(best_strength, (True, False) if train.own else (False,))
+    fits = map(best_strength, (True, False) if train.class_wise else (False,))
     return max(fits, key=lambda fitted: fitted.val_auc)
 
 

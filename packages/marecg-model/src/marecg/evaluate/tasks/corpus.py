@@ -63,7 +63,7 @@ def corpus_task(root: Path) -> Task:
     return assemble("corpus", recordings, table, FOLDS, concepts=themselves)
 
 
-def _names(corpus: Corpus) -> tuple[str, ...]:
+def _record_names(corpus: Corpus) -> tuple[str, ...]:
     """What records are called: by source and own name, or by their files where several are called so."""
     names = [f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True)]
     counts = Counter(names)
@@ -118,7 +118,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
     )  # but training's own
     return Recordings(
         name="corpus",
-        ids=_names(corpus),
+        ids=_record_names(corpus),
         sha256=files_sha256(corpus.folder, files),
         window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
         read=read,

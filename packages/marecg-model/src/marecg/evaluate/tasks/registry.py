@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from marecg.base.errors import UsageError
-from marecg.base.plugins import named
+from marecg.base.plugins import plugin
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.label_tables import labels_task
@@ -25,7 +25,7 @@ def task_named(name: str) -> TaskDefinition:
     """Return a task by name, `FILE.py:NAME` or table of labels. Raises `UsageError` if unknown."""
     if name.endswith(".csv"):
         return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
-    return named(name, TASKS, TaskDefinition, "task")
+    return plugin(name, TASKS, TaskDefinition, "task")
 
 
 def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefinition, Path]:

@@ -55,11 +55,11 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         fs=rates[0] if rates else 0.0,
         notes=filtered(*(match and match[1] for match in cutoffs)),  # as in `HP:0.05Hz LP:150Hz N:50Hz`
         length=min(samples, default=0),
-        **_about(data),
+        **_patient(data),
     )
 
 
-def _about(data: Any) -> dict[str, Any]:
+def _patient(data: Any) -> dict[str, Any]:
     """Time of acquisition; the hospital's number, sex and birth, for which plain EDF has no fields."""
     header: dict[str, Any] = {}
     with suppress(ValueError):  # edfio's AnonymizedDateError is one

@@ -53,12 +53,12 @@ def waveform(root: Element) -> Waveform:
         what = f"{waves.get('dataencoding')}, {method or 'uncompressed'}"
         problem = f"holds samples as {what[:40]}: only XLI is read, export it as HL7 aECG"
         raise RecordError(Reason.signal_format, problem)
-    names = _names(waves, signal)
+    names = _lead_names(waves, signal)
     fs = _positive(_text(signal, "samplingrate"), "sampling rate")
     samples = round(_positive(waves.get("durationperchannel") or "", "duration") * fs / 1000)
     step = finite_gain(_text(signal, "resolution") or _text(signal, "signalresolution")) / 1000
     content = base64.b64decode("".join((waves.text or "").split()), validate=True)
-    d_KL, notes = _without_mark(_whole(stacked(list(_leads(content, names, samples)))))
+    d_KL, notes = _without_mark(_undifferenced(stacked(list(_leads(content, names, samples)))))
     person, taken = root.find(".//{*}generalpatientdata"), root.find(".//{*}dataacquisition")
     person = Element("") if person is None else person
     low, _, high = _text(signal, "signalbandwidth").partition("-")  # of 1.03; 1.04 says it in two elements
@@ -100,7 +100,7 @@ def _positive(text: str, what: str) -> float:
     return value
 
 
-def _names(waves: Element, signal: Element) -> list[str]:
+def _lead_names(waves: Element, signal: Element) -> list[str]:
     """The leads in their order; version 1.03 says only that it is the usual one."""
     names = (waves.get("leadlabels") or "").split()
     if not names and _text(signal, "acquisitiontype") in {"STD-12", "10-WIRE"}:
@@ -153,7 +153,7 @@ def _summed(d_L: NDArray[np.int64], first: int) -> NDArray[np.float64]:
     return np.asarray(d_L[0] + np.concatenate([[0], slopes.cumsum()]), np.float64)
 
 
-def _whole(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
+def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
     """The limb leads out of what they differ by from I and II; the others are whole."""
     i, ii, by_iii, by_avr, by_avl, by_avf = d_KL[:6]
     iii = ii - i - by_iii

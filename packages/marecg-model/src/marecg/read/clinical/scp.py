@@ -65,7 +65,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         x_KL=x_KL,
         fs=fs,
         machine=_machine(sections.get(_MEASURED, b""), sections.get(_STATED, b"")),
-        **_about(sections.get(_NAMES, b"")),
+        **_patient(sections.get(_NAMES, b"")),
     )
 
 
@@ -175,7 +175,7 @@ def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
     return np.asarray(d_L.cumsum(), np.int64) if differences == 1 else d_L
 
 
-def _about(section: bytes) -> dict[str, Any]:
+def _patient(section: bytes) -> dict[str, Any]:
     """Number, age, sex, birth and time of acquisition."""
     tags: dict[int, bytes] = {}
     place = 0
@@ -196,11 +196,11 @@ def _about(section: bytes) -> dict[str, Any]:
         "age": float(years) if unit == 1 and 0 < years <= 120 else None,
         "born": _day(tags, _BORN),
         "acquired": when or day,
-        "notes": filtered(_whole(tags, _LOW) / 100, _whole(tags, _HIGH)),
+        "notes": filtered(_integer(tags, _LOW) / 100, _integer(tags, _HIGH)),
     }
 
 
-def _whole(tags: Mapping[int, bytes], tag: int) -> int:
+def _integer(tags: Mapping[int, bytes], tag: int) -> int:
     """A number of two bytes; 0 where there is none."""
     return int.from_bytes(tags[tag], "little") if len(tags.get(tag, b"")) == 2 else 0
 

@@ -48,7 +48,7 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
     state = net.state_dict()
     folder.mkdir(exist_ok=True)
     net.model.save_pretrained(folder / "model")
-    head = save({name: state[name].contiguous() for name in _own(state)})
+    head = save({name: state[name].contiguous() for name in _heads(state)})
     (folder / "head.safetensors").write_bytes(head)  # `save_file` would let the owner alone read it
     (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
 
@@ -65,12 +65,13 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
         raise CheckpointError(f"isn't a classifier ({error})", where=folder, remedy=remedy) from error
     refuse_non_finite(head, head_file)
     net = Classifier(MarEcg.from_pretrained(folder / "model"), len(description.classes), description.readout)
-    shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
+    state = net.state_dict()
+    shapes = {name: state[name].shape for name in _heads(state)}
     sizes = {len(description.classes), len(description.calibrations), len(description.thresholds)}
     if shapes != {name: value.shape for name, value in head.items()} or len(sizes) > 1:
         problem = "head.safetensors, classifier.json and the model don't fit each other"
         raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
-    net.load_state_dict({**net.state_dict(), **head})
+    net.load_state_dict({**state, **head})
     return description, net
 
 
@@ -79,6 +80,6 @@ def is_classifier(folder: str | Path) -> bool:
     return os.path.lexists(Path(folder) / MARK)
 
 
-def _own(names: Iterable[str]) -> list[str]:
+def _heads(names: Iterable[str]) -> list[str]:
     """Which tensors of a network aren't its encoder's."""
     return [name for name in names if not name.startswith("model.")]

@@ -48,7 +48,7 @@ class Shard(NamedTuple):
     of: int = 1
 
     @classmethod
-    def named(cls, text: str) -> "Shard":
+    def parsed(cls, text: str) -> "Shard":
         """Read `i/n`, from 1 to n. Raises `UsageError` for anything else."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -248,7 +248,7 @@ def make_part(
     work: Work, model: WindowEncoder, number: int, sources: Iterable[Source | Iterable[Named]]
 ) -> Embedded:
     """Embed a part's records and write its file."""
-    settings, done = work.store.about, Embedded()
+    settings, done = work.store.settings, Embedded()
     patches = bool(settings["patches"])
     columns = schema(model.config, settings["readout"], patches=patches)
     constants = {name: str(settings[name]) for name in ("weights_sha256", "ontology_sha256")}

@@ -46,20 +46,20 @@ class EmbeddingStore:
     """
 
     where: str
-    about: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
     def __len__(self) -> int:
-        return math.ceil(int(self.about["records"]) / int(self.about["part_records"]))
+        return math.ceil(int(self.settings["records"]) / int(self.settings["part_records"]))
 
     @property
     def key(self) -> str:
         """Return the identity that a part's metadata must have."""
-        return hashlib.sha256(json.dumps(self.about, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     def span(self, number: int) -> tuple[int, int]:
         """Return the range of a part's records."""
-        first = number * int(self.about["part_records"])
-        return first, min(first + int(self.about["part_records"]), int(self.about["records"]))
+        first = number * int(self.settings["part_records"])
+        return first, min(first + int(self.settings["part_records"]), int(self.settings["records"]))
 
     @staticmethod
     def name(number: int) -> str:
@@ -80,9 +80,9 @@ class EmbeddingStore:
                 problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
                 raise UsageError(problem, where=place, remedy="Choose another folder for --out")
             with place.writing(EMBEDDINGS) as temporary:
-                temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
+                temporary.write_text(json.dumps(dict(self.settings), indent=1) + "\n", encoding="utf-8")
         begun_with = manifest(self.where) or {}
-        differences = [word for key, word in _WORDS.items() if begun_with.get(key) != self.about[key]]
+        differences = [word for key, word in _WORDS.items() if begun_with.get(key) != self.settings[key]]
         if differences:
             problem = f"holds embeddings of other {' and '.join(differences)}"
             remedy = "Choose another folder for --out, or remove this one"
