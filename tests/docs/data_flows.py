@@ -3,6 +3,7 @@
 python -m tests.docs.data_flows
 """
 
+import tomllib
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -57,7 +58,7 @@ FLOWS = {
 HEAD = """\
 # How data flows
 
-The house has nine floors; a room imports only from floors below it, and `make lint` holds that. From the
+`marecg` has {floors} floors; a room imports only from floors below it, and `make lint` holds that. From the
 ground up: `base` has settings and errors, `storage` files at an address, `nn` the parts of the network.
 `ecg` turns samples into windows and batches, `model` is what training leaves behind. `read` turns whatever
 lies on disk into a record, `corpus` turns records into shards that are read at random, `objectives` turn
@@ -68,18 +69,18 @@ passes of the encoder into losses. `recipes` say what a run is, `use` is what a 
 
 Four decisions explain most of what looks odd:
 
-* **A corpus is prepared once.** Every record is resampled, judged and cut to one window beforehand, as
-  int16 in memory maps, so that training reads no format and a run can resume at any step with the same
-  batches.
+* **A corpus is prepared once.** Every record is resampled, judged and cut to windows beforehand, as
+  int16 in memory maps, so that training reads no format, and a run that resumes from a checkpoint goes on
+  with the same batches.
 * **Supervision is looked up.** Codes become leaves, soft targets and distances by the graph that the corpus
   carries, before the first step; no step routes a code.
 * **Views are shared.** Objectives ask for looks of the encoder at one batch; each is computed at most once
-  and in the order of asking, so adding an objective changes no other one's random draws.
+  and in the order of asking, so an objective that is added last changes no random draw of those before it.
 * **Test is scored once.** A protocol fits on train, chooses on val and may call for test logits a single
   time.
 
-Below, four trips, step by step. A task's name is resolved once, by the command, and its data are opened
-once; `evaluate` gets the opened task, each method turns its recordings into features, and each row of the
+Below, four trips, step by step. A task's name is resolved once and its data are opened once;
+`evaluate` gets the opened task, each method turns its recordings into features, and each row of the
 report says what it reads of them. The sentences are the code's; `python -m tests.docs.data_flows` writes
 this page.
 """
@@ -87,7 +88,10 @@ this page.
 
 def page() -> str:
     """The page: a picture per flow, each step with the first sentence of its docstring."""
-    text = HEAD
+    project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (inside,) = (one for one in contracts if one.get("containers") == ["marecg"])
+    text = HEAD.format(floors=len(inside["layers"]))
     for title, steps in FLOWS.items():
         flow = "\n   │\n   ▼\n".join(map(_step, steps))
         text += f"\n## {title}\n\n```text\n{flow}\n```\n"
