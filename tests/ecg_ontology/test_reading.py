@@ -108,6 +108,12 @@ def test_what_is_said_of_a_finding_is_in_its_fields(onto):
     }
 
 
+def test_what_is_denied_stays_denied_and_what_was_past_is_present_when_it_is_named_again(onto):
+    for text, present, denied in (("no AF. AF", False, True), ("history of AF. AF now present", True, False)):
+        (mention,) = read_text(onto, text)
+        assert (mention.concept.abbr, mention.present, mention.denied) == ("AF", present, denied)
+
+
 def test_what_no_concept_carries_is_named_by_its_code(onto):
     (axis,) = read_text(onto, "left axis deviation")
     assert (axis.concept, axis.finding) == (None, "39732003")
