@@ -118,6 +118,7 @@ def test_infarctions_are_a_set_and_their_family_has_more(tmp_path_factory):
         ("device = X", "no record has a value of device"),
         ("statement = x", "no record has any statement"),
         ("patient = nobody", "no record has a value of patient"),
+        ("length > 1e9", "no record has such length: it is from"),
     ],
 )
 def test_a_comparison_that_can_be_true_of_nobody_says_so(where, warning, corpus, caplog):

@@ -205,7 +205,8 @@ class _Parser:
             raise UsageError(problem, remedy="Give a number") from error
         if field.text.lower() == "seconds":
             column = pc.divide(column.cast(pa.float64()), self.column("fs"))
-        return COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
+        chosen = COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
+        return plausible.say_if_none(field.text, column, chosen)
 
     def of_text(self, name: str, column: pa.Array, operator: str, value: Token) -> pa.Array:
         """Where a column of text compares so; a sex or a date has to be one."""
@@ -214,7 +215,8 @@ class _Parser:
         except UsageError as error:
             raise UsageError(f"position {value.place}: {error.problem}", remedy=error.remedy) from error
         if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
-            return COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
+            chosen = COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
+            return plausible.say_if_none("date", column, chosen)
         column, text = plausible.squeezed(column), " ".join(text.split())
         if operator in ("=", "!="):
             plausible.say_if_absent(name, column, text)

@@ -75,6 +75,16 @@ def say_if_nobody(field: str, column: pa.Array) -> None:
         logger.warning("no record has a value of %s: what compares it is true of none", field)
 
 
+def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
+    """Return what a comparison chose; warn with the column's range if that is nothing."""
+    if column.null_count < len(column) and not pc.any(chosen).as_py():
+        low, high = (
+            f"{end:.4g}" if isinstance(end, float) else end for end in pc.min_max(column).as_py().values()
+        )
+        logger.warning("no record has such %s: it is from %s to %s", field, low, high)
+    return chosen
+
+
 def say_if_absent(field: str, column: pa.Array, text: str) -> None:
     """Warn if no record has a text, and name the nearest or commonest texts."""
     lower = pc.utf8_lower(column)
