@@ -20,7 +20,7 @@ BARE = [
     ("prepare a --out x", "marecg.corpus.prepare.prepare"),
     ("audit x --against a", "marecg_corpora.audit.audit"),
     ("train --data c --out x", "marecg.train.run.train"),
-    ("data get georgia --out x", "marecg.read.download.get"),
+    ("data get georgia --out x", "marecg_corpora.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report run a --out x.html", "marecg_report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),

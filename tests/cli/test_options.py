@@ -49,8 +49,8 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         | {"vocabulary": "omop", "mapping": Path("m.sssom.tsv"), "concepts": Path("c.csv")},
     ),
     ("audit x --against a --against b", "marecg_corpora.audit.audit", {"against": ["a", "b"]}),
-    ("data get georgia --out x --verify", "marecg.read.download.get", {"verify": True, "base": None}),
-    ("data get georgia --out x --mirror file:///m", "marecg.read.download.get", {"base": "file:///m"}),
+    ("data get georgia --out x --verify", "marecg_corpora.download.get", {"verify": True, "base": None}),
+    ("data get georgia --out x --mirror file:///m", "marecg_corpora.download.get", {"base": "file:///m"}),
     (
         "train --data c --out x --fresh --log tensorboard --log mlflow --recipe tiny --set train.lr=0.5",
         "marecg.train.run.train",

@@ -7,7 +7,14 @@ from tests.cli.calls import invoke
 
 
 @pytest.mark.parametrize(
-    "command", ["stats .", "audit . --against .", "cohort . --where AF", "prepare . --out out --select paper"]
+    "command",
+    [
+        "stats .",
+        "audit . --against .",
+        "cohort . --where AF",
+        "prepare . --out out --select paper",
+        "data get georgia --out out",
+    ],
 )
 def test_a_command_of_the_package_names_it(command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -68,8 +68,11 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
+    from marecg.base.plugins import beside
     from marecg.read.catalogue import dataset
-    from marecg.read.download import get
+
+    beside("marecg_corpora", "marecg-corpora", "marecg data get")
+    from marecg_corpora.download import get
 
     result(str(get(dataset(name), out, base=mirror, verify=verify)))
 

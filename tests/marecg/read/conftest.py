@@ -1,4 +1,4 @@
-"""A publisher of data sets on this machine, and a recording that every format can hold.
+"""A recording that every format can hold.
 
 Shapes: C leads, L samples.
 """
@@ -8,21 +8,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg
-from tests.marecg.read.publishing import Handler, Publisher
-
-from marecg.read import download
-
-
-@pytest.fixture
-def publisher() -> Publisher:
-    return Publisher()
-
-
-@pytest.fixture
-def base(publisher, serve, monkeypatch) -> str:
-    """Its address; what comes from there is read in small pieces."""
-    monkeypatch.setattr(download, "PIECE", 500)
-    return f"{serve(type('Bound', (Handler,), {'publisher': publisher}))}/1.0/"
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,11 @@ import zipfile
 from io import BytesIO
 
 import pytest
-from tests.marecg.read.publishing import content
+from tests.marecg_corpora.publishing import content
 
 from marecg.base.errors import InputError
 from marecg.read.catalogue import dataset
-from marecg.read.download import get
+from marecg_corpora.download import get
 
 
 @pytest.fixture
