@@ -73,7 +73,7 @@ def test_a_probe_averages_its_views_in_the_same_way(weight_F):
     parts = [Part(x, y.astype(np.uint8), weight_F) for x, y in (drawn(80, 0), drawn(60, 1), drawn(40, 2))]
     train, val, test = parts
     fitted = choose_averaged(train, val, ((VIEWS[0], choose_logistic), (VIEWS[1], choose_ridge)))
-    expected, strengths = [], []
+    expected, strengths, scales = [], [], []
     for each, choose in zip(VIEWS, (choose_logistic, choose_ridge), strict=True):
         some = [Part(p.x_MF[:, each], p.y_MK, None if weight_F is None else weight_F[each]) for p in parts]
         alone = choose(some[0], some[1])
@@ -81,6 +81,9 @@ def test_a_probe_averages_its_views_in_the_same_way(weight_F):
         spread_K = np.where(on_val.std(0) > 0, on_val.std(0), 1)
         expected.append((alone.logits(some[2].x_MF) - on_val.mean(0)) / spread_K)
         strengths.append(alone.chosen)
-    np.testing.assert_allclose(fitted.logits(test.x_MF), np.mean(expected, axis=0), atol=1e-10)
+        scales.append((on_val.mean(0), spread_K))
+    usual_K, scale_K = scales[0]  # the logistic regression's: log odds, so one threshold serves all classes
+    logits_MK = usual_K + scale_K * np.mean(expected, axis=0)
+    np.testing.assert_allclose(fitted.logits(test.x_MF), logits_MK, atol=1e-9)
     assert fitted.chosen == strengths[0]
     assert fitted.untrained == (2,)

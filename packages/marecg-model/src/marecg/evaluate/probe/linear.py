@@ -150,9 +150,11 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
 
 def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]]) -> Fitted:
-    """Fit a classifier per view; average their logits, scaled by their spread on validation.
+    """Fit a classifier per view; average their logits, standardised on validation.
 
-    `chosen` is that of the first. Raises as the classifiers do.
+    The average has the mean and spread of the logistic regressions' logits, so that a threshold means the
+    same for all classes; of one class no record passes another. `chosen` is that of the first view. Raises as
+    the classifiers do.
     """
     fits = [choose(train.only(columns), val.only(columns)) for columns, choose in views]
     moments = []
@@ -160,13 +162,17 @@ def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]
         logits_MK = fit.logits(val.x_MF[:, columns])
         spread_K = logits_MK.std(axis=0)
         moments.append((logits_MK.mean(axis=0), np.where(spread_K > 0, spread_K, 1)))
+    log_odds = [
+        moment for moment, (_, choose) in zip(moments, views, strict=True) if choose is choose_logistic
+    ]
+    usual_K, scale_K = np.mean(log_odds or moments, axis=0)
 
     def logits(x_MF: NDArray[np.floating]) -> Floats:
         standard = [
             (fit.logits(x_MF[:, columns]) - mean_K) / spread_K
             for fit, (columns, _), (mean_K, spread_K) in zip(fits, views, moments, strict=True)
         ]
-        return np.asarray(np.mean(standard, axis=0))
+        return np.asarray(usual_K + scale_K * np.mean(standard, axis=0))
 
     return Fitted(fits[0].chosen, macro_auc(val.y_MK, logits(val.x_MF)), fits[0].untrained, logits)
 
