@@ -12,6 +12,7 @@ PUBLIC = {
     "cli": set(),
     "ecg-ontology": {"about"},  # of `Ontology.from_networkx`, `CodeTable`, `CodeMapping`
     "ecg-synth": set(),
+    "marecg-corpora": set(),
     "marecg-experiments": set(),
     "marecg-model": {
         "about",

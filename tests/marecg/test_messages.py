@@ -14,7 +14,7 @@ from ecg_ontology import EcgError, UsageError
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import StoppedError
 from marecg.base.lock import locked
-from marecg.base.plugins import named
+from marecg.base.plugins import plugin
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.workers import workers
 from marecg.evaluate.request import Request
@@ -48,7 +48,7 @@ EXAMPLES = {
         ),
         "no dataset is called 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
         "there is no readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
-        "there is no task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: named(
+        "there is no task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: plugin(
             "ptbxl-supr", {"ptbxl-super": 1}, int, "task"
         ),
         "there is no tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),

@@ -41,10 +41,10 @@ def cohort(
     """
     from collections import Counter
 
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
     from marecg.corpus.prepared import Corpus, refuse_own
 
-    beside("marecg_corpora", "marecg-corpora", "marecg cohort")
+    sibling("marecg_corpora", "marecg-corpora", "marecg cohort")
     from marecg_corpora.cohort import AS_TEXT, cohort, write
     from marecg_corpora.derived import write_subset
 

@@ -145,13 +145,13 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.base.config import CorpusConfig
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
     from marecg.corpus.prepare import prepare
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
 
     if select == "paper":
-        beside("marecg_corpora", "marecg-corpora", "marecg prepare --select paper")
+        sibling("marecg_corpora", "marecg-corpora", "marecg prepare --select paper")
         from marecg_corpora.statistics import COLLECTIONS, reconcile, statistics
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
@@ -196,9 +196,9 @@ def stats(
 
     Example: marecg stats corpus --format json
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
 
-    beside("marecg_corpora", "marecg-corpora", "marecg stats")
+    sibling("marecg_corpora", "marecg-corpora", "marecg stats")
     from marecg_corpora.statistics import damaged_records, statistics
 
     tables = statistics(data)
@@ -226,9 +226,9 @@ def audit(
 
     Example: marecg audit corpus --against /data/ptb-xl
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
 
-    beside("marecg_corpora", "marecg-corpora", "marecg audit")
+    sibling("marecg_corpora", "marecg-corpora", "marecg audit")
     from marecg_corpora.audit import audit
 
     overlap = audit(data, against)

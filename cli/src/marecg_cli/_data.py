@@ -68,10 +68,10 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
-    from marecg.base.plugins import beside
+    from marecg.base.plugins import sibling
     from marecg.read.catalogue import dataset
 
-    beside("marecg_corpora", "marecg-corpora", "marecg data get")
+    sibling("marecg_corpora", "marecg-corpora", "marecg data get")
     from marecg_corpora.download import get
 
     result(str(get(dataset(name), out, base=mirror, verify=verify)))

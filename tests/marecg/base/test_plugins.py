@@ -7,7 +7,7 @@ import pytest
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import ConfigError, UsageError
-from marecg.base.plugins import named
+from marecg.base.plugins import plugin
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import ObjectiveConfig, Parts, registry
 
@@ -39,13 +39,13 @@ def offer(monkeypatch):
 
 def test_what_a_package_offers_is_found_by_its_name(offer):
     offer.append(Offered("three", 3))
-    assert named("three", {"two": 2}, int, "task") == 3
+    assert plugin("three", {"two": 2}, int, "task") == 3
 
 
 def test_one_that_can_not_be_loaded_is_one_clear_error(offer):
     offer.append(Offered("broken", ImportError("no module named somewhere"), "marecg.tasks"))
     with pytest.raises(UsageError, match=r"'broken' of marecg.tasks can't be loaded \(no module named"):
-        named("broken", {}, int, "task")
+        plugin("broken", {}, int, "task")
 
 
 def test_an_objective_of_a_package_is_installed(offer):
