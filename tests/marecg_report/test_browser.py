@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from marecg.read.datasets import ptbxl
 from marecg_report.page import POLICY
+from marecg_report.record_page import write_record
 
 Browse = Callable[..., str]
 
@@ -24,6 +26,16 @@ def pdf(browse: Browse, page: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_a_record_takes_three_printed_pages(pdf, page):
     others = page.read_text(encoding="utf-8").count("<section") - 3
     assert len(re.findall(rb"/Type /Page\b", pdf)) <= 3 * 3 + others
+
+
+@pytest.mark.realdata
+def test_a_record_with_long_statements_is_printed_on_one_page(browse, run, realdata, tmp_path):
+    root = realdata / "ptbxl"
+    here = [entry for entry in ptbxl.entries(root) if (root / f"{entry.file}.hea").exists()]
+    longest = max(here, key=lambda entry: len(entry.report))
+    page = write_record(run, root / f"{longest.file}.hea", tmp_path / "record.html")
+    browse(page, f"--print-to-pdf={tmp_path / 'record.pdf'}")
+    assert len(re.findall(rb"/Type /Page\b", (tmp_path / "record.pdf").read_bytes())) == 1
 
 
 def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf):
