@@ -37,9 +37,9 @@ from marecg.evaluate.scores.results import describe_leak
 from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.readout import readout_width
-from marecg.model.window_encoder import WindowEncoder
 from marecg.use.classifying.calibration import log_loss
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
@@ -148,7 +148,7 @@ def fit_classifier(
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
     classifier.tuning()
     classifier.fs = FS if classifier.fs is None else classifier.fs  # a corpus has its rate
-    model = loaded(classifier.model)
+    model = loaded(classifier.model, MarEcg)
     if labels is None:
         task = corpus_task(data)
         y_MK = task.y_MK.astype(np.float64)
@@ -170,7 +170,7 @@ def fit_classifier(
     reused = _embed(vectors, [*train, *val, *test], task, data, out, progress)
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
-    place = None if isinstance(classifier.model, WindowEncoder) else folder_of(classifier.model)
+    place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
     leaked = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
     frame["seen"] = frame["name"].isin(leaked)
@@ -254,7 +254,7 @@ def judged_recordings(
     place = data or Path(read_evaluation(folder).data)
     if data is None and not (place / index.FILE).is_file():
         return place, nothing
-    recordings, config = corpus_recordings(Corpus.open(place)), WindowEncoder.from_pretrained(folder).config
+    recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config
     frame = pd.read_parquet(folder / PREDICTIONS, columns=["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
         problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"

@@ -101,7 +101,7 @@ def predict(
         >>> q_BN = predict("marecg-small", x_BKL, fs=500, leads=["I", "II", "V1"])  # doctest: +SKIP
         >>> q_BN["AF"], q_BN.to_frame(), np.asarray(q_BN).sum(1)  # doctest: +SKIP
     """
-    model = loaded(model, device)
+    model = loaded(model, WindowEncoder, device)
     rhythm_BD = embed(model, signals, fs=required_rate(fs), leads=leads, batch_size=batch_size).rhythm
     return ConceptShares(concepts(model, rhythm_BD), {node.abbr: node.label for node in model.ontology.nodes})
 

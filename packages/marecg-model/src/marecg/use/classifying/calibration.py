@@ -4,7 +4,7 @@ Shapes: M records, N knots of an isotonic curve.
 """
 
 import re
-from typing import Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Calibration(Settings):
     """
 
     kind: Kind = "none"
-    slope: float = Field(1.0, gt=0)
+    slope: Annotated[float, Field(gt=0)] = 1.0
     shift: float = 0.0
     knots: tuple[float, ...] = ()
     values: tuple[Share, ...] = ()

@@ -109,7 +109,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.tuning()
         required_rate(self.fs)
-        model = loaded(self.model)
+        model = loaded(self.model, MarEcg)
         ecgs = self._recordings(X, model)
         y_BK, classes, several = _targets(y, len(ecgs))
         split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)

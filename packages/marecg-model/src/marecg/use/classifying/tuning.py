@@ -22,8 +22,8 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.augment import rhythm_safe
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.classifier import Classifier
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
-from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.use.classifying.logistic import class_weights, fit_views, weighted_loss
@@ -95,9 +95,7 @@ class Tuning:
 class Vectors:
     """Cached readouts of records by a frozen encoder; `fetch` reads the records."""
 
-    def __init__(
-        self, model: WindowEncoder, fetch: Callable[[int], Recording], readout: Readout = "wide"
-    ) -> None:
+    def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
         self.model, self.fetch, self.readout = model, fetch, readout
         self._computed = readout
         self._read: dict[int, NDArray[np.float32]] = {}

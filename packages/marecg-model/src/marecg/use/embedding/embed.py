@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args, overload
+from typing import Literal, NamedTuple, TypeVar, get_args, overload
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from marecg.model.window_encoder import WindowEncoder
 from marecg.use.embedding.shown_windows import shown_windows
 
 logger = logging.getLogger(__name__)
+Model = TypeVar("Model", bound=WindowEncoder)
 
 PASS_WINDOWS = 32
 """Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
@@ -151,7 +152,7 @@ def embed(
         (1, 64)
     """
     check_readout(readout)
-    model = loaded(model, device)
+    model = loaded(model, WindowEncoder, device)
     x_BKL = records(signals, lead_places(leads))
     some = x_BKL[:PASS_WINDOWS]  # of each so few samples that together they are as many as one record has
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
@@ -220,10 +221,10 @@ def encode(
                 total, looked_at, beat_count, views, starts, parts = np.zeros(0), 0, 0.0, [], [], []
 
 
-def loaded(model: WindowEncoder | str | Path, device: str | torch.device | None = None) -> WindowEncoder:
+def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:
     """Load a model onto the best device, or return a loaded one; onto `device` where it is named."""
     if isinstance(model, str | Path):
-        return WindowEncoder.from_pretrained(model, device=best_device() if device is None else device)
+        return kind.from_pretrained(model, device=best_device() if device is None else device)
     return model if device is None else model.to(named_device(device))
 
 
