@@ -1,0 +1,45 @@
+"""The table of docs/graph.md on the paper's step from C2′ to C2, from the scores in docs/graph/step.csv.
+
+python -m tests.docs.step_tables
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from marecg_experiments.graph.differences import over
+
+FOLDER = Path(__file__).parents[2] / "docs" / "graph"
+TASKS = ("super", "sub", "form", "rhythm")
+
+
+def units() -> pd.DataFrame:
+    """The macro AUC in percent of each unit and arm, on each task and share."""
+    scores = pd.read_csv(FOLDER / "step.csv")
+    return scores.pivot_table("auc", ["unit", "task", "share"], "arm")
+
+
+def rows() -> dict[str, pd.DataFrame]:
+    """The cells that a row of the table is the mean of, by its name."""
+    scores = units()
+    by_task = {name: scores.xs(name, level="task") for name in TASKS}
+    return {"**twelve cells**": scores} | by_task
+
+
+def table() -> str:
+    """A line a row: the arms' means, and what C2 gains over C2′ and over a graph without edges."""
+    lines = [
+        "| h_rhythm, linear probe | C2′ | C2, real | C2, edgeless | C2 − C2′ | real − edgeless |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for name, cells in rows().items():
+        means = cells.groupby("unit").mean()
+        arms = [f"{means[arm].mean():.2f}" for arm in ("c2p", "real", "edgeless")]
+        gains = [over(means["real"] - means[arm]) for arm in ("c2p", "edgeless")]
+        words = [*arms, *(f"{mean:+.2f} ± {reach:.2f}".replace("-", "−") for mean, reach in gains)]
+        lines.append(f"| {name} | {' | '.join(words)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())  # noqa: T201 — it is a command
