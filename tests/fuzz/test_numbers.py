@@ -117,7 +117,7 @@ def test_predictions_that_cannot_be_are_refused(tmp_path, array, value):
 
 @pytest.mark.parametrize("about", [{"window": "-4700", "fs": "500"}, {"window": "4700", "fs": "0"}])
 def test_a_list_of_training_records_of_no_rate_or_length_is_refused(tmp_path, about):
-    schema = pa.schema(dict.fromkeys(trained_on.COLUMNS, pa.string()), metadata=about)
+    schema = pa.schema(dict.fromkeys(trained_on.HASH_COLUMNS, pa.string()), metadata=about)
     pq.write_table(schema.empty_table(), tmp_path / trained_on.FILE)
     with pytest.raises(InputError, match=IMPOSSIBLE):
         trained_on.read(tmp_path)

@@ -167,7 +167,7 @@ def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path, x_CL):
 @pytest.mark.parametrize(("unit", "age"), [(1, 42.0), (2, None), (3, None), (5, None)])
 def test_scp_s_age_has_a_unit(unit, age):
     """42 of 1 years, 2 months, 3 weeks, 4 days, 5 hours."""
-    assert scp._about(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == age
+    assert scp._patient(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == age
 
 
 @pytest.mark.parametrize("tables", [None, 19999])

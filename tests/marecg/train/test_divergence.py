@@ -26,7 +26,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor
         outcome = forward(self, batch, *args)
         if batch.number in numbers:
             named = {**outcome.losses, "mask": outcome.losses["mask"] * torch.nan}
-            return outcome._replace(loss=outcome.loss * torch.nan, named=named)
+            return outcome._replace(loss=outcome.loss * torch.nan, losses=named)
         return outcome
 
     monkeypatch.setattr(Network, "forward", poisoned)

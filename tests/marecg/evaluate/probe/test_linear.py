@@ -48,7 +48,7 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
 
 def with_own(of: Part, own_MK: np.ndarray, weight_F: np.ndarray | None = None) -> Part:
     """The same records with a feature of its own for each class."""
-    return Part(np.c_[of.x_MF, own_MK], of.y_MK, weight_F, own=True)
+    return Part(np.c_[of.x_MF, own_MK], of.y_MK, weight_F, class_wise=True)
 
 
 def test_a_feature_of_its_own_is_read_by_its_class_alone():

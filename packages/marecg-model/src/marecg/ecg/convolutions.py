@@ -6,7 +6,7 @@ series the shares of samples above some thresholds. Nothing is learnt here: the 
 thresholds are quantiles of synthetic ECGs (`fitted`), so a record's values depend on no other record.
 
 Shapes: B records, C leads, L samples, N samples at 100 Hz, S dilations, K kernels, T taps, Q thresholds,
-V = S·K·Q values.
+V = S·K·Q values, W words of 64 bits.
 """
 
 import math

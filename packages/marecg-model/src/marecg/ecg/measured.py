@@ -2,8 +2,8 @@
 
 Intervals are those of `ecg.intervals`, and heights are read off the median beat between the ends of its
 waves; what can't be measured is zero there, and a value beside it marks it.
-Shapes: C leads, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a beat, F values, V values
-of a lead.
+Shapes: C leads, K leads given, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a beat,
+F values, V values of a lead.
 """
 
 import math

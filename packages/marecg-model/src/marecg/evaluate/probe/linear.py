@@ -36,8 +36,9 @@ ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
 class Part:
     """The features (float) [M, F] and labels uint8 [M, K] of one part of a task.
 
-    `weight_F` is what features are multiplied by once they are standardised, if by anything. With `own` the
-    last K features are each read by one class alone: they say what is known of it without a label.
+    `weight_F` is what features are multiplied by once they are standardised, if by anything. With
+    `class_wise` the last K features are each read by one class alone: they say what is known of it without a
+    label.
     """
 
     x_MF: NDArray[np.floating]
