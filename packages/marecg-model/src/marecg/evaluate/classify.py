@@ -1,9 +1,8 @@
 """`marecg classify fit`: train a calibrated classifier on a labelled corpus and judge it on test records.
 
-Shapes: M test records, K classes, W values of a readout.
+Shapes: M test records, K classes.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,11 +16,11 @@ from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS, Count, FromZero, Settings, Share
 from marecg.base.documents import read_model
 from marecg.base.errors import CorpusError, InputError, UsageError
-from marecg.base.progress import Progress, passing, shown
+from marecg.base.progress import Progress, shown
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
+from marecg.evaluate.embedding_blocks import embed_blocks
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.scores.metrics import (
     MIN_POSITIVES,
@@ -38,8 +37,7 @@ from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.model.readout import readout_width
+from marecg.model.pretrained import folder_of
 from marecg.use.classifying.calibration import log_loss
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
@@ -50,8 +48,6 @@ EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", 
 """What stands in a classifier's folder beside its own files."""
 INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
-BLOCK_RECORDS = 64
-"""Records that are embedded between two looks at how far it is, and kept together."""
 FEW_POSITIVES = 10
 """Of validation: below it a threshold's sensitivity may be any, and the table says so."""
 COMPARED = 256
@@ -167,7 +163,7 @@ def fit_classifier(
 
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
-    reused = _embed(vectors, [*train, *val, *test], task, data, out, progress)
+    reused = embed_blocks(vectors, [*train, *val, *test], task, data, out, progress)
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
@@ -196,42 +192,6 @@ def fit_classifier(
         frame.to_parquet(temporary / PREDICTIONS, index=False)
         index.keep_private(temporary / PREDICTIONS)
     return evaluation
-
-
-def _embed(
-    vectors: Vectors, every: Sequence[int], task: Task, data: Path, out: Path, progress: Progress
-) -> int:
-    """Embed records of a task, or take the vectors that an earlier run kept beside `out`; how many those are.
-
-    They are kept batch by batch, so that an interrupted run goes on, under a hash of encoder, readout and
-    signals, and in the corpus' order, so that other labels of the same records have the same batches.
-    """
-    every = sorted(every, key=lambda row: task.row_M[row])
-    columns = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
-    about = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
-    reused, width = 0, readout_width(vectors.model.config, vectors.readout)
-    for first in passing(range(0, len(every), BLOCK_RECORDS), "embedding", progress):
-        rows = every[first : first + BLOCK_RECORDS]
-        key = " ".join([about, *(columns[row] for row in rows)])
-        file = out.with_name(f"{out.name}-embedding") / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
-        x_MW = _kept(file)
-        if x_MW is not None and x_MW.shape == (len(rows), width):
-            vectors.add(rows, x_MW)
-            reused += len(rows)
-            continue
-        with replacing(file) as temporary, temporary.open("wb") as stream:
-            np.save(stream, vectors(rows).astype(np.float32))
-        index.keep_private(file)
-    return reused
-
-
-def _kept(file: Path) -> NDArray[np.float32] | None:
-    """The vectors of a file; None where it is missing or damaged."""
-    try:
-        x_MW: NDArray[np.float32] = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return x_MW if x_MW.dtype == np.float32 and np.isfinite(x_MW).all() else None
 
 
 def read_evaluation(folder: Path) -> Evaluation:
