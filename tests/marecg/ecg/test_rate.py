@@ -107,6 +107,34 @@ def test_a_bigeminy_with_slow_ectopic_beats_is_not_told_at_half_its_rate(seed):
     assert measure(x_KL, FS, LEADS).rate in (None, pytest.approx(beats_per_minute(beats, FS), rel=0.1))
 
 
+def changed(seed: int, at: NDArray[np.float64], **shape) -> NDArray[np.float64]:
+    """A heart whose complexes and T waves have other heights and signs in every lead."""
+    rng = np.random.default_rng((7, seed))
+    x_KL = waves(at, -shape["qrs"] / 2, shape["qrs"], QRS * rng.uniform(0.4, 1.6, 12), 2)
+    t_K = shape["t"] * T_WAVE * rng.uniform(0.5, 1.5, 12) * rng.choice([-1, 1], 12, p=[0.2, 0.8])
+    return x_KL + waves(at, shape["qt"] - 0.24, 0.24, t_K, 2) + rng.normal(0, 0.01, x_KL.shape)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("qrs", [0.12, 0.16, 0.2])
+def test_t_waves_twice_as_tall_as_wide_complexes_double_no_rate(seed, qrs):
+    """Where T is as steep as R, two detectors count it alike: every other beat is then another wave."""
+    at = every(0.95)
+    measured = measure(changed(seed, at, t=2, qrs=qrs, qt=0.4), FS, LEADS)
+    assert measured.rate in (None, pytest.approx(60 / 0.95, rel=0.05))
+
+
+def test_where_every_other_beat_may_be_a_t_wave_there_are_dashes():
+    measured = measure(changed(0, every(0.95), t=2, qrs=0.2, qt=0.4), FS, LEADS)
+    assert set(measured.reasons.values()) == {"alternate"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_late_t_waves_of_a_slow_heart_are_no_beats_that_were_not_found(seed):
+    at = every(2.4, 0.7)
+    assert measure(changed(seed, at, t=0.7, qrs=0.16, qt=0.5), FS, LEADS).rate == pytest.approx(25, rel=0.03)
+
+
 def test_a_stretch_without_beats_changes_the_rate_of_nothing():
     peaks_n = np.delete(np.arange(0, 5000, 400), [4, 5, 6])
     assert beats_per_minute(peaks_n, FS) == 75

@@ -27,8 +27,14 @@ beat wasn't found: 0.19 and more in synthetic bigeminies with half of their beat
 OFTEN = 0.4
 """Share of the cycles, at least, in which there is such a wave: every other one in a trigeminy."""
 AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
-"""From behind the T wave to before the next P wave; leads are steepest at once within so long."""
-RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "between"]
+"""From behind the T wave to before the next P wave; leads are steepest at once within so long. T ends later
+in a slow heart, by the cube root of its cycle."""
+AS_SOON_AS_T = 0.36
+"""Seconds after a beat by which T has its peak at 60/min (with the cube root of the cycle)."""
+ALTERNATE, UNLIKE_CYCLES = 0.8, 0.25
+"""Share of the beats, at least, that look unlike the one before, or of the cycles that are longer and shorter
+in turn by such a share, where every other beat may be a T wave."""
+RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
@@ -51,15 +57,21 @@ def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
         return "few_beats"
     if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
         return "few_alike"
-    again = second_detector.detect_again(aligned.x_KL, FS)
-    if len(again) < LEAST_BEATS:
-        return "detectors"
-    rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
-    if abs(rate - other) > DETECTORS_AGREE * min(rate, other):
+    if not _detectors_agree(aligned):
         return "detectors"
     if _steeper_elsewhere(aligned.median_KB, aligned.rr):
         return "steeper"
+    if _may_be_t_waves(aligned):
+        return "alternate"
     return "between" if _steep_between(aligned) else None
+
+
+def _detectors_agree(aligned: AlignedBeats) -> bool:
+    again = second_detector.detect_again(aligned.x_KL, FS)
+    if len(again) < LEAST_BEATS:
+        return False
+    rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
+    return abs(rate - other) <= DETECTORS_AGREE * min(rate, other)
 
 
 def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
@@ -71,6 +83,19 @@ def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
     return bool(inside_B.max() > STEEPER * velocity_B[BEFORE - STEEPEST : BEFORE + STEEPEST].max())
 
 
+def _may_be_t_waves(aligned: AlignedBeats) -> bool:
+    """Whether every other beat comes as soon as a T wave and differs, by its shape or by its distance."""
+    rr_s = np.diff(aligned.found_N) / FS
+    if len(rr_s) < 2:
+        return False
+    short, long = sorted((np.median(rr_s[::2]), np.median(rr_s[1::2])))
+    steps_s = np.diff(rr_s)
+    by_shape = aligned.alike_N[1:] != aligned.alike_N[:-1]
+    by_distance = (steps_s[1:] * steps_s[:-1] < 0) & (abs(steps_s[1:]) > UNLIKE_CYCLES * short)
+    differ = max(by_shape.mean(), by_distance.mean() if len(by_distance) else 0.0)
+    return bool(differ >= ALTERNATE and short < AS_SOON_AS_T * np.cbrt(short + long))
+
+
 def _steep_between(aligned: AlignedBeats) -> bool:
     """Whether most leads are steep between the beats, too, in `OFTEN` of the cycles."""
     slope_KL = abs(np.gradient(low_pass(without_spikes(aligned.x_KL, FS), BETWEEN_HZ), axis=1))
@@ -79,6 +104,7 @@ def _steep_between(aligned: AlignedBeats) -> bool:
     complex_K = np.median(maximum_filter1d(slope_KL, 2 * STEEPEST + 1, axis=1)[:, peaks_n], axis=1)
     share_L = np.median(steepest_KL / np.maximum(complex_K, np.finfo(float).tiny)[:, None], axis=0)
     share_L -= np.median(share_L)  # noise is steep everywhere
-    first_n, last_n = peaks_n[:-1] + round(AFTER_R_S * FS), peaks_n[1:] - round(BEFORE_R_S * FS)
+    after = AFTER_R_S * max(1.0, float(np.cbrt(aligned.rr)))
+    first_n, last_n = peaks_n[:-1] + round(after * FS), peaks_n[1:] - round(BEFORE_R_S * FS)
     steep = [share_L[a:b].max(initial=0) > BETWEEN for a, b in zip(first_n, last_n, strict=True)]
     return bool(sum(steep) >= OFTEN * len(steep))
