@@ -3,9 +3,9 @@
     python -m tests.golden.golden_runs check      compare with what lies here; exit 1 where it differs
     python -m tests.golden.golden_runs write      make it anew, after a change meant to change figures
 
-On the machine that wrote them (the same processor and torch) the bytes are the same; elsewhere rounding
-differs, and the figures agree to a relative tolerance. Another release of torch draws other initial weights
-(2.13 has another `trunc_normal_` than 2.11), and nothing can be compared.
+On the machine that wrote them (the same processor, vector units and torch) the bytes are the same; elsewhere
+rounding differs, and the figures agree to a relative tolerance. Another release of torch draws other initial
+weights (2.13 has another `trunc_normal_` than 2.11), and nothing can be compared.
 """
 
 import json
@@ -71,11 +71,19 @@ def differences(name: str, made: str, golden: str) -> Iterator[str]:
 
 
 def here() -> dict[str, str]:
-    """What the last bits depend on."""
+    """What the last bits depend on. Virtual machines give several generations of a processor one name."""
     cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return {"cpu": model, "torch": torch.__version__}
+    first = cpuinfo.read_text(encoding="utf-8").partition("\n\n")[0] if cpuinfo.exists() else ""
+    fields = {
+        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())
+    }
+    return {
+        "cpu": fields.get("model name", ""),
+        "family": fields.get("cpu family", ""),
+        "model": fields.get("model", ""),
+        "vectors": torch.backends.cpu.get_cpu_capability(),
+        "torch": torch.__version__,
+    }
 
 
 def same_draws() -> bool:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.golden.golden_runs import RECIPES, corpus, differences, metrics, same_draws, stored
+from tests.golden import golden_runs
+from tests.golden.golden_runs import RECIPES, corpus, differences, here, metrics, same_draws, stored
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +26,15 @@ def test_a_changed_figure_is_noticed():
     place = head.split(",").index("loss")
     values[place] = repr(float(values[place]) * 1.01)
     assert list(differences("tiny", "\n".join([head, ",".join(values), *rest]) + "\n", golden))
+
+
+@pytest.mark.parametrize(
+    ("machine", "same"), [({}, False), ({"vectors": "AVX512"}, True), ({"model": "17"}, True)]
+)
+def test_rounding_is_no_difference_on_another_generation_of_the_same_processor(machine, same, monkeypatch):
+    golden = stored("tiny").read_text(encoding="utf-8")
+    rounded = golden.replace("18.16637", "18.16638", 1)
+    assert rounded != golden
+    monkeypatch.setattr(golden_runs, "_written", lambda: here() | {"vectors": "AVX2", "model": "1"})
+    monkeypatch.setattr(golden_runs, "here", lambda: here() | {"vectors": "AVX2", "model": "1"} | machine)
+    assert bool(list(differences("tiny", rounded, golden))) is not same
