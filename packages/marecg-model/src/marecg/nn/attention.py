@@ -13,7 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 class Axis(Enum):
-    """Axis of the tokens' attention."""
+    """Axis along which tokens attend to each other."""
 
     LEADS = "leads"
     TIME = "time"

@@ -1,4 +1,4 @@
-"""Concept space: a record's embedding beside the prototypes (eq. gscl-pred).
+"""Concept space: similarity of a record's embedding to the prototypes (eq. gscl-pred).
 
 Shapes: B batch, N concepts, K concept width (d_c).
 """

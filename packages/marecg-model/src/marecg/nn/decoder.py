@@ -26,13 +26,13 @@ class CausalBlock(nn.Module):
         self.mlp = FeedForward(width, mlp_ratio)
 
     def forward(self, h_BSCW: Tensor) -> Tensor:
-        """[B, S, C, W] → [B, S, C, W]."""
+        """Contextualise the patches of each lead, [B, S, C, W] → [B, S, C, W]."""
         h_BSCW = h_BSCW + self.temporal(self.norm_temporal(h_BSCW))
         return h_BSCW + self.mlp(self.norm_mlp(h_BSCW))  # type: ignore[no-any-return]
 
 
 class Decoder(nn.Module):
-    """Predict the patches x̂ from H.
+    """Causal decoder that predicts the patches x̂ from H.
 
     Args:
         leads, positions: C and the most patches that a record has (context and trailing ones together).

@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Zero entries with probability `rate` and scale the others by 1 / (1 − rate); 0 draws nothing."""
+    """Zero entries with probability `rate`, scale the others by 1 / (1 − rate); a rate of 0 draws nothing."""
     if not rate:
         return x
     keep = torch.rand(x.shape, generator=generator, device=generator.device) >= rate

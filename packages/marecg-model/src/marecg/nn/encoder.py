@@ -14,7 +14,7 @@ AT_HAND = 1 << 20
 
 
 def being_traced() -> bool:
-    """Whether a program is being made of the network, so that no value may decide what it does."""
+    """Whether torch is compiling or tracing the network: then no branch may depend on a tensor's values."""
     return torch.compiler.is_compiling() or bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
 
 
@@ -31,7 +31,7 @@ class Block(nn.Module):
         self.mlp = FeedForward(width, mlp_ratio)
 
     def forward(self, h_BTCD: Tensor) -> Tensor:
-        """[B, T, C, D] → [B, T, C, D]."""
+        """Contextualise the tokens across leads, then along time, [B, T, C, D] → [B, T, C, D]."""
         h_BTCD = h_BTCD + self.spatial(self.norm_spatial(h_BTCD))
         h_BTCD = h_BTCD + self.temporal(self.norm_temporal(h_BTCD))
         return h_BTCD + self.mlp(self.norm_mlp(h_BTCD))  # type: ignore[no-any-return]

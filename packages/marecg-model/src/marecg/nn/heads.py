@@ -45,7 +45,7 @@ def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
 class Predictor(nn.Module):
     """Narrow factorised transformer from H to targets at every token, such as JEPA's.
 
-    `outputs` is the width of what it says, the encoder's where None.
+    `outputs` is the width of the targets, by default the encoder's.
     """
 
     def __init__(
@@ -71,6 +71,6 @@ class Predictor(nn.Module):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor) -> Tensor:
-        """[B, T, C, D] → [B, T, C, outputs]."""
+        """Predict the targets of every token, [B, T, C, D] → [B, T, C, outputs]."""
         z_BTCW = self.narrow(h_BTCD) + (self.position[: h_BTCD.shape[1], None] + self.lead)
         return self.widen(self.encoder(z_BTCW))  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
 def block_mask(
     batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
 ) -> Tensor:
-    """Draw M in blocks, which neighbours can't fill in: ⌈r·n⌉ of a record's n blocks.
+    """Draw M in blocks of patches and leads, ⌈r·n⌉ of a record's n, so that neighbours can't fill them in.
 
     Args:
         block: patches in a row and leads at a time; which leads go together is drawn for each record.

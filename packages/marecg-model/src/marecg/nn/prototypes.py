@@ -46,7 +46,7 @@ class PrototypeHead(nn.Module):
 
     @torch.no_grad()
     def begin_at(self, p_NK: Tensor) -> None:
-        """Fit the second layer by least squares, so that the seeded first layer yields P.
+        """Fit the second layer by least squares, so that the head begins at given prototypes P.
 
         Where N < d_e, as in all recipes but `tiny`, P is met but for the mean of its rows, which LayerNorm
         takes away. W keeps its norm, which LayerNorm doesn't see, so that a step of the optimiser changes it

@@ -33,7 +33,7 @@ class RevIN(nn.Module):
         self.eps = eps
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
-        """Normalise; padding from n_valid on stays zero and is ignored."""
+        """Normalise the leads; padding from n_valid on stays zero and is ignored."""
         real_B1L = before(n_valid_B, x_BCL.shape[-1])
         seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)

@@ -13,7 +13,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Terms of eq. mgca-loss, in common spaces."""
+    """Embeddings that eq. mgca-loss compares: beats with texts, records with prototypes."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -22,7 +22,7 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Projections of beats and records beside frozen sentence embeddings of concepts.
+    """Linear maps of beats, records and frozen sentence embeddings of concepts to common spaces.
 
     Args:
         variants_NKE: float [N, K_var, d_text], one embedding per textual variant.
@@ -41,7 +41,7 @@ class TextAlignment(nn.Module):
         self.apply(init_linear)
 
     def forward(self, beats_BKD: Tensor, rhythm_BD: Tensor) -> Aligned:
-        """Project a batch; prototypes are the frozen mean variants of concepts."""
+        """Project a batch; a concept's prototype is the frozen mean of its text variants."""
         text_VW = self.text(self.variants.flatten(0, 1))
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
