@@ -23,7 +23,7 @@ class ArConfig(NarrowConfig):
 
 
 class Ar(Objective, of=ArConfig):
-    """Causal decoder of the patches behind the context and of the masked ones (M)."""
+    """Causal decoder that reconstructs the masked patches (M) and those behind the context."""
 
     def __init__(self, settings: ArConfig, parts: Parts) -> None:
         super().__init__(settings, parts)
@@ -49,7 +49,7 @@ class Ar(Objective, of=ArConfig):
 def ar_losses(
     predicted_BSCP: Tensor, target_BSCP: Tensor, masked_BTC: Tensor, real_BS: Tensor
 ) -> dict[str, Tensor]:
-    """Return both mean squared errors, in units of the normalised signal.
+    """Return the mean squared errors of both reconstructions, in units of the normalised signal.
 
     Args:
         masked_BTC: bool, the index set M inside the encoder's context; the other S − T patches trail.

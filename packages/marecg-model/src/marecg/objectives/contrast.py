@@ -1,4 +1,4 @@
-"""Contrastive losses, within a batch and from queries to keys; and a loss without negatives.
+"""Contrastive losses: among the views of a batch, from queries to keys, and without negatives.
 
 Shapes: B batch, K projection width.
 """
@@ -12,7 +12,7 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
-    """Return NT-Xent of views for their records' other views among all views of the batch.
+    """Return NT-Xent: each view has to find its record's other view among all views of the batch.
 
     Args:
         first_BK: projections of h_rhythm; over all ranks, if there are several, so that every record's
@@ -27,7 +27,7 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
 
 @in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Return InfoNCE of queries for their records' keys among all keys (van den Oord et al. 2018, eq. 4)."""
+    """Return InfoNCE: each query has to find its record's key among all (van den Oord et al. 2018, eq. 4)."""
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
     return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))
 

@@ -57,7 +57,7 @@ class Gscl(Objective, of=GsclConfig):
             self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `gscl`; monitors read its logits too."""
+        """Return the loss `gscl`, and leave its logits to the monitors."""
         view = views.supervised
         concept_BK = view.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
@@ -70,12 +70,12 @@ class Gscl(Objective, of=GsclConfig):
 
     @torch.no_grad()
     def export(self, model: WindowEncoder) -> None:
-        """Return the present prototypes."""
+        """Copy the current prototypes into the exported model."""
         model.prototypes.copy_(self.prototypes())
 
 
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
-    """Return the cross-entropy of soft targets t and q, mean over the records with a target.
+    """Return the cross-entropy of q against soft targets t, averaged over the records with a target.
 
     A record that resolves to roots only has an all-zero row in `target_BN` and leaves the loss.
     """
@@ -85,7 +85,7 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Return the cross-entropy of uniform family targets and q's mass; roots are in `family_N`.
+    """Return the cross-entropy of q's mass per family against uniform targets; `family_N` holds the roots.
 
     A family is the record's where one of its concepts is active, the root among them: so a record of which
     only the family is known teaches that mass, and nothing else.

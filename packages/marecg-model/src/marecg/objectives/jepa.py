@@ -34,7 +34,7 @@ class JepaConfig(NarrowConfig):
 
 
 class Jepa(Objective, of=JepaConfig):
-    """Predictor from the masked H to an EMA encoder's tokens of the unmasked record."""
+    """Predictor of a slow encoder's tokens of the unmasked record from the masked record's H."""
 
     settings: JepaConfig
 
@@ -44,7 +44,7 @@ class Jepa(Objective, of=JepaConfig):
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `jepa` at the masked places that hold a signal."""
+        """Return the loss `jepa`, over masked patches without padding."""
         view = views.masked
         target_BTCD = views.slow(*self._slow())
         asked_BTC = view.masked_BTC & view.real_BT[..., None]
@@ -70,7 +70,7 @@ class Jepa(Objective, of=JepaConfig):
 
 
 def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) -> Tensor:
-    """Return smooth-L1 of predictions and the EMA encoder's normalised tokens at target places.
+    """Return the smooth-L1 error of predictions against the EMA encoder's normalised tokens.
 
     Args:
         target_BTCD: the EMA encoder's H of the unmasked record; no gradient flows into it.

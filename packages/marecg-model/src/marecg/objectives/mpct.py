@@ -73,7 +73,7 @@ class Mpct(Objective, of=MpctConfig):
 
 @in_float32
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
-    """Return L_ICA: bidirectional InfoNCE of records and cross-attention summaries of texts.
+    """Return L_ICA: InfoNCE, both ways, of records and the summaries of their texts by cross-attention.
 
     Args:
         active_BV: bool, the variants of the record's active leaves.
@@ -89,7 +89,7 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
-    """Return L_BCA: bidirectional cross-attention of a record's beats and its leaves' variants.
+    """Return L_BCA: InfoNCE over cross-attention, both ways, of a record's beats and its leaves' texts.
 
     Record a is as like record b's text as a's beats are like what they attend to in that text, and b's
     variants like what they attend to among a's beats. InfoNCE over the records, both ways.

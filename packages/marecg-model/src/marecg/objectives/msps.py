@@ -88,7 +88,7 @@ class Msps(Objective, of=MspsConfig):
 
 
 class RhythmTarget(NamedTuple):
-    """Target of one value per record; `known_B` is False without a readable rhythm (NONE)."""
+    """Rhythm statistics predicted per record; `known_B` is False without a readable rhythm (NONE)."""
 
     alternates_B: Tensor
     rate_B: Tensor

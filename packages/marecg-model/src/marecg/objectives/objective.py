@@ -61,7 +61,7 @@ class ObjectiveConfig(Settings):
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return one record's cost in a step beyond the masked pass, without heads."""
+        """Return the cost that this objective adds to the masked pass of one record, without its heads."""
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:
@@ -92,7 +92,7 @@ class Objective(nn.Module, ABC):
         """Return every loss by its name in `captions`, unweighted, each a scalar."""
 
     def forward(self, views: Views) -> dict[str, Tensor]:
-        """Return the losses."""
+        """Return `losses`, as PyTorch calls a module."""
         return self.losses(views)
 
     def total(self, losses: Mapping[str, Tensor]) -> Tensor:
@@ -101,14 +101,14 @@ class Objective(nn.Module, ABC):
         return sum(further, start=first)
 
     def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
-        """React to an optimiser step, such as by updating a slow encoder."""
+        """Update the objective after an optimiser step, such as its slow encoder."""
 
     def encoders(self) -> Iterable[Encoder]:
-        """Return the objective's encoders of the model's size, for `train.compile`."""
+        """Return the encoders of the model's size that the objective has, for `train.compile`."""
         return ()
 
     def export(self, model: WindowEncoder) -> None:
-        """Return the heads' contribution to the exported model."""
+        """Copy into the exported model what the heads contribute to it."""
 
 
 class _LookedUp(UserDict[str, Tensor]):
@@ -144,7 +144,7 @@ def weighed(name: str, objective: Objective, terms: Mapping[str, Tensor], epoch:
 
 
 def ramp(epoch: float, ramp_epochs: float) -> float:
-    """Return the coefficient's rise from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 without."""
+    """Return the coefficient's ramp from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 if that is 0."""
     return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0
 
 
@@ -162,7 +162,7 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """Build the transformer for an encoder's shape and number of leads; `outputs` wide, or as H."""
+        """Build the transformer for an encoder's shape; its outputs have H's width or the given one."""
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )

@@ -20,7 +20,7 @@ class Elsewhere(ObjectiveConfig):
 
 @cache
 def installed() -> dict[str, type[ObjectiveConfig]]:
-    """Return the values of all objectives that installed packages announce.
+    """Return the settings classes of all objectives that installed packages announce, by name.
 
     Raises `ConfigError` where one isn't an `ObjectiveConfig`, or two packages announce the same name.
     """

@@ -31,7 +31,7 @@ class ViewConfig(ObjectiveConfig):
 
 
 class View(Objective, of=ViewConfig):
-    """Contrast of the masked record and an augmented, unmasked view, over all ranks."""
+    """Contrast of a masked record with its augmented, unmasked view, among the records of all ranks."""
 
     reaches = frozenset({"pool"})
     settings: ViewConfig
@@ -42,7 +42,7 @@ class View(Objective, of=ViewConfig):
         self.head = MLP(width, width, settings.width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `view`."""
+        """Return the loss `view`."""
         first_BD = views.masked.rhythm_BD
         second_BD = views.clean(self.settings.augmentation).rhythm_BD
         projected = (views.all_ranks(self.head(first_BD)), views.all_ranks(self.head(second_BD)))

@@ -99,7 +99,7 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode the same signal by other tokens and another encoder, [B, T, C, D]."""
+        """Encode this pass' signal, unmasked, with another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
@@ -138,7 +138,7 @@ class Views:
 
     @cached_property
     def masked(self) -> Pass:
-        """Encode records without M, padding, and leads that the regulariser hides."""
+        """Encode the records, with M, padding and the regulariser's leads hidden."""
         masking, context = self.masking, self.model.config.context_patches
         block = (masking.block_patches, masking.block_leads)
         masked_BTC = block_mask(
@@ -151,11 +151,11 @@ class Views:
 
     @property
     def supervised(self) -> Pass:
-        """Pass for codes and physiology: the masked one, unless `clean.supervised`."""
+        """Pass that codes and physiology supervise: masked, or clean with `clean.supervised`."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
-        """Encode the unmasked records, or an augmentation of them by name or function.
+        """Encode the unmasked records, augmented if an augmentation is given by name or function.
 
         It is made once per augmentation and number: another number is another draw of crop and augmentation.
         """
@@ -165,24 +165,24 @@ class Views:
 
     @property
     def first(self) -> Pass:
-        """Pass for the monitors: the masked one, or else the first one made."""
+        """Pass that the monitors read: the masked one, or the first one made."""
         if "masked" in self.__dict__ or not self._clean:
             return self.masked
         return next(iter(self._clean.values()))
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode the context by other tokens and another encoder, [B, T, C, D]; only padding is hidden."""
+        """Encode the unmasked context with another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def reached(self) -> set[str]:
-        """Return the parts of the model that an objective has read so far."""
+        """Return the names of the parts of the model that objectives have read so far."""
         return {part for one in self._passes for part in one.reached}
 
     @property
     def encoded(self) -> list[Tensor]:
-        """Return H of all passes so far that carry a gradient."""
+        """Return H of every pass so far that carries a gradient."""
         return [h_BTCD for one in self._passes for h_BTCD in one.encoded]
 
     @cached_property
