@@ -16,7 +16,7 @@ SERVES = ("Conduction", "Ischemic")
 
 
 def judged_by_family(model: WindowEncoder) -> list[int]:
-    """The leaves of these families that no record of the training bore; none where nobody counted."""
+    """Return the leaves of `SERVES` without a training record; none if the model has no counts."""
     support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
     return [
         node.index
@@ -33,5 +33,5 @@ def family_of(model: WindowEncoder, leaves: list[int]) -> list[int]:
 
 
 def by_family(model: WindowEncoder, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
-    """Of each such leaf the mass of q on its family, [B]."""
+    """Return the mass of q on the family of each leaf that its family judges, [B] by leaf."""
     return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in judged_by_family(model)}

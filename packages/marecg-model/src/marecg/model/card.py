@@ -127,7 +127,7 @@ far as the licences of the training records do.
 
 
 def sources(provenance: Provenance) -> str:
-    """Describe the numbers of records by source."""
+    """Describe the numbers of training records by source."""
     counts = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} of no published collection"] if provenance.others else []
     unknown = [
@@ -139,14 +139,14 @@ def sources(provenance: Provenance) -> str:
 
 
 def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
-    """Return the chain of weights from which a training started, the nearest first."""
+    """Yield the weights from which a training started, then those from which they started, and so on."""
     while provenance is not None and provenance.began_from is not None:
         yield provenance.began_from
         provenance = provenance.began_from.provenance
 
 
 def ancestor_text(weights: BeganFrom) -> str:
-    """Describe the weights from which a training started."""
+    """Describe the weights from which a run started: name, training and SHA-256."""
     its = weights.provenance
     made = (
         f"recipe {its.recipe}, {its.steps} optimiser steps, {its.records} records" if its else "not recorded"

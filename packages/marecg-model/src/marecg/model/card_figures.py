@@ -15,7 +15,7 @@ POOR = 0.7
 
 
 class ClassFigure(Settings):
-    """Figures of one class: positives in test, and AUC with interval.
+    """Figures of one class on the test records: positives, and AUC with its interval.
 
     `ece` is the expected calibration error of the sigmoid of its logits, `ece_chance` what true probabilities
     would show of it.
@@ -48,7 +48,7 @@ class GroupFigure(Settings):
 
 
 class Score(Settings):
-    """Score of a `method` on a `task`, as a figure of the card (`marecg.evaluate`).
+    """Score of a `method` on a `task`, as a model card prints it (`marecg.evaluate`).
 
     `fraction` is the share of the training records, 0 where none was needed, and `auc` the macro AUC over
     `tested` records with its 95 % bootstrap interval. `leaks`: the encoder was pretrained on val or test
@@ -69,7 +69,7 @@ class Score(Settings):
 
 
 def reached(scores: Sequence[Score]) -> str:
-    """Return the scores as a table: a row per method and share, a column per task."""
+    """Return the scores as a table: a row per method and share of training records, a column per task."""
     if not scores:
         return ""
     scores = [_plain(score) for score in scores]

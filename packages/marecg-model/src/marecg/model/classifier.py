@@ -1,4 +1,4 @@
-"""A head on an encoder as one module, and the learning rates with which both are fine-tuned.
+"""Classifier for fine-tuning: a head on an encoder as one module, and the learning rates of both.
 
 Shapes: B records or windows, M records, C leads, L samples, K classes, W readout.
 """
@@ -24,7 +24,7 @@ WEIGHT_DECAY = 0.05
 
 
 class Classifier(nn.Module):
-    """A readout, standardised, and a linear map to K logits (`MarEcg.classifier` makes one).
+    """Linear map of an encoder's standardised readout to K logits (`MarEcg.classifier` makes one).
 
     Attributes:
         model: the encoder, not a copy: training it here trains it there.
@@ -50,7 +50,7 @@ class Classifier(nn.Module):
         *,
         leads: Sequence[str] = LEADS,
     ) -> Tensor:
-        """Logits [B, K] of whole records.
+        """Return the logits [B, K] of whole records.
 
         Args:
             x: as for `MarEcg.forward`, and so are the others.
@@ -61,22 +61,22 @@ class Classifier(nn.Module):
         return self.read(self._read_out(self.model(x, n_valid, absent, leads=leads)))
 
     def of_windows(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """Logits [B, K] of single windows, as `MarEcg.of_windows` takes them."""
+        """Return the logits [B, K] of single windows, as `MarEcg.of_windows` takes them."""
         return self.read(self._read_out(self.model.of_windows(x_BCL, n_valid_B, absent_BC)))
 
     def read(self, x_BW: Tensor) -> Tensor:
-        """Logits [B, K] of readouts."""
+        """Return the logits [B, K] of readouts."""
         return self.head((x_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def logits(self, x_MW: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logits float64 [M, K] of records by their readouts, each a mean over what `tta_windows` shows."""
+        """Return the logits of records, float64 [M, K], from their readouts averaged over `tta_windows`."""
         logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
         return np.asarray(logits_MK.double().cpu().numpy())
 
     @torch.no_grad()
     def standardise(self, x: Tensor, n_valid: Tensor | None = None, *, leads: Sequence[str] = LEADS) -> Self:
-        """Take mean and spread of the readout from some training records, so that its parts count alike.
+        """Standardise the readout by its mean and spread over training records: its parts then count alike.
 
         Args:
             x: some dozens of records, as for `forward`.
@@ -91,7 +91,7 @@ class Classifier(nn.Module):
     def param_groups(
         self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY, *, head: float = 1.0
     ) -> list[dict[str, Any]]:
-        """Groups for an optimiser: the head at `head` times the rate, and the encoder's below it.
+        """Return groups for an optimiser: the head at `head` times the rate, and the encoder's groups.
 
         Args:
             lr: learning rate of the encoder's pool.
@@ -109,7 +109,7 @@ class Classifier(nn.Module):
 
 
 def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list[dict[str, Any]]:
-    """The parameters of modules that take gradients, at one rate; only matrices have weight decay."""
+    """Return the trainable parameters of modules, in a group with weight decay (matrices) and one without."""
     parameters = [one for module in modules for one in module.parameters() if one.requires_grad]
     made = (
         {"params": [one for one in parameters if (one.ndim > 1) == matrices], "lr": lr, "weight_decay": decay}
@@ -119,7 +119,7 @@ def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list
 
 
 def trainable_readout(readout: str) -> Readout:
-    """A readout that gradients pass. Raises `UsageError` for another."""
+    """Check that gradients pass a readout, and return it. Raises `UsageError` for another."""
     if readout in ("rhythm", "wide"):
         return readout  # type: ignore[return-value]
     if readout in ("beats", "full"):

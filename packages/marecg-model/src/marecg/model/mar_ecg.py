@@ -1,4 +1,4 @@
-"""MarEcg: the encoder as a module of PyTorch that takes whole records, and gives what fine-tuning needs.
+"""MarEcg: the encoder as a PyTorch module that takes whole records, and can be fine-tuned.
 
 Shapes: B batch, C leads, K leads given, or classes, L samples, T patches, D width, W wide readout, X leads of
 all records, U windows of all records.
@@ -24,7 +24,7 @@ from marecg.nn.encoder import being_traced
 
 
 class MarEcg(WindowEncoder):
-    """The encoder: call it with records, or put a head on it (`classifier`).
+    """Encoder of whole records as a PyTorch module; `classifier` puts a head on it.
 
     Args:
         config: the shape of everything; `marecg.recipes.c3().model` is the paper's.
@@ -47,7 +47,7 @@ class MarEcg(WindowEncoder):
         *,
         leads: Sequence[str] = LEADS,
     ) -> Features:
-        """Encode whole records, with gradients: what `marecg.embed` gives of them, as tensors.
+        """Encode whole records with gradients, to the features of `marecg.embed` as tensors.
 
         A record longer than the context is read in windows, each from `config.phases` beginnings, and their
         features are averaged; a shorter one is padded, and the padding hidden.
@@ -78,7 +78,7 @@ class MarEcg(WindowEncoder):
         )
 
     def resample(self, signals: ArrayLike, fs: float | None = None) -> Tensor:
-        """Return signals in mV at another rate as `forward` takes them, float32 [B, C, L] on the CPU.
+        """Return signals in mV, resampled to the rate of `forward`, float32 [B, C, L] on the CPU.
 
         Args:
             signals: [B, C, L] in mV.
@@ -92,7 +92,7 @@ class MarEcg(WindowEncoder):
         return torch.from_numpy(flat_XL.reshape(*x_BCL.shape[:-1], -1))
 
     def num_features(self, readout: Readout = "rhythm") -> int:
-        """Return how many values a readout of a record has.
+        """Return the number of values in a record's readout.
 
         Args:
             readout: `rhythm`, `wide`, or what `embed` alone reads, `beats` or `full`.
@@ -100,7 +100,7 @@ class MarEcg(WindowEncoder):
         return readout_width(self.config, readout)
 
     def classifier(self, n_classes: int, readout: Readout = "wide") -> Classifier:
-        """Return this encoder, not a copy, with a new linear head: a module of logits [B, n_classes].
+        """Return a module of logits [B, n_classes]: a new linear head on this encoder, which isn't copied.
 
         Args:
             n_classes: K.
@@ -114,7 +114,7 @@ class MarEcg(WindowEncoder):
         return head.to(self.prototypes.device)
 
     def freeze(self, blocks: int | None = None) -> Self:
-        """Return the model, its tokens and lowest blocks, or all of it, without gradients.
+        """Return the model after freezing its tokens and lowest blocks, or all of it.
 
         Args:
             blocks: how many blocks; None is everything.
@@ -127,7 +127,7 @@ class MarEcg(WindowEncoder):
     def param_groups(
         self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY
     ) -> list[dict[str, Any]]:
-        """Return groups for an optimiser, each layer slower than the one above it, frozen ones left out.
+        """Return groups for an optimiser: each layer slower than the one above it, without frozen ones.
 
         Args:
             lr: learning rate of the pool.

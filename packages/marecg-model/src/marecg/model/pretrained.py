@@ -92,7 +92,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         push_to_hub: bool = False,
         **push_to_hub_kwargs: Any,
     ) -> str | None:
-        """Write the model and its card into a folder, all or nothing; then upload it if that is asked for.
+        """Write the model and its card into a folder, all or nothing; upload the folder if requested.
 
         Args:
             save_directory: created, or replaced if it holds a model.
@@ -199,7 +199,7 @@ class Pretrained(nn.Module, ModelHubMixin):
 
     @property
     def id2label(self) -> dict[int, str]:
-        """The labels of the concepts that `predict` gives shares of, by their number."""
+        """Labels of the concepts by number, in the order of the shares that `predict` returns."""
         return {node.index: node.label for node in self.ontology.nodes}
 
 

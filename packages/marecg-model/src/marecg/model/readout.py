@@ -1,4 +1,4 @@
-"""Readouts of H for linear probes: the wide readout, and the beat readout behind it.
+"""Readouts of H for linear probes: the wide readout, and the beat readout that extends it.
 
 h_rhythm (eq. rhythm-pool) reads H through one attention, RevIN has taken the leads' heights away before, and
 how evenly beats follow one another is in no token. The wide readout keeps them: simple statistics of H over
@@ -51,7 +51,7 @@ def readout_width(config: ModelConfig, readout: Readout = "wide") -> int:
 
 
 def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, slice]:
-    """Return the columns of the wide readout's parts, and with `beats` of the beat readout."""
+    """Return the columns of each part of a readout, by the part's name."""
     if readout == "rhythm":
         return {"rhythm": slice(0, config.width)}
     widths = dict.fromkeys(("rhythm", "mean", "max", "std"), config.width)
@@ -69,7 +69,7 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
-    """Return the columns of the readout's views; each has a classifier, and logits are averaged.
+    """Return the columns of the readout's views; a probe fits a classifier per view and averages the logits.
 
     They are the encoder's, what is measured, and the convolutions; in one, the last would drown the others.
     """
@@ -96,7 +96,7 @@ def wide_readout(
     absent_BC: Tensor | None = None,
     modulation_BM: Tensor | None = None,
 ) -> Tensor:
-    """Return the parts of `wide_columns` side by side, [B, W].
+    """Return the wide readout: the parts of `wide_columns` side by side, [B, W].
 
     They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale, the
     standard deviation in mV that RevIN divided it by; and the modulation spectrum, if there is one. Patches
@@ -121,7 +121,7 @@ def wide_readout(
 
 
 def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum the beats' patches: means over leads, and every lead of the QRS, [B, V − W].
+    """Sum H over the beats' patches: its means over leads, and every lead's QRS patch, [B, V − W].
 
     `beats_BJT` says how many beats have their j-th patch where patch t is.
     """
@@ -132,7 +132,7 @@ def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
 
 
 def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum the patches of P, ST and T by lead, and the heights in mV, [B, 3·C·D + J·C·H].
+    """Sum H over the patches of P, ST and T by lead, and the heights in mV, [B, 3·C·D + J·C·H].
 
     `mv_BTCP` are the patches in mV around each lead's mean.
     """
@@ -146,7 +146,7 @@ def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
 def mean_readout(
     total: NDArray[np.float64], windows: int, beats: float, config: ModelConfig
 ) -> NDArray[np.float64]:
-    """Average a recording's readout from the sums over its windows and beats, [W] or longer.
+    """Return a recording's mean readout from the sums over its windows and beats, [W] or longer.
 
     A recording without beats has the means over all patches in place of those over beats, and no heights.
     """

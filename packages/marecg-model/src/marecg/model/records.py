@@ -1,4 +1,4 @@
-"""Whole records as tensors: cut into the windows that an encoder is shown, and put together again.
+"""Whole records as tensors, cut into an encoder's windows, and the windows' features joined again.
 
 What `marecg.ecg.windows` does for `embed`, in operations of torch: gradients pass, and programs are traced.
 
@@ -15,7 +15,7 @@ from marecg.base.config import ModelConfig
 
 
 class Cut(NamedTuple):
-    """Windows of the encoder's context: x_UCL in mV, samples, absent leads, and their records and beginnings.
+    """Windows of all records: x_UCL in mV, samples before padding, absent leads, record, and first sample.
 
     Arguments for `MarEcg.of_windows` come first.
     """
@@ -40,13 +40,13 @@ def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig
 
 
 def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
-    """The mean over the windows of each record, [B, X]."""
+    """Return the mean over the windows of each record, [B, X]."""
     count_B1 = x_UX.new_zeros(records, 1).index_add(0, row_U, torch.ones_like(x_UX[:, :1]))
     return x_UX.new_zeros(records, x_UX.shape[1]).index_add(0, row_U, x_UX) / count_B1
 
 
 def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, config: ModelConfig) -> Tensor:
-    """H̄ of whole records, [B, T, D]: the mean over the windows that hold a patch, zero behind the last one.
+    """Return H̄ of whole records, [B, T, D]: means over the windows that hold a patch, zero behind the last.
 
     As in `marecg.ecg.windows.overlapped` it is made of the windows that begin at a patch.
     """
@@ -67,7 +67,7 @@ def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, conf
 
 
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Return the starts of `marecg.ecg.windows.tta_windows`: records and samples, int64 [U] each.
+    """Return record number and first sample of the windows of `ecg.windows.tta_windows`, int64 [U] each.
 
     A window that `tta_windows` leaves out as the same as another stands here twice, with all of its
     beginnings, so that means over windows are the same.

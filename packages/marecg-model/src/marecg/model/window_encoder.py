@@ -1,4 +1,4 @@
-"""The encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
+"""Encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the logits of concepts.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
 spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
@@ -36,7 +36,7 @@ class Features(NamedTuple):
 
 
 class WindowEncoder(Pretrained):
-    """The encoder with its pools and its place in the concept space (§Methods), for single windows."""
+    """Encoder of single windows, with its pools and its map to the concept space (§Methods)."""
 
     def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
         super().__init__(config, ontology)
@@ -59,7 +59,7 @@ class WindowEncoder(Pretrained):
         *,
         every_part: bool = False,
     ) -> Features:
-        """Encode single windows in mV, nothing masked but padding and absent leads.
+        """Encode single windows in mV; only padding and absent leads are masked.
 
         Args:
             x_BCL: mV; L from one patch up to `config.positions` patches.
@@ -84,7 +84,7 @@ class WindowEncoder(Pretrained):
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-        """Return how much h_rhythm's pool reads of each token, mean over its queries, [B, T, C]; 1 in all.
+        """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C]; their sum is 1.
 
         Args:
             x_BCL: as for `of_windows`.
