@@ -1,4 +1,4 @@
-"""Every number of a run, each with its source: the paper's section, or why it was chosen.
+"""Settings of a run, each with its source: the paper's section, or the reason for the choice.
 
 A field's source is written where its default is: `paper(value, section)` or `chosen(value, why)`.
 Here are the values that every run has; those of an objective are in its file in `marecg.objectives`, and the

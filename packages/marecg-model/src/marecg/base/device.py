@@ -11,7 +11,7 @@ def best_device() -> torch.device:
 
 
 def named_device(name: str | torch.device) -> torch.device:
-    """A device by its name, such as `cuda:1`. Raises `UsageError` where there is none of it here."""
+    """Return a device by its name, such as `cuda:1`. Raises `UsageError` if this machine has none."""
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

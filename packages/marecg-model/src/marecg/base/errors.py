@@ -1,4 +1,4 @@
-"""Errors of records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`.
+"""Errors of records, recipes, runs and checkpoints, all subclasses of `ecg_ontology.EcgError`.
 
 One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
 
@@ -98,7 +98,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Add the record's place to a `RecordError` that leaves the block without one."""
+    """Add `where` to a `RecordError` that leaves the block without a place."""
     try:
         yield
     except RecordError as error:

@@ -14,7 +14,7 @@ MOST = 2**31 - 1
 
 
 def keep_freed() -> bool:
-    """Keep up to 2 GiB of freed memory in this process; return whether the C library can do it.
+    """Keep up to 2 GiB of freed memory in this process; return whether the C library allows that.
 
     It needs no more at once than before, and the numbers are the same. What isn't glibc is left as it is.
     """

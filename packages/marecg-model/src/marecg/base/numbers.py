@@ -1,4 +1,4 @@
-"""Numbers that were read: those that can't be are refused."""
+"""Checks of numbers that were read from files."""
 
 from sys import float_info
 from typing import Any

@@ -59,7 +59,7 @@ def offered_names(what: str) -> list[str]:
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the entry points of a group by name, or only those with a given name."""
+    """Yield name and object of a group's entry points, or of those with a given name."""
     for entry in sorted(entry_points(group=group), key=lambda point: (point.name == _SEVERAL, point.name)):
         if entry.name == _SEVERAL:
             yield from _loaded(entry).items()
@@ -68,12 +68,12 @@ def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
 
 
 def installed(group: str) -> dict[str, Any]:
-    """Return the entry points of a group by name. Raises `UsageError`."""
+    """Return the objects of a group's entry points by name. Raises `UsageError`."""
     return dict(offered(group))
 
 
 def experiments_missing(name: str) -> str | None:
-    """Return the remedy for a name from the package marecg-experiments, else None."""
+    """Return how to install a name of the package marecg-experiments; None for other names."""
     bare = name.removeprefix("tiny-").removeprefix("small-").removeprefix("c1-")
     return "Run pip install 'marecg[experiments]'" if bare in EXPERIMENTS.split() else None
 

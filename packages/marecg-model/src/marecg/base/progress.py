@@ -65,7 +65,7 @@ def shown(what: str) -> Iterator[Tell]:
 
 
 def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
-    """Iterate over steps and show progress."""
+    """Yield the steps, and show how many are done."""
     total = len(steps) if isinstance(steps, Sized) else None
     with progress(what) as tell:
         for done, step in enumerate(steps, start=1):
@@ -74,7 +74,7 @@ def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterat
 
 
 class Tenths:
-    """Progress lines for a log file, for the number of `what`; `clock` gives seconds."""
+    """Progress lines for a log file, one per tenth of the number of `what`; `clock` gives seconds."""
 
     def __init__(
         self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
