@@ -19,7 +19,7 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.account import PreparationReport
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classify import Evaluation
+from marecg.evaluate.classifier_scores import Evaluation
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import spread

@@ -20,7 +20,7 @@ from marecg.corpus.columns import Texts as Column
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import Measurements, measure
-from marecg.evaluate.classify import Evaluation, GroupScore
+from marecg.evaluate.classifier_scores import Evaluation, GroupScore
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg

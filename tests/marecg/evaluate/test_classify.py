@@ -20,7 +20,7 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classify import ppv
+from marecg.evaluate.classifier_scores import ppv
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl

@@ -14,15 +14,8 @@ from ecg_ontology import plain_markdown, replacing
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classify import (
-    CARD,
-    FEW_POSITIVES,
-    PAGE,
-    PREDICTIONS,
-    Evaluation,
-    GroupScore,
-    read_evaluation,
-)
+from marecg.evaluate.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
+from marecg.evaluate.classify import CARD, PAGE, PREDICTIONS
 from marecg.evaluate.table_print import markdown_table
 from marecg.use.classifying.classifier_folder import MARK, Description
 from marecg_report import captions

@@ -20,7 +20,7 @@ from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
-from marecg.evaluate.classify import EVALUATION, read_evaluation
+from marecg.evaluate.classifier_scores import EVALUATION, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed

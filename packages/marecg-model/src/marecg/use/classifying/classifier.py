@@ -24,6 +24,8 @@ from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
 from marecg.use.classifying.calibration import Method, calibrate, check_rule, threshold
 from marecg.use.classifying.classifier_folder import FILES, MARK, Description, read_folder, write_folder
+from marecg.use.classifying.labels import targets_of
+from marecg.use.classifying.logistic import expected_shifts
 from marecg.use.classifying.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
 from marecg.use.embedding.embed import loaded, records
 
@@ -111,7 +113,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         required_rate(self.fs)
         model = loaded(self.model, MarEcg)
         ecgs = self._recordings(X, model)
-        y_BK, classes, several = _targets(y, len(ecgs))
+        y_BK, classes, several = targets_of(y, len(ecgs))
         split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
         train, val = next(split.split(ecgs, groups=np.arange(len(ecgs)) if groups is None else groups))
         vectors = Vectors(model, ecgs.__getitem__, self.readouts()[-1])
@@ -146,15 +148,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tuned_ = tried[self.readout_]
         self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
         val_BK = self.tuned_.logits(vectors, val) if self.tuned_.val_MK is None else self.tuned_.val_MK
-        self._calibrate(val_BK, y_BK[val], self._expected_shifts(y_BK[train]))
+        self._calibrate(val_BK, y_BK[val], expected_shifts(y_BK[train], self.balanced))
         return self
-
-    def _expected_shifts(self, y_BK: NDArray[np.floating]) -> Floats:
-        """By how much logits are too high for what the weights of positives and negatives do to them, [K]."""
-        positives_K, count_K = np.nansum(y_BK, axis=0), np.isfinite(y_BK).sum(axis=0)
-        both_K = (positives_K > 0) & (positives_K < count_K)
-        odds_K = positives_K / (count_K - positives_K).clip(1)
-        return np.asarray(np.log(np.where(both_K & self.balanced, odds_K, 1.0)), np.float64)
 
     def tuning(self) -> Tuning:
         """Return how it is trained. Raises `UsageError` where a value can't be."""
@@ -300,32 +295,3 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:
         x_BKL = records(X, lead_places(self.leads))
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
-
-
-def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
-    """Targets [B, K], classes, and whether a record may have several of them."""
-    try:
-        labels = np.asarray(y)
-        classes, place_B = np.unique(labels, return_inverse=True)
-    except ValueError as error:
-        remedy = "Give a table [records, classes]"
-        raise UsageError("labels have rows of several lengths", remedy=remedy) from error
-    except TypeError as error:  # None among words
-        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
-    given = len(labels) if labels.ndim else 0
-    if given != records_:
-        raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
-    if records_ < 2:
-        raise UsageError("one record isn't training", remedy="Give two at least: one decides when to stop")
-    if labels.ndim == 2:
-        if not labels.shape[1]:
-            raise UsageError("a table of labels has no classes", remedy="Give a column for each")
-        if labels.dtype.kind not in "biuf" or not np.isin(labels[np.isfinite(labels)], (0, 1)).all():
-            remedy = "Give 1 where a class applies, NaN where nobody knows"
-            raise UsageError("a table of labels holds more than 0 and 1", remedy=remedy)
-        return labels.astype(np.float64), np.arange(labels.shape[1]), True
-    if labels.ndim != 1 or labels.dtype.kind == "f":
-        raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
-    if len(classes) < 2:
-        raise UsageError("all records have one label", remedy="Give records of two classes at least")
-    return np.eye(len(classes))[place_B], classes, False

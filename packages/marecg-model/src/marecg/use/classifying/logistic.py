@@ -50,6 +50,14 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
     return np.asarray(weight_MK * known_K / (2 * count_MK.clip(1)))
 
 
+def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
+    """Return by how much the weights of positives and negatives raise the logits of each class, [K]."""
+    positives_K, count_K = np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0)
+    both_K = (positives_K > 0) & (positives_K < count_K)
+    odds_K = positives_K / (count_K - positives_K).clip(1)
+    return np.asarray(np.log(np.where(both_K & balanced, odds_K, 1.0)), np.float64)
+
+
 def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
     """Return the weighted mean cross-entropy of every class, [K]; NaN without labels."""
     loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK

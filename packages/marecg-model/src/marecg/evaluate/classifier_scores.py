@@ -1,0 +1,180 @@
+"""Evaluation of a classifier on its test records, as `evaluation.json` has it: by class and by group.
+
+Shapes: M test records, K classes.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+from scipy.special import expit
+
+from marecg.base.config import Count, FromZero, Settings, Share
+from marecg.base.documents import read_model
+from marecg.evaluate.scores.metrics import (
+    MIN_POSITIVES,
+    age_bands,
+    class_ap,
+    class_auc,
+    error_by_chance,
+    expected_calibration_error,
+    interval,
+    resampled_macro_auc,
+)
+from marecg.evaluate.tasks.task import VAL
+from marecg.use.classifying.calibration import log_loss
+from marecg.use.classifying.classifier import EcgClassifier
+
+EVALUATION = "evaluation.json"
+"""The file's name in a classifier's folder."""
+FEW_POSITIVES = 10
+"""Of validation: below it a threshold's sensitivity may be any, and the table says so."""
+
+Counts = dict[str, dict[str, tuple[Count, Count]]]
+"""By part and class: positives, and records with a label."""
+
+
+class GroupScore(Settings):
+    """Scores of a class on labelled test records, or on a `group` of them such as `sex F`.
+
+    `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
+    calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities. `chosen_by` is how many
+    positives of validation the threshold was chosen by, if there is one; `ppv_at_prevalence` what `ppv` would
+    be where the share `prevalence` of the records has the class.
+    """
+
+    name: str
+    group: str = ""
+    records: Count
+    positives: Count
+    auc: Share
+    low: Share
+    high: Share
+    average_precision: Share
+    ece: Share
+    ece_before: Share
+    ece_chance: Share
+    log_loss: FromZero
+    log_loss_before: FromZero
+    sensitivity: Share
+    specificity: Share
+    ppv: Share | None
+    chosen_by: Count | None
+    prevalence: Share | None = None
+    ppv_at_prevalence: Share | None = None
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the threshold rests on too few positives."""
+        return self.chosen_by is not None and self.chosen_by < FEW_POSITIVES
+
+
+class Evaluation(Settings):
+    """Content of `evaluation.json`.
+
+    `counts` are, by part and class, positives and known labels; `missing` how many records the labels name
+    that the corpus lacks, and `missing_names` the first of them; of `exclusive` classes a record has one;
+    `seen` how many test records, or their patients, the encoder was pretrained on;
+    `readout` what the head reads, which of `losses` on validation is the least; `reused` how many records had
+    been embedded by an earlier run.
+    """
+
+    model: str
+    data: str
+    task: str
+    folds: str
+    counts: Counts
+    missing: Count
+    missing_names: tuple[str, ...] = ()
+    exclusive: bool = False
+    leak: str
+    seen: Count
+    readout: str = ""
+    losses: dict[str, FromZero] = Field(default_factory=dict)
+    reused: Count = 0
+    scores: tuple[GroupScore, ...]
+
+
+def read_evaluation(folder: Path) -> Evaluation:
+    """Read the evaluation of a classifier. Raises `InputError` if it is damaged or impossible."""
+    return read_model(Evaluation, folder / EVALUATION, "isn't an evaluation", "Fit the classifier again")
+
+
+def class_scores(
+    classifier: EcgClassifier,
+    frame: pd.DataFrame,
+    counts: Counts,
+    prevalence: Mapping[str, float],
+    group: str = "",
+) -> list[GroupScore]:
+    """Return the figures of each class that has enough of both kinds; of all where there is no group."""
+    scores: list[GroupScore] = []
+    names = classifier.classes_.tolist()
+    calls_MK = classifier.calls(frame[[f"p {name}" for name in names]].to_numpy(np.float64))
+    for name, calls_M in zip(names, calls_MK.T, strict=True):
+        has_label_M = frame[f"label {name}"].notna().to_numpy()
+        labelled, called_M = frame[has_label_M], calls_M[has_label_M]
+        y_M, logit_M, p_M = (
+            labelled[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p")
+        )
+        positives = int(y_M.sum())
+        if group and min(positives, len(y_M) - positives) < MIN_POSITIVES:
+            continue
+        y_M1, before_M, share = y_M[:, None].astype(np.uint8), expit(logit_M), prevalence.get(name)
+        sensitivity, specificity = called_M[y_M == 1].mean(), 1 - called_M[y_M == 0].mean()
+        low, high = interval(resampled_macro_auc(y_M1, logit_M[None, :, None]))
+        scores.append(
+            GroupScore(
+                name=name,
+                group=group,
+                records=len(y_M),
+                positives=positives,
+                auc=float(class_auc(y_M1, logit_M[:, None])[0]),
+                low=low,
+                high=high,
+                average_precision=float(class_ap(y_M1, logit_M[:, None])[0]),
+                ece=expected_calibration_error(y_M, p_M),
+                ece_before=expected_calibration_error(y_M, before_M),
+                ece_chance=error_by_chance(p_M),
+                log_loss=log_loss(y_M, p_M),
+                log_loss_before=log_loss(y_M, before_M),
+                sensitivity=float(sensitivity),
+                specificity=float(specificity),
+                ppv=float(y_M[called_M].mean()) if called_M.any() else None,
+                chosen_by=counts[VAL][name][0] if classifier.several_ else None,
+                prevalence=share,
+                ppv_at_prevalence=None if share is None else ppv(sensitivity, specificity, share),
+            )
+        )
+    return scores
+
+
+def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts) -> list[GroupScore]:
+    """Return the figures by age, sex, source, device and whether the encoder has seen the record."""
+    by = {
+        "age": age_bands(frame["age"]),
+        "sex": frame["sex"],
+        "source": frame["source"],
+        "device": frame.get("device", pd.Series(None, frame.index, dtype=object)),
+        "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
+    }
+    scores: list[GroupScore] = []
+    for what, values in by.items():
+        different = sorted(values.dropna().unique())
+        for value in different if len(different) > 1 else ():
+            scores += class_scores(classifier, frame[values == value], counts, {}, f"{what} {value}")
+    return scores
+
+
+def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
+    """Return the share of correct calls at a prevalence (Bayes); None without a call.
+
+    Example:
+        >>> ppv(0.9, 0.9, 0.1)
+        0.5
+    """
+    right = sensitivity * prevalence
+    called = right + (1 - specificity) * (1 - prevalence)
+    return round(float(right / called), 12) if called > 0 else None
