@@ -16,8 +16,7 @@ from marecg import EcgClassifier
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg import augment
 from marecg.ecg.windows import recording, stacked, tta_windows
-from marecg.model.classifier import Classifier
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.use.classifying import classifier as module
 from marecg.use.classifying import tuning
 from marecg.use.classifying.classifier_folder import is_classifier

@@ -13,9 +13,8 @@ from ecg_ontology import refuse_pipe
 from marecg.base.config import Count, Settings, Share
 from marecg.base.documents import read_model
 from marecg.base.errors import CheckpointError
-from marecg.model.classifier import Classifier
 from marecg.model.folder import refuse_non_finite
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout
 from marecg.use.classifying.calibration import Calibration
 

@@ -21,8 +21,7 @@ from torch.nn.utils import clip_grad_norm_
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.augment import rhythm_safe
 from marecg.ecg.windows import Recording, stacked, tta_windows
-from marecg.model.classifier import Classifier
-from marecg.model.mar_ecg import MarEcg
+from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
