@@ -209,12 +209,12 @@ def test_findings_are_annotations_on_demand():
 
 
 def test_the_shacl_report_is_that_of_the_shipped_shapes(folder):
-    code, out, _ = call("validate", "--shacl")
+    code, out, _ = call("validate", "--engine", "shacl")
     assert code == 0
     graph = rdflib.Graph().parse(data=out, format="turtle")
     assert (None, SH.conforms, rdflib.Literal(True)) in graph
     wrong = edit(folder / "cardiac.ttl", ("ccg:index 5 ;", "ccg:index 5 , 77 ;"))
-    code, out, _ = call("validate", wrong, "--shacl")
+    code, out, _ = call("validate", wrong, "--engine", "shacl")
     assert code == 1
     messages = set(rdflib.Graph().parse(data=out, format="turtle").objects(None, SH.resultMessage))
     assert any(str(message).startswith("CCG-E003") for message in messages)

@@ -42,8 +42,6 @@ def test_the_tree_shows_subtypes_below_their_parents():
         "  InfMI  Inferior MI",
     ]
     assert len(json.loads(call("show", "--tree", "--format", "json")[1])["tree"]) == 42
-    code, _, err = call("tree", "AMI")
-    assert (code, "Type ecgonto show [NODE] --tree" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_the_counts_of_a_corpus_stand_in_the_sheet(tmp_path):
 
 def test_a_code_is_added_by_the_name_of_its_concept(folder):
     label = "paroxysmal atrial fibrillation"
-    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--tables", folder)
+    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--ontology", folder)
     assert call("add-code", *arguments)[0] == 0
     assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
     code, _, err = call("add-code", *arguments)
@@ -59,5 +59,5 @@ def test_review_without_one_clear_task_is_wrong_usage(arguments, tmp_path, monke
 
 def test_a_bundle_has_no_tables_to_edit(tmp_path):
     ecg_ontology.load().save(tmp_path / "o.json")
-    code, _, err = call("add-code", "icd10:X", "x", "AF", "--author", "A", "--tables", tmp_path / "o.json")
+    code, _, err = call("add-code", "icd10:X", "x", "AF", "--author", "A", "--ontology", tmp_path / "o.json")
     assert (code, "isn't a folder of sources" in err) == (2, True)

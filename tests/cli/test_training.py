@@ -84,10 +84,8 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(corpus, tmp_pa
     assert noted["sources"]["ptbxl"] == 2677
 
 
-def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(tmp_path, monkeypatch):
+def test_a_corpus_concept_texts_go_into_it(tmp_path, monkeypatch):
     (tmp_path / "corpus.json").touch()
     monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
-    for words, place in (("", tmp_path / "concept_text.safetensors"), (" --out x", Path("x"))):
-        line = f"texts --ontology {tmp_path}{words}"
-        asked = reached(line, "marecg.objectives.concept_text.write")
-        assert (asked["ontology"], asked["path"]) == ("its graph", place)
+    asked = reached(f"texts {tmp_path}", "marecg.objectives.concept_text.write")
+    assert (asked["ontology"], asked["path"]) == ("its graph", tmp_path / "concept_text.safetensors")

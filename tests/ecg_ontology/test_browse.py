@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 import ecg_ontology
-from ecg_ontology import search_concepts
+from ecg_ontology import UsageError, search_concepts
 from ecg_ontology.views.browse import page_text, write_page
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'
@@ -78,9 +78,11 @@ def test_texts_are_escaped_wherever_they_stand(onto, tmp_path):
 
 
 def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, tmp_path):
-    text = write_page(onto, tmp_path / "de.html", "de").read_text(encoding="utf-8")
+    text = ecg_ontology.export(onto, tmp_path / "de.html", "de").read_text(encoding="utf-8")
     assert '<span lang="de">Vorhofflimmern</span>' in text
     assert "have not been reviewed clinically" in text
+    with pytest.raises(UsageError, match="holds all languages"):
+        ecg_ontology.export(onto, tmp_path / "de.owl", "de")
 
 
 def test_the_picture_of_the_graph_leads_to_every_concept_or_says_what_it_needs(onto, text, monkeypatch):

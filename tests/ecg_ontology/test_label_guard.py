@@ -101,7 +101,7 @@ def test_the_command_has_the_override(folder):
         "AF",
         "--author",
         "A. Reviewer",
-        "--tables",
+        "--ontology",
         str(folder),
     )
     code, _, err = call(*given)

@@ -88,15 +88,18 @@ def test_what_changes_nothing_or_breaks_the_graph_is_refused(wrong, problem):  #
 
 def test_the_command_writes_a_bundle_and_replaces_no_other(tmp_path):
     out = tmp_path / "wrong.json"
-    assert call("perturb", "--shuffle", 3, "--out", out)[:2] == (0, f"{out}\n")
+    assert call("perturb", "shuffle=3", "--out", out)[:2] == (0, f"{out}\n")
     assert ecg_ontology.load(out).header.iri.endswith("/control/shuffle-3")
-    assert call("perturb", "--drop", "sibling", "--drop", "ring", "--out", tmp_path / "two.json")[0] == 0
-    code, _, err = call("perturb", "--flat", "--out", out)
+    assert call("perturb", "drop=sibling,ring", "--out", tmp_path / "two.json")[0] == 0
+    code, _, err = call("perturb", "flat", "--out", out)
     assert (code, "would be lost" in err) == (2, True)
     assert ecg_ontology.load(out).sha256 == shuffled(REAL, 3).sha256
 
 
-@pytest.mark.parametrize("change", ["", "--flat --shuffle 1", "--drop uncle", "--drop family"])
-def test_another_number_of_changes_than_one_is_wrong_usage(change, tmp_path):
-    assert call("perturb", *change.split(), "--out", tmp_path / "wrong.json")[0] == 2
+@pytest.mark.parametrize(
+    "change", ["flat=1", "shuffle=", "shuffle=-1", "drop=uncle", "drop=", "drop=family", "unjust"]
+)
+def test_another_control_is_wrong_usage(change, tmp_path):
+    code, _, err = call("perturb", change, "--out", tmp_path / "wrong.json")
+    assert (code, "drop" in err.lower()) == (2, True)
     assert not (tmp_path / "wrong.json").exists()

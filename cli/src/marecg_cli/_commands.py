@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from ecg_ontology import UsageError, refuse_address
 from marecg_cli._output import set_loudness
+from marecg_cli._removed import refuse_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -42,14 +43,15 @@ def application(
     """Return a command line, or the part that the arguments need.
 
     Args:
-        about: what it is for.
+        summary: what it is for.
         panels: its commands; each is the function, or the group, of that name in its module.
         argv: the arguments; where they begin with a command, it is the only one that is imported.
         elsewhere: commands of packages that need not be there, each with its package and what to install;
             other packages add theirs as entry points `marecg.commands`. None: there are none.
 
-    Raises `UsageError` where the command's package isn't installed.
+    Raises `UsageError` where the command's package isn't installed, or the command was removed.
     """
+    refuse_command(argv)
     app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
     app.callback()(_of_all)
     places = [

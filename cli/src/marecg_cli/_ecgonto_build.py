@@ -1,25 +1,14 @@
 """Commands that convert an ontology into other forms."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import Source
+from marecg_cli._ecgonto_look import Language, Source, note_language
 from marecg_cli._options import Profile
 from marecg_cli._output import EXIT_FINDINGS, message, result
-
-
-class Edges(StrEnum):
-    """Kinds of edges that a control can drop; the ontology's enumeration would load pydantic."""
-
-    subtype_of = "subtypeOf"
-    manifestation_of = "manifestationOf"
-    sibling = "sibling"
-    ring = "ring"
-
 
 OWN_SOURCES = Path("ontology")
 """From the root of the repository, the only sources whose bundle the package carries."""
@@ -28,16 +17,22 @@ BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 def export(
     out: Annotated[Path, typer.Option(help="The ending says the form.")],
+    lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
-    """Write the ontology for other programs.
+    """Write the ontology for other programs, or as a page to search and read in a browser.
 
-    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .obo .skos.ttl .sssom.tsv .dot fhir (folder)
+    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .obo .skos.ttl .sssom.tsv .dot fhir (folder); .html
+    is one page that needs no network, for a desk or a phone, with labels of --lang.
 
     Example: ecgonto export --out ccg.npz
+
+    Example: ecgonto export --out onto.html
     """
-    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), out)))
+    onto = ecg_ontology.load(ontology, profile)
+    result(str(ecg_ontology.export(onto, out, lang)))
+    note_language(onto, onto.nodes, lang)
 
 
 def place_to_name(sources: Path) -> str:
@@ -90,36 +85,26 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
 
 
 def perturb(
+    control: Annotated[
+        str,
+        typer.Argument(
+            help="shuffle=SEED: the leaves exchange their places in the graph; flat: every leaf keeps its "
+            "family alone; drop=KIND,KIND: without edges of subtypeOf, manifestationOf, sibling or ring."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The bundle to write.")],
-    shuffle: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Let the leaves exchange their places in the graph.")
-    ] = None,
-    flat: Annotated[bool, typer.Option("--flat", help="Leave every leaf its family alone.")] = False,
-    drop: Annotated[
-        list[Edges] | None,
-        typer.Option(help="Drop the edges of a kind, such as sibling; may be repeated.", show_default=False),
-    ] = None,
     ontology: Source = None,
 ) -> None:
     """Write a graph with deliberate errors, a control for the real one.
 
     It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
 
-    Example: ecgonto perturb --shuffle 0 --out shuffled.json
+    Example: ecgonto perturb shuffle=0 --out shuffled.json
     """
-    if (shuffle is not None) + flat + bool(drop) != 1:
-        raise ecg_ontology.UsageError(
-            "one change makes a control", remedy="Give one of --shuffle SEED, --flat and --drop KIND"
-        )
     if out.suffix != ".json":
         raise ecg_ontology.UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
-    from ecg_ontology import perturb as controls
+    from ecg_ontology.perturb import control_of
 
-    real = ecg_ontology.load(ontology)
-    if shuffle is not None:
-        control = controls.shuffled(real, shuffle)
-    else:
-        kinds = [ecg_ontology.Kind(kind) for kind in drop or ()]
-        control = controls.flat(real) if flat else controls.without(real, kinds)
-    result(str(ecg_ontology.export(control, out)))
-    message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
+    made = control_of(ecg_ontology.load(ontology), control)
+    result(str(ecg_ontology.export(made, out)))
+    message(f"{made.header.title}: {made.header.iri}, sha256 {made.sha256}")

@@ -27,8 +27,12 @@ def validate(
     profile: Profile = "paper",
     fail_on: Threshold = "error",
     disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
-    reasoner: Annotated[bool, typer.Option("--reasoner", help="Also ask an OWL reasoner (Java).")] = False,
-    shacl: Annotated[bool, typer.Option("--shacl", help="Print the SHACL report (Turtle) instead.")] = False,
+    engine: Annotated[
+        Literal["rules", "reasoner", "shacl"],
+        typer.Option(
+            help="reasoner: the rules and an OWL reasoner (Java); shacl: the shapes alone, as Turtle."
+        ),
+    ] = "rules",
     form: ReportFormat = "text",
 ) -> None:
     """Check an ontology against the findings catalogue.
@@ -37,7 +41,10 @@ def validate(
 
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
-    if shacl:
+    if engine == "shacl":
+        if disable or form != "text" or (profile, fail_on) != ("paper", "error"):
+            problem = "the report of SHACL takes no --profile, --fail-on, --disable or --format"
+            raise ecg_ontology.UsageError(problem, where="--engine shacl", remedy="Leave them out")
         from ecg_ontology.validation.shacl import shacl_report
 
         conforms, report = shacl_report(source)
@@ -47,7 +54,7 @@ def validate(
 
     off = reports.known_rules(disable or [])
     findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
-    if reasoner:
+    if engine == "reasoner":
         from ecg_ontology.validation.owl import consistency
 
         findings += consistency(ecg_ontology.load(source, profile))
@@ -56,7 +63,6 @@ def validate(
 
 def snomed(
     release: Annotated[Path, typer.Argument(help="RF2 zip or folder, with its Snapshot.")],
-    profile: Profile = "curated",
     fail_on: Threshold = "error",
     form: ReportFormat = "text",
     ontology: Source = None,
@@ -69,7 +75,7 @@ def snomed(
     """
     from ecg_ontology.validation.snomed import review_release
 
-    findings = review_release(ecg_ontology.load(ontology, profile), release)
+    findings = review_release(ecg_ontology.load(ontology, "curated"), release)
     _report(findings, fail_on, form)
 
 

@@ -7,7 +7,7 @@ import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_look import Language, Source, note_language
-from marecg_cli._options import As, Profile
+from marecg_cli._options import As
 from marecg_cli._output import EXIT_FINDINGS, problem, result, result_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ _SHOWN = 3
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words, parts of words, or codes.")],
     lang: Language = "en",
-    profile: Profile = "paper",
     ontology: Source = None,
     form: As = "text",
 ) -> None:
@@ -31,7 +30,7 @@ def search(
 
     Example: ecgonto search fibr
     """
-    onto = ecg_ontology.load(ontology, profile)
+    onto = ecg_ontology.load(ontology)
     hits = ecg_ontology.search_concepts(onto, " ".join(words))
     if form == "json":
         result_json([hit.model_dump(mode="json") for hit in hits])
@@ -61,25 +60,6 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
     if more := len(hit.matches) - _SHOWN:
         lines += [f"    and {more} more"] if more > 0 else []
     return "\n".join(lines)
-
-
-def browse(
-    out: Annotated[Path, typer.Option(help="The page: one .html file that needs no network.")] = Path(
-        "ontology.html"
-    ),
-    lang: Language = "en",
-    profile: Profile = "paper",
-    ontology: Source = None,
-) -> None:
-    """Write one page to search and read the ontology in a browser, on a desk or a phone, without a network.
-
-    Example: ecgonto browse --out onto.html
-    """
-    from ecg_ontology.views.browse import write_page
-
-    onto = ecg_ontology.load(ontology, profile)
-    result(str(write_page(onto, out, lang)))
-    note_language(onto, onto.nodes, lang)
 
 
 def draw(

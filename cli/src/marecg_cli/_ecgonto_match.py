@@ -7,7 +7,7 @@ import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_look import Source
-from marecg_cli._options import As, Profile
+from marecg_cli._options import As
 from marecg_cli._output import message, result, result_json
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ def match(
     ] = None,
     table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
     candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
-    profile: Profile = "curated",
     ontology: Source = None,
     form: As = "text",
 ) -> None:
@@ -48,7 +47,7 @@ def match(
     if (codes is None) == (statements is None):
         remedy = "Give one of them: codes get a sheet of candidates, statements a report"
         raise ecg_ontology.UsageError("takes a table of codes or --statements", remedy=remedy)
-    onto = ecg_ontology.load(ontology, profile)
+    onto = ecg_ontology.load(ontology, "curated")
     if statements is not None:
         _report_statements(onto, statements, out, form)
     if codes is None:

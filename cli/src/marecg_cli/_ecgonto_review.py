@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ecg_ontology.codes.coverage import Coverage
     from ecg_ontology.curation.routing_file import Decision
 
-Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
+Folder = Annotated[Path, typer.Option(help="The folder of sources whose tables are edited.")]
 
 
 def coverage(
@@ -88,9 +88,6 @@ def diff(
     old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
-    threshold: Annotated[
-        float, typer.Option(min=0, help="Count codes whose target alone moves by less; 0 lists all.")
-    ] = 0.05,
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
@@ -101,7 +98,7 @@ def diff(
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
 
     The summary comes first. Distances beyond twenty and codes that keep leaves and c* and move by less than
-    --threshold in total variation are counted; --threshold 0 and --format json list them.
+    .05 in total variation are counted; --format json lists them.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
@@ -113,9 +110,9 @@ def diff(
     if form == "json":
         result_json(difference.model_dump(mode="json"))
     elif form == "text":
-        result(difference_text(difference, threshold))
+        result(difference_text(difference))
     else:
-        result(difference_markdown(before, after, difference, threshold))
+        result(difference_markdown(before, after, difference))
 
 
 def review(
@@ -163,7 +160,6 @@ def add_code(
         typer.Option(help="How code and node relate."),
     ] = "skos:closeMatch",
     table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
-    date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
     override: Annotated[
         str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
     ] = "",
@@ -186,7 +182,7 @@ def add_code(
         "comment": comment,
         "reviewer": author,
         "override": override.strip(),
-        "date": date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
     _write(ontology, [decision_of(cells, "--author" if not author else "")])
 

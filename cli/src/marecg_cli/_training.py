@@ -76,9 +76,6 @@ def train(
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("marecg-demo"),
-    records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=200)] = 480,
-    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 300,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
 ) -> None:
     """Go the whole path on synthetic ECGs: synthesise, prepare, train, probe, report.
 
@@ -90,35 +87,28 @@ def demo(
     from marecg_cli._scores_text import demo_text
     from marecg_report.demo import demo
 
-    result(demo_text(demo(out, records, steps, seed)))
+    result(demo_text(demo(out)))
 
 
 def texts(
-    ontology: Annotated[
-        str | None,
-        typer.Option(
-            help="A prepared corpus, or another graph as prepare takes it. [default: the packaged graph]"
+    corpus: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A prepared corpus with another graph; its texts go into it, where training looks. "
+            "[default: the packaged graph, into the package]"
         ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where they go. [default: into the corpus, where training looks]")
     ] = None,
 ) -> None:
     """Embed the concepts' text variants with the sentence encoder, as MPCT uses them.
 
-    Example: marecg texts --ontology corpus
+    Example: marecg texts corpus
     """
     import ecg_ontology
     from marecg.corpus.prepared import Corpus
     from marecg.objectives.concept_text import SHIPPED, TEXTS, write
 
-    folder = None if ontology is None else Path(ontology)
-    if folder is not None and (folder / "corpus.json").is_file():
-        graph, place = Corpus.open(folder).ontology(), out or folder / TEXTS
-    elif folder is not None and out is None:
-        raise UsageError("isn't a prepared corpus", where=folder, remedy="Name one, or a file as --out")
-    else:
-        graph, place = ecg_ontology.load(folder), out or SHIPPED
+    graph = ecg_ontology.load() if corpus is None else Corpus.open(corpus).ontology()
+    place = SHIPPED if corpus is None else corpus / TEXTS
     write(graph, place)
     result(str(place))
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import typer
 
-from ecg_ontology import UsageError
 from marecg_cli._commands import Panels, application, tree
 from marecg_cli._output import run
 
 PANELS: Panels = {
     "Look": {
         "_ecgonto_look": ("show", "route", "distance", "target", "explain"),
-        "_ecgonto_find": ("search", "browse", "draw"),
+        "_ecgonto_find": ("search", "draw"),
     },
     "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
     "Review": {
@@ -27,8 +26,6 @@ PANELS: Panels = {
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
     """Return the command line, or the part that the arguments need."""
-    if argv[:1] == ["tree"]:
-        raise UsageError("tree is an option of show", remedy="Type ecgonto show [NODE] --tree")
     summary = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
     return application(f"{summary}\n\nExample: ecgonto route 164889003", PANELS, argv)
 

@@ -15,6 +15,7 @@ Example:
 """
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
@@ -26,6 +27,25 @@ from ecg_ontology.ontology import Ontology
 
 _COPIED_FIELDS = ("official", "abbreviations", "misstatements", "shapes", "unread")
 """What a control has of the real draft as it is; it is exported to no hospital, so it has no crosswalks."""
+
+
+def control_of(onto: Ontology, name: str) -> Ontology:
+    """Return the control of a name: ``shuffle=SEED``, ``flat``, or ``drop=KIND,KIND``.
+
+    Raises `UsageError` where it isn't one of these, or as the function of that control.
+    """
+    change, _, value = name.partition("=")
+    if name == "flat":
+        return flat(onto)
+    if change == "shuffle" and re.fullmatch(r"\d+", value):
+        return shuffled(onto, int(value))
+    kinds = {kind.value: kind for kind in Kind}
+    words = value.split(",")
+    if change == "drop" and set(words) <= kinds.keys():
+        return without(onto, [kinds[word] for word in dict.fromkeys(words)])
+    droppable = ", ".join(kind.value for kind in Kind if kind is not Kind.family)
+    remedy = f"Write shuffle=SEED, flat, or drop=KIND,KIND, of {droppable}"
+    raise UsageError(f"{name!r} isn't a control", remedy=remedy)
 
 
 def shuffled(onto: Ontology, seed: int) -> Ontology:

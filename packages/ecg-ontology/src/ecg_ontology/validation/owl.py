@@ -77,7 +77,7 @@ def consistency(onto: Ontology) -> tuple[Finding, ...]:
     read.
     """
     if shutil.which("java") is None:
-        remedy = "Install a Java runtime, or leave out --reasoner"
+        remedy = "Install a Java runtime, or leave out --engine reasoner"
         raise UsageError("the reasoner needs Java, and there is none on the path", remedy=remedy)
     return tuple(REASONER.findings(onto))
 

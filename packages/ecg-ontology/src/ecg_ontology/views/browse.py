@@ -26,7 +26,7 @@ from ecg_ontology.views.figures import inline_svg
 from ecg_ontology.views.languages import label_in, language_notes
 from ecg_ontology.views.search import Field, searchable_texts
 
-MARK = "<!doctype html>\n<!-- written by ecgonto browse -->\n"
+MARK = "<!doctype html>\n<!-- written by ecgonto -->\n"
 """How a page begins: by it the command knows what it may replace."""
 MAX_DRAWN = 500
 """The page of a graph of more concepts has no picture."""

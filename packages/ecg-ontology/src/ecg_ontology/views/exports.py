@@ -38,7 +38,7 @@ _TURTLE_TOKEN = re.compile(
 )
 
 
-def export(onto: Ontology, out: str | Path) -> Path:
+def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     """Write `onto` in the form that the ending of `out` names.
 
     ========================  =============================================================================
@@ -54,6 +54,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.fhir``, ``fhir``       a folder of that name or ending: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.dot``                  the graph for Graphviz
+    ``.html``                 a page to search and read in a browser, without a network
     ========================  =============================================================================
 
     A file or folder that names the ontology as an export does is replaced; nothing else is.
@@ -61,12 +62,13 @@ def export(onto: Ontology, out: str | Path) -> Path:
     Args:
         onto: in the profile to be written.
         out: a path whose ending is in the table.
+        language: of the page's labels, English where there is none; the other forms have all languages.
 
     Returns:
         The path that was written.
 
     Raises:
-        UsageError: no form has this ending, or something else is there.
+        UsageError: no form has this ending, something else is there, or the form has no language.
         OutputError: the file can't be written.
 
     Example:
@@ -79,8 +81,16 @@ def export(onto: Ontology, out: str | Path) -> Path:
     out = Path(out)
     two = "".join(out.suffixes[-2:])
     suffix = ".fhir" if out.name == "fhir" else out.suffix
+    if suffix == ".html":
+        from ecg_ontology.views.browse import write_page
+
+        return write_page(onto, out, language)
+    if language != "en":
+        raise UsageError(
+            f"{suffix} holds all languages", where=out, remedy="Leave the language out, or write .html"
+        )
     if two not in _VIEWS and suffix not in _WRITERS:
-        endings = ", ".join((*_WRITERS, *_VIEWS))
+        endings = ", ".join((*_WRITERS, *_VIEWS, ".html"))
         problem = f"no form has the ending {out.suffix!r}"
         raise UsageError(problem, where=out, remedy=f"Choose one of {endings}")
     if two in _VIEWS:

