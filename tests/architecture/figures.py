@@ -60,8 +60,8 @@ def figures() -> list[Figure]:
         Figure("lines of ecg-synth", lines(_of("ecg_synth.")), 2_000),
         Figure("lines of ecg-ontology", lines(_of("ecg_ontology.")), 11_700),
         Figure("lines of marecg-cli", lines(_of("marecg_cli.")), 3_700),
-        Figure("commands", commands, 43),
-        Figure("options", options, 207),
+        Figure("commands", commands, 42),
+        Figure("options", options, 190),
     ]
 
 

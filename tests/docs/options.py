@@ -20,7 +20,6 @@ MIXED = {
     "--format": "what can be printed differs from command to command; json and text mean the same everywhere",
     "--lang": "a label has any language; the page of a record is written in two",
     "--out": "what is written; `embed` writes one file, or a folder of parts, here or in an object store",
-    "--threshold": "a share of records, or the rule by which a classifier calls a class",
     "--root": "the folder of a task's data; `probe` takes one per data set",
 }
 """Options that take more than one kind of value, and why."""
