@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ecg_ontology.codes.coverage import Coverage
     from ecg_ontology.curation.routing_file import Decision
 
-Folder = Annotated[Path, typer.Option(help="The folder of sources whose tables are edited.")]
+EDITED = "ontology"
+"""Folder of sources whose tables are edited where --ontology names none."""
 
 
 def coverage(
@@ -135,8 +136,7 @@ def review(
     if (out is None) == (apply is None):
         raise ecg_ontology.UsageError("say either --out or --apply")
     if apply is not None:
-        sources = Path(ontology or "ontology")
-        _write(sources, apply)
+        _write(Path(ontology or EDITED), apply)
     if out is not None:
         counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
         rows = review_rows(ecg_ontology.load(ontology).draft, counts)
@@ -163,15 +163,18 @@ def add_code(
     override: Annotated[
         str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
     ] = "",
-    ontology: Folder = Path("ontology"),
+    ontology: Source = None,
 ) -> None:
     """Add a code to a routing table: the row of its node, and that of the node's family.
+
+    The table is one of the sources in the folder --ontology, or else in ontology.
 
     Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
     """
     from ecg_ontology.curation.revise import decision_of
 
-    abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
+    sources = Path(ontology or EDITED)
+    abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(sources), node).abbr
     cells = {
         "decision": "add",
         "table": table,
@@ -184,7 +187,7 @@ def add_code(
         "override": override.strip(),
         "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
-    _write(ontology, [decision_of(cells, "--author" if not author else "")])
+    _write(sources, [decision_of(cells, "--author" if not author else "")])
 
 
 def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
