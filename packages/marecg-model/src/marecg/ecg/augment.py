@@ -37,7 +37,7 @@ def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Ge
 
 
 def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Augment as `rhythm_safe` does, after a random resized crop and a blanked stretch of up to a fifth."""
+    """Crop and rescale time at random, blank a stretch of up to a fifth, then augment as `rhythm_safe`."""
     draw = _Draw(x_BCL, generator)
     share_B11 = draw.record(0.5, 1)
     start_B11 = draw.record(0, 1) * (1 - share_B11)

@@ -47,7 +47,7 @@ class Supervision(NamedTuple):
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
-        """Return the supervision of the first patches of every record."""
+        """Return the supervision of every record's first `patches` patches."""
         return self._replace(phase_BT=self.phase_BT[:, :patches])
 
     def later(self, start_B: Tensor, model: ModelConfig) -> Self:

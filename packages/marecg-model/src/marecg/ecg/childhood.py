@@ -27,12 +27,12 @@ _BY_AGE = (
 
 
 def is_child(age: float | None) -> bool:
-    """Return whether no limit of adults holds at an age in years."""
+    """Whether adults' limits don't apply at an age in years."""
     return age is not None and age < ADULT
 
 
 def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
-    """Return the limits at an age in years, by name; those of both sexes where it isn't F or M.
+    """Return a child's limits by name, at an age in years; they span both sexes unless `sex` is F or M.
 
     There are none from 16 years on, below 11 days, and for an age of 0, which may be any month of the first
     year.
@@ -46,5 +46,5 @@ def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
 
 
 def qtc_at(age: float | None, measured: Measurements, formula: str) -> float | None:
-    """Return QTc; None for a child whose heart is fast."""
+    """Return QTc by a formula; None for a child with a fast heart."""
     return None if is_child(age) and (measured.rate or 0) > FAST else measured.qtc(formula)

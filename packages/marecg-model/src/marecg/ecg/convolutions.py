@@ -37,7 +37,7 @@ KERNELS_KT = np.array(
 
 
 class Bank(NamedTuple):
-    """Kernels: the leads that they sum, float32 [S, K, C], and thresholds in mV, [S, K, Q]."""
+    """Kernels of the convolutions: leads that each sums, float32 [S, K, C], and thresholds, mV [S, K, Q]."""
 
     leads_SKC: Floats
     threshold_SKQ: Floats
@@ -78,7 +78,7 @@ def slowed(x_CL: Floats, fs: int) -> Floats:
 
 
 def fitted(x_BCL: Floats, fs: int, seed: int = 0) -> Bank:
-    """Draw the leads, and fit thresholds as quantiles of the records' convolutions.
+    """Return a new bank: leads drawn at random, thresholds as quantiles of the records' convolutions.
 
     The quantiles are those of MiniRocket. So many leads are summed as 2 to a power that is uniform up to C.
     """

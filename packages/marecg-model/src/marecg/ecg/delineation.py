@@ -47,7 +47,7 @@ SHORTEST = 25
 
 
 class Boundaries(NamedTuple):
-    """Boundaries in samples from the R-peak; NaN where the wave has no room."""
+    """Onsets and ends of the waves in samples from the R-peak; NaN for a wave without room."""
 
     p_on: float
     p_off: float
@@ -57,7 +57,7 @@ class Boundaries(NamedTuple):
 
 
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
-    """Find the boundaries of a beat with its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    """Find the waves' boundaries in a beat with its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
     beat_KB = np.nan_to_num(beat_KB)
     spikes = spike_samples(beat_KB, FS) - BEFORE
     beat_KB = without_spikes(beat_KB, FS)

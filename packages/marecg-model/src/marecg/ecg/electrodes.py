@@ -25,7 +25,7 @@ electrode: 0.5 mV in half of the records of PTB-XL and Chapman, 3 in 98 %."""
 
 
 class Doubts(NamedTuple):
-    """Names of disconnected, noisy and loose leads, and whether the arms seem swapped."""
+    """Electrode faults: names of disconnected, noisy and loose leads, and whether the arms seem swapped."""
 
     off: tuple[str, ...] = ()
     noisy: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ that disagree; an axis of swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
-    """Beats per minute, milliseconds and degrees (−180 to 180); None if not measurable."""
+    """Measured intervals in ms, rate per minute, axes in degrees (−180 to 180); None if not measurable."""
 
     rate: float | None = None
     p: float | None = None
@@ -89,7 +89,7 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 def measure_beats(
     aligned: AlignedBeats, leads: Sequence[str], known: Boundaries | None = None
 ) -> Measurements:
-    """Measure aligned beats as `measure` does.
+    """Measure the intervals and axes of aligned beats.
 
     Args:
         aligned: the beats.

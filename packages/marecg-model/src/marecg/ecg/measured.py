@@ -37,7 +37,7 @@ WIDTH = len(LEADS) * (len(PERCENTILES) + 1 + len(BANDS_HZ) - 1 + HEIGHTS) + OF_R
 
 
 def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None = None) -> Floats:
-    """Measure one record in mV: float64 [F], always finite.
+    """Return the features of one record in mV, float64 [F], always finite.
 
     A lead that is absent (zero in the signal) has the means over the others.
     """

@@ -1,4 +1,4 @@
-"""Median beat of all leads, from beats of the same shape: intervals are measured on it.
+"""Median beat of all leads over beats of the same shape, on which intervals are measured.
 
 Beats are aligned by the correlation of their slopes over all leads, and those that don't correlate with the
 others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AlignedBeats:
-    """Aligned beats of a record."""
+    """Beats of a record, aligned by their QRS complexes."""
 
     x_KL: Floats
     """The record in mV, without baseline wander."""
@@ -52,18 +52,18 @@ class AlignedBeats:
 
     @cached_property
     def windows_NKB(self) -> Floats:
-        """Return the windows of the beats of the common shape, [N, K, B]; NaN beyond the record."""
+        """Return the signal around each beat of the dominant morphology, [N, K, B]; NaN beyond the record."""
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
 
     @cached_property
     def median_KB(self) -> Floats:
-        """Return their median."""
+        """Return the median beat of the dominant morphology."""
         return median_beat(self.windows_NKB)
 
 
 def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
-    """Order rows of a record with leads I and II first."""
+    """Return the rows of a record in order, leads I and II first."""
     names = [name.strip().lower() for name in leads]
     return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
 
@@ -82,7 +82,7 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over beats, [K, B]; zero where no beat reaches.
+    """Return the median over the beats' windows, [K, B]; zero where no window has samples.
 
     A beat reaches a sample in all leads or in none.
     """

@@ -75,7 +75,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
 
 
 def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
-    """Filter leads to the band of QRS complexes, causally, from rest: `nk.ecg_clean`."""
+    """Filter leads to the band of QRS complexes, causally, as NeuroKit2's `ecg_clean` does."""
     sos = band(1, fs)
     state = sosfilt_zi(sos)[:, None] * x_NL.mean(axis=1, keepdims=True)
     return np.asarray(sosfilt(sos, x_NL, zi=state)[0], np.float64)
@@ -91,5 +91,5 @@ def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64
 
 @cache
 def band(order: int, fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Return Pan and Tompkins' band, or another band, as second-order sections."""
+    """Return a band-pass filter as second-order sections, by default of Pan and Tompkins' band."""
     return np.asarray(butter(order, hertz, "bandpass", fs=fs, output="sos"), np.float64)

@@ -92,7 +92,7 @@ def physiology(
 
 
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
-    """Whether intervals repeat in twos (bigeminy) or threes (trigeminy) for a number of cycles.
+    """Whether RR intervals alternate in twos (bigeminy) or threes (trigeminy) for a number of cycles.
 
     A cycle counts when one of its intervals is shorter and one longer than the mean by more than `theta`
     of it, and when each interval is within `theta` of its counterpart in the cycle before.

@@ -22,7 +22,7 @@ BRIDGED = "of extreme amplitude bridged"
 
 @dataclass(frozen=True)
 class Measures:
-    """Measures for the rules, float64 [C] each except the number of seconds.
+    """Measures that the rules judge: the number of seconds, and float64 [C] of each lead.
 
     Attributes:
         seconds: length of the recording that the window can use.
@@ -43,7 +43,7 @@ class Measures:
     montage: float
 
     def worst(self) -> dict[str, float]:
-        """The measures of the worst lead, under the names of the corpus index."""
+        """Measures of the worst lead, by column of the corpus index."""
         return {
             "amplitude_mv": float(self.amplitude_C.max()),
             "zero_fraction": float(self.zero_C.max()),
@@ -108,7 +108,7 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
 def bridged(
     x_CL: NDArray[np.float32], fs: float, config: CorpusConfig
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """Bridge moments of extreme amplitude by a straight line: the signal, and a note per lead.
+    """Replace moments of extreme amplitude by straight lines; return the signal, and a note per lead.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
     `config.amplitude_limit` for more than the share `config.bridge_limit`, margins counted, stays as it is.

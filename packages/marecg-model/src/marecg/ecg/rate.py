@@ -1,4 +1,4 @@
-"""Heart rate: agreement of two detectors, likeness of beats, steepest slopes, or a reason for none.
+"""Heart rate, and reasons not to trust it: few or unlike beats, disagreeing detectors, steep slopes.
 
 Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat.
 """
@@ -38,7 +38,7 @@ RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternat
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
-    """Return the rate of three or more beats: 60 s over the median of the two-interval means.
+    """Return the rate of three or more beats: 60 s over the median of the means of two intervals in a row.
 
     So a bigeminy has the rate at which the heart beats, and a stretch in which no beat was seen changes
     nothing.

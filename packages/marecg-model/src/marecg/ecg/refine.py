@@ -1,4 +1,4 @@
-"""Refinement of detections: each moves to its QRS complex, then to the complex' extremum.
+"""Refinement of QRS detections: each is moved to its complex, then to the extremum in that complex.
 
 Pan–Tompkins answers with the maximum of a trailing moving average, some 20–50 samples behind the R-peak at
 500 Hz. Leads of equal length are refined together: a beat costs little more than its samples.
@@ -39,7 +39,7 @@ def refined(
     fs: float,
     weak: float = WEAK,
 ) -> list[NDArray[np.int64]]:
-    """Return the R-peaks behind a detector's answers, ascending, for N leads in mV with their `energy`.
+    """Return the R-peaks that a detector's answers mean, ascending, for N leads in mV and their `energy`.
 
     The answers of each are sample indices in any order, several for a beat or none. `weak`
     is the share of a usual beat's energy below which an answer is none.

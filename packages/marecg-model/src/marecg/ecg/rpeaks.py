@@ -1,4 +1,4 @@
-"""R-peak detection: all leads, or one lead as in the paper.
+"""R-peak detection, from all leads together or from one lead as in the paper.
 
 The paper (§Pretraining Corpus, Signal preprocessing) has Pan–Tompkins on raw lead I, which answers late and
 is deaf for its first 0.3 s (`pan_tompkins.py`). So it runs forwards and backwards, and each answer moves to
@@ -37,7 +37,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
 def detect_each(
     leads_NL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> list[NDArray[np.int64]]:
-    """Detect R-peaks of several leads of equal length at once, as `detect`, but faster."""
+    """Detect the R-peaks of several leads of equal length, each by itself, faster than `detect` in turn."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
@@ -61,14 +61,14 @@ def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Detect R-peaks of several records of equal length at once, as `detect_best`, but faster."""
+    """Detect the R-peaks of several records of equal length, faster than `detect_best` in turn."""
     if raw_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(raw_NCL)
     return coincident_beats(raw_NCL, fs)
 
 
 def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Zero for leads that hold but one value, or some that isn't a number: nothing is found there."""
+    """Return the leads, with zeros for those that are constant or not finite, in which nothing is found."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)

@@ -1,4 +1,4 @@
-"""R-peaks of all leads a second time: where two independent detectors agree on the rate, it is believed.
+"""Second R-peak detector of all leads: a rate is believed if two independent detectors agree on it.
 
 Shapes: C leads, L samples, n beats.
 """
@@ -18,7 +18,7 @@ WEAK_IN_ALL = 0.12
 
 
 def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find the R-peaks a second time, by Pan and Tompkins' thresholds on the energy of all leads together.
+    """Find R-peaks independently of `rpeaks`: Pan and Tompkins' thresholds on the energy of all leads.
 
     Another band, another threshold and no vote of the leads: where both agree on the rate, it is believed.
     """

@@ -1,4 +1,4 @@
-"""Signal processing from recorded samples to the model's window.
+"""Signal processing, from recorded samples to the model's window.
 
 Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
 """
@@ -58,7 +58,7 @@ def known_leads(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the rows of leads in `names`, ignoring case; other names are skipped.
+    """Return the row in `names` of each of the `leads`, ignoring case; `names` may hold others.
 
     Raises `RecordError` (`missing-lead` or `duplicated-lead`).
     """
@@ -90,7 +90,7 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
 
 
 def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
-    """Cut the first `length` samples and pad with zeros: [C, L] → ([C, length], valid samples).
+    """Cut a signal to `length` samples, or pad it with zeros: [C, L] → ([C, length], valid samples).
 
     Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
     """

@@ -1,4 +1,4 @@
-"""Windows of the encoder's context cut from a recording, and their results merged again.
+"""Windows of the encoder's context, cut from a recording, and the joining of their results.
 
 Shapes: K leads as named, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
 values.
@@ -23,7 +23,7 @@ class Signal(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(C, L)."""
+        """Shape (C, L) of the signal."""
 
     def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
         """All leads of some samples."""
@@ -67,7 +67,7 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
 
 
 def required_rate(fs: float | None) -> float:
-    """Return a sampling rate that was given and can be: none is guessed. Raises `UsageError`."""
+    """Check that a possible sampling rate is given, and return it. Raises `UsageError`."""
     if fs is None:
         raise UsageError("fs isn't given: the sampling rate in Hz", remedy="Give it, such as fs=500")
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
@@ -80,7 +80,7 @@ def required_rate(fs: float | None) -> float:
 def arranged(
     given_KL: NDArray[np.float32], fs: float | None, leads: Sequence[str], config: ModelConfig
 ) -> Recording:
-    """Arrange a checked recording as `recording` does, without a second check.
+    """Arrange a recording as `recording` does, but without checking its samples.
 
     Raises `UsageError` where the leads, the rate or the shape can't be, no rate is given, or there are fewer
     samples than make a patch.
@@ -164,7 +164,7 @@ def stacked(
 def overlapped(
     starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
 ) -> NDArray[np.float32]:
-    """Average window results: one row per patch of the recording.
+    """Average the results of overlapping windows: one row per patch of the recording.
 
     The windows begin at `starts`, ascending, in samples on the patch grid; each says [context_patches, X].
     """
