@@ -1,4 +1,4 @@
-"""Availability of files: damaged records are told from temporarily unreachable ones."""
+"""Availability of files: damaged records are distinguished from temporarily unreachable ones."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ PASSING = frozenset(
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Turn a reading error into one of the surroundings, if they caused it.
+    """Replace a reading error by one that names its cause, if folder or file system are the cause.
 
     Raises:
         SourceGoneError: the folder `root` is gone, or empty as a mount point is.
@@ -56,12 +56,12 @@ def refuse_gone(root: Path, error: BaseException | None = None) -> None:
 
 
 def is_passing(error: OSError) -> bool:
-    """Whether a system error is temporary, or the file has gone."""
+    """Whether a system error is temporary, or means that the file is gone."""
     return error.errno in {*PASSING, errno.ENOENT}
 
 
 def refuse_unreachable(file: Path) -> None:
-    """Check that the file system can answer for a file. Raises `OSError` otherwise."""
+    """Check that the file system isn't temporarily unable to read a file. Raises `OSError`."""
     error = _unreachable(file)
     if error is not None and error.errno in PASSING:
         raise error

@@ -52,7 +52,7 @@ EMBEDDINGS = "_embeddings.json"
 
 
 def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
-    """Return all readers of folders, other packages' first. Raises `UsageError`."""
+    """Return all readers of folders, those of other packages first. Raises `UsageError`."""
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
 
@@ -134,14 +134,14 @@ def _places() -> Callable[[Path], str]:
 
 
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Give the candidates' roots distinct names."""
+    """Return the candidates, with distinct names for their roots."""
     listed = list(candidates)
     names = names_apart({candidate.root for candidate in listed})
     return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
-    """Return the last parts of each path that distinguish it from the others.
+    """Return a distinct name for each path: as many of its last parts as that takes.
 
     Example:
         >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
@@ -170,7 +170,7 @@ class SourcesHash(NamedTuple):
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Hash records: names in order, rows of their table, and headers.
+    """Hash the records' names in order, the rows of their table, and their headers.
 
     Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
     `manifest` of an earlier call the files that it left out are left out, and no others. Raises

@@ -47,7 +47,7 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """Return the dataset of an identity, if any."""
+    """Return the dataset of an identity; "" if it has none."""
     return who.rpartition("/")[0]
 
 

@@ -55,7 +55,7 @@ class MachineReport(NamedTuple):
 
 
 def number(value: object) -> float:
-    """Return a cell's number; NaN for other texts."""
+    """Return a table cell as a number; NaN if it isn't one."""
     try:
         return float(str(value))
     except ValueError:

@@ -18,7 +18,7 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Split records into parts with a key; unreadable records pass unchanged.
+    """Split records into parts, each with its record's key; unreadable records are yielded whole.
 
     `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
     what is read of one may be longer where that isn't said.
@@ -35,7 +35,7 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Return the starts of a recording's steps, without a last one shorter than `shortest`.
+    """Return the starts of a recording's steps in seconds; a last one shorter than `shortest` is dropped.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)

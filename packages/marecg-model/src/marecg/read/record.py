@@ -100,7 +100,7 @@ class StatementCodes(NamedTuple):
 
 
 class Unusable(NamedTuple):
-    """Reason why a candidate can't be read, known when it was found."""
+    """Reason why a candidate can't be read, known as soon as it is found."""
 
     reason: Reason
     problem: str
@@ -220,7 +220,7 @@ class Reader(ReadsRecords, Protocol):
         """Whether a folder's records are this reader's; a name alone should not decide it."""
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all records of a folder, unread; WFDB headers that it leaves out are read as such.
+        """Find all records of a folder without reading them; WFDB headers left out get the plain WFDB reader.
 
         Raises `CorpusError` where what lists the records can't be understood.
         """

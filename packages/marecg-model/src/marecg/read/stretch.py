@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
         return slice(first, stop)
 
     def within(self, start: float, seconds: float | None) -> "Stretch":
-        """Return the stretch of a number of seconds from `start` seconds of this stretch on.
+        """Return the part of this stretch that begins `start` seconds into it and lasts a number of seconds.
 
         Example:
             >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)

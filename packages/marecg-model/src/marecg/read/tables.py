@@ -1,4 +1,4 @@
-"""Tables in datasets."""
+"""CSV tables of datasets."""
 
 import csv
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class Lazy(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
+        """Length of each axis."""
 
     def __getitem__(self, key: Slices, /) -> Any: ...
 

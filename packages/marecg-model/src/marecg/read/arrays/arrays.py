@@ -111,7 +111,7 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Whether a file is an array by its ending, and neither a WFDB signal file nor a table."""
+    """Whether a file holds an array, judged by its ending; WFDB signal files and other tables don't."""
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
@@ -125,7 +125,7 @@ class Arrays:
     layout: Layout
 
     def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
-        """Find the records of a file below `root`. Raises as `ArrayFile` does."""
+        """Find the records of one file below `root`. Raises as `ArrayFile` does."""
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
             name = array.names[row] if array.names else None

@@ -52,7 +52,7 @@ class Form(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """Return the columns of millivolts."""
+        """Return the numbers of the columns that hold millivolts."""
         value = self.column("value")
         if self.leads or value is None or self.column("lead") is None or self.column(*RECORD) is None:
             return list(self.leads)
@@ -111,7 +111,7 @@ def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
 
 
 class Several:
-    """Records of one table, grouped by a column, each [samples, leads].
+    """Records of one table, each [samples, leads]: its rows are grouped by a column.
 
     `shape` is their number and that of the first; `names` are theirs, in the order of their first rows.
     """
@@ -168,7 +168,7 @@ def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[st
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
-    """Return the array of a file. Raises `ValueError` if it holds no signals."""
+    """Return the array of a text file, by the name `columns`. Raises `ValueError` if it holds no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("has no columns of numbers, named by lead or without names")

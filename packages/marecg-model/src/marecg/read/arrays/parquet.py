@@ -32,7 +32,7 @@ LEAD_COLUMNS = "the lead columns"
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
-    """Return the arrays of a file, by column."""
+    """Yield the arrays of a file, each with its column's name."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
     names = {lead.lower(): lead for lead in LEADS}
     columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
@@ -59,7 +59,7 @@ def _depth(kind: pa.DataType) -> int:
 
 
 class Nested:
-    """Records as cells, read through one forward cursor, a few rows at a time.
+    """Records that are cells of a column, read forwards, a few rows at a time.
 
     `shape` is (records, ·, ·) with the axes of the first record; the others may be longer or shorter.
     `leads` are the names of the leads, where the columns say them.

@@ -32,7 +32,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def waveform(root: Element) -> Waveform:
-    """Read a document. Raises `RecordError`."""
+    """Read an HL7 aECG document. Raises `RecordError`."""
     sets = root.findall("{*}component/{*}series/{*}component/{*}sequenceSet")
     if not sets:
         raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")

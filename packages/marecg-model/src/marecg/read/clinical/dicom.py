@@ -58,7 +58,7 @@ _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read one file, whole. Raises `RecordError`, or what pydicom raises."""
+    """Read the whole waveform of a DICOM file. Raises `RecordError`, or what pydicom raises."""
     refuse_large(file)
     content = file.read_bytes()
     if content.count(ITEM) > MOST_ITEMS:

@@ -21,7 +21,7 @@ _PREFILTERING = [re.compile(rf"\b{name}:\s*([\d.]+)\s*Hz", re.I) for name in ("H
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read a stretch of one file. Raises `RecordError`, or what edfio raises."""
+    """Read a stretch of an EDF file. Raises `RecordError`, or what edfio raises."""
     from edfio import read_edf  # noqa: PLC0415 — of an extra
 
     with file.open("rb") as content:

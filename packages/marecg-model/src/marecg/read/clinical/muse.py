@@ -35,7 +35,7 @@ _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
 
 
 def waveform(root: Element) -> Waveform:
-    """Read a document. Raises `RecordError`."""
+    """Read a GE MUSE document. Raises `RecordError`."""
     rhythms = [part for part in root.findall("Waveform") if _text(part, "WaveformType") == "Rhythm"]
     if not rhythms:
         raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")

@@ -40,7 +40,7 @@ _GROUPS = ("{*}globalmeasurements/*", "{*}interpretationmeasurements/*")
 
 
 def waveform(root: Element) -> Waveform:
-    """Read a document. Raises `RecordError`."""
+    """Read a Philips document. Raises `RecordError`."""
     version = _text(root, "documentinfo/documentversion")
     if version not in VERSIONS:
         problem = f"is Philips XML {version[:20] or 'without a version'}; {', '.join(VERSIONS)} are read"

@@ -47,7 +47,7 @@ class _Lead(NamedTuple):
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` if it is damaged."""
+    """Read an SCP-ECG file. Raises `RecordError`, or `struct.error` and `ValueError` if it is damaged."""
     refuse_large(file)
     content = file.read_bytes()
     checksum, length = struct.unpack_from("<HI", content)
@@ -163,7 +163,7 @@ def _value(word: bytes) -> int:
 
 
 def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
-    """Restore samples from themselves (0), first (1) or second differences (2).
+    """Restore samples that were stored as they are (0), or as first (1) or second (2) differences.
 
     Example:
         >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()

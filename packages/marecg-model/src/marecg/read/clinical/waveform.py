@@ -73,7 +73,7 @@ class Format:
     magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
-        """Whether a file has the format, by its ending, or by its first bytes without an ending."""
+        """Whether a file has the format: by its ending, or if it has none, by its first bytes."""
         ending = file.suffix.lower()
         if f"*{ending}" in self.marks:
             return True
@@ -81,14 +81,14 @@ class Format:
         return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
 
     def begins(self, file: Path) -> bool:
-        """Whether a file has the format's signature."""
+        """Whether a file begins with the format's signature."""
         place, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
             return content.read(place + len(magic))[place:] == magic
         return False
 
     def require(self, file: Path) -> None:
-        """Raise `UsageError` unless the format's reader is installed."""
+        """Check that the format's reader is installed. Raises `UsageError`."""
         if find_spec(self.module) is None:
             remedy = "pip install 'marecg-model[clinical]', or take it out of the folder"
             raise UsageError(
@@ -175,7 +175,7 @@ def _with_derived(
 
 
 def lead_name(text: str) -> str:
-    """Return the usual name of a lead; other texts are unchanged.
+    """Return a lead's usual name; a text that names no lead is returned unchanged.
 
     Example:
         >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]

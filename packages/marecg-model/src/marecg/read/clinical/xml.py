@@ -17,7 +17,7 @@ _KINDS: dict[str, Callable[[Element], Waveform]] = {
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read one document. Raises `RecordError`, or what the parser raises."""
+    """Read an XML document of any of the three makers. Raises `RecordError`, or what the parser raises."""
     from defusedxml.ElementTree import fromstring  # noqa: PLC0415 — of an extra
 
     refuse_large(file)

@@ -56,7 +56,7 @@ _UNKNOWN = Exam(None, None, None, ())
 
 @dataclass(frozen=True)
 class Code15:
-    """Reads the tracings of every part that is there; `Candidate.key` is an exam's id and its row."""
+    """Reader of the tracings of all downloaded parts; `Candidate.key` is an exam's id and its row."""
 
     source = SOURCE
     marks = (TABLE,)

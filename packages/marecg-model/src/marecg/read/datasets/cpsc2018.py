@@ -33,7 +33,7 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 
 @dataclass(frozen=True)
 class Cpsc2018:
-    """Reads the recordings that the table names; `Candidate.key` are their codes."""
+    """Reader of the recordings that the table names; `Candidate.key` are a recording's codes."""
 
     source = CPSC2018
     marks = (REFERENCE, "TrainingSet[1-3]")
@@ -92,7 +92,7 @@ def recordings(root: Path) -> list[Candidate]:
 
 
 def codes_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the codes of one of `recordings`, without its signal; () for invalid labels."""
+    """Return the codes of one of `recordings` without reading its signal; () for invalid labels."""
     if isinstance(candidate.reader, Cpsc2018):
         return candidate.key or ()
     try:

@@ -18,7 +18,7 @@ LIST = "record_list.csv"
 
 @dataclass(frozen=True)
 class MimicIvEcg:
-    """Reader of the records in the list."""
+    """Reader of the records that `record_list.csv` names; others below `files/` are quarantined."""
 
     source = "mimic-iv-ecg"
     marks = (LIST,)

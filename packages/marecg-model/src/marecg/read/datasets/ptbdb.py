@@ -34,7 +34,7 @@ _RECORD = re.compile(r"s\d{4}(_re|lre)\.hea")
 
 @dataclass(frozen=True)
 class Ptbdb:
-    """Reader of the headers in the patients' folders."""
+    """Reader of the records in the patients' folders."""
 
     source = SOURCE
     marks = ("patient001",)
@@ -44,13 +44,13 @@ class Ptbdb:
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the headers in the patients' folders, without deeper ones."""
+        """Find the headers that lie directly in the patients' folders."""
         for file in root.glob("patient*/*.hea"):
             if _PATIENT.fullmatch(file.parent.name):
                 yield Candidate(root, file, self.source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record; codes of an added `#Dx` comment are kept.
+        """Read one record; its code is that of the reason for admission, beside those of a `#Dx` comment.
 
         Raises `RecordError` as `wfdb.read_record` does.
         """

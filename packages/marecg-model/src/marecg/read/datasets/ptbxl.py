@@ -64,7 +64,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class PtbXl:
-    """Reads the entries of the database; `Candidate.key` is an `Entry`.
+    """Reader of the records that the database lists; `Candidate.key` is an `Entry`.
 
     Attributes:
         rate: 500 or 100 Hz, which of the two copies of a recording is preferred.
@@ -204,6 +204,6 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of each published record id, also of records not on disk."""
+    """Return the patient of every published record id, also if the record isn't on disk."""
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
