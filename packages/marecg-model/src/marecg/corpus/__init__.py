@@ -1,4 +1,4 @@
-"""The prepared corpus: how a folder of shards is made, opened, described, audited and given away.
+"""Prepared corpora: folders of shards, their making, opening, description and sampling.
 
 `prepare` writes it, `prepared` opens it, `batches` and `supervision` hand it to the training.
 """

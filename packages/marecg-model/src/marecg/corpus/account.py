@@ -23,7 +23,7 @@ class Account(Frozen):
 
     @classmethod
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
-        """Count records; reasons are ordered by name."""
+        """Count kept records, and quarantined ones by reason, in the order of the reasons' names."""
         quarantined = dict(sorted(Counter(reasons).items()))
         return cls(found=kept + sum(quarantined.values()), kept=kept, quarantined=quarantined)
 
@@ -83,7 +83,7 @@ def report(
     hashes: Mapping[str, str],
     codes: CodeAccount | None = None,
 ) -> PreparationReport:
-    """Count the outcomes of all records; `found` and `kept` are sources, `hashes` those of kept records."""
+    """Count a preparation's outcomes; `found` and `kept` are records' sources, `hashes` of kept records."""
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:

@@ -26,7 +26,7 @@ EXAMPLES = 3
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Attach codes from a table to candidates; return them in order, and how the table met them.
+    """Attach a table's codes to candidates; return the candidates in order, and counts of what matched.
 
     Raises `CorpusError` where an id of the table is the name of several records, a record has two ids, or
     none of the ids is a record.
@@ -59,7 +59,7 @@ def with_codes(
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """Count how a mapping met the statements of the kept records, by `index.parquet`."""
+    """Count the kept records' statements that a mapping covers, as read from `index.parquet`."""
     stated = rows["statements"].to_pylist()
     counts = Counter(text for texts in stated for text in texts)
     meaning = {text: mapping.of(text) for text in sorted(counts)}

@@ -1,4 +1,4 @@
-"""Columns of a corpus in Arrow's layout: ten million names take two buffers, no Python objects.
+"""Columns of a corpus in Arrow's layout, in which ten million names are two buffers.
 
 Shapes: M records, B of them, K beats.
 """

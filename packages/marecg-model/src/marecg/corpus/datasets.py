@@ -20,7 +20,7 @@ FOLDS = 10
 
 
 class Sample(NamedTuple):
-    """A record as `MarEcg.forward` takes it, with its label; a `DataLoader` makes a batch of the same names.
+    """Record as `MarEcg.forward` takes it, with its label; a `DataLoader` makes batches with the same fields.
 
     `x` is float32 [12, L] in mV, zero behind its `n_valid` samples; `y` its label; `known` is False where
     nobody knows it, and y is 0 there; `fold` is 0 to 9, one for all records of a patient.
@@ -61,7 +61,7 @@ class RecordDataset(Dataset[Any]):
         )
 
     def of_folds(self, *folds: int) -> Subset[Any]:
-        """The records of some folds, for training or for testing, such as `of_folds(8, 9)`."""
+        """Return the records of some folds, for training or for testing, such as `of_folds(8, 9)`."""
         return Subset(self, np.flatnonzero(np.isin(self.folds, folds)).tolist())
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class RecordDataset(Dataset[Any]):
 
 
 def fold_of(source: str, record: str, patient: str | None) -> int:
-    """A tenth of all records by a hash of the patient, or of the record where nobody knows one.
+    """Return the fold of a record, 0 to 9, by a hash of its patient, or of the record if that is unknown.
 
     The task `corpus` trains on 0 to 5, validates on 6 and 7, and tests on 8 and 9.
     """

@@ -70,7 +70,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write a table; the same rows give the same bytes."""
+    """Write an index table; the same rows give the same bytes."""
     pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
     keep_private(path)
 
@@ -81,7 +81,7 @@ def keep_private(path: Path) -> None:
 
 
 def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
-    """Read an index file, or selected columns, with the largest numbers that some may have.
+    """Read an index file, or selected columns; `most` are the largest allowed numbers of some columns.
 
     Raises `CorpusError` if it is missing or damaged.
     """
@@ -127,7 +127,7 @@ def names(rows: pa.Table) -> list[str]:
 
 
 def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
-    """Return the index of a corpus, or selected columns. Raises as `read` does."""
+    """Read the index of a corpus, or selected columns. Raises as `read` does."""
     return read(folder / FILE, columns)
 
 

@@ -1,4 +1,4 @@
-"""Plan of a preparation: candidates and shards, fixed before the start, and paths of the files.
+"""Plan of a preparation, fixed before it starts: candidates, shards, and paths of the files.
 
 corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
 ontology.json    the graph and the routing of its labels

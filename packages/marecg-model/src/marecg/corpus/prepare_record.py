@@ -1,4 +1,4 @@
-"""Preparation of records: read, judge, resample and cut signals, then find the beats of all.
+"""Preparation of records: signals are read, judged, resampled and cut, then beats are found.
 
 Shapes: K leads as found, C leads, L samples, n records of a block.
 """
@@ -34,7 +34,7 @@ class PreparedRecords:
 def prepare_block(
     candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[str], None] | None = None
 ) -> PreparedRecords:
-    """Prepare a block of candidates; every candidate becomes a row or a quarantined record."""
+    """Prepare a block of candidates: each becomes an index row or a quarantined record."""
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
@@ -55,7 +55,7 @@ def prepare_block(
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Judge a record and cut its window: (index row without beats, int16 in µV).
+    """Judge a record and cut its window; return its index row without beats, and int16 samples in µV.
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
     Raises `RecordError` where it breaks rules of `quality.py`; `reason` is the first, the message names all.
@@ -93,12 +93,12 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """Return the number of samples, at the recording's rate, that the window holds and the rules judge."""
+    """Return the number of samples in the window, at the recording's rate: the rules judge those."""
     return round(config.window / config.fs * fs)
 
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
-    """Cut with a margin, resample and cut again: (int16 [12, window] in µV, valid samples)."""
+    """Cut a record with a margin, resample it, cut its window: (int16 [12, window] in µV, valid samples)."""
     x_CL, judged = record.x_CL[:, : round(config.seconds_read * record.fs)], judged_samples(record.fs, config)
     broken_L = ~np.isfinite(x_CL[:, judged:]).all(axis=0)
     if broken_L.any():  # behind the window nobody judges it, and the filter would draw it in
@@ -110,7 +110,7 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """Find R-peaks in windows as stored, in µV, so that anyone finds the same.
+    """Find the R-peaks of windows as they are stored, in µV, so that anyone can find the same.
 
     `n_valid` samples of each aren't padding; those that have equally many are looked at together.
     """

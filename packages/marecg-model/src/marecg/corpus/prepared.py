@@ -153,7 +153,7 @@ class Corpus:
         return self._ontology
 
     def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
-        """Return a map-style dataset for a `DataLoader`, whose batches are what `MarEcg.forward` takes.
+        """Return a map-style dataset, from which a `DataLoader` makes batches for `MarEcg.forward`.
 
         A batch has x float32 [B, 12, L] in mV at `config.fs`, n_valid, y, known and fold (`datasets.Sample`).
 
@@ -205,14 +205,14 @@ class Corpus:
         return d_BCL
 
     def release(self) -> None:
-        """Give back the memory in which the system keeps what was read of the signals; it stays readable."""
+        """Release the system's memory for the signals read so far; they stay readable."""
         for shard in self._shards:
             if (file := _file_of(shard)) is not None:
                 file.base.madvise(MADV_DONTNEED)
 
 
 def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
-    """Return the ontology that labelled a corpus; `about` is the content of `corpus.json`.
+    """Return the ontology that labelled a corpus; `settings` is the content of `corpus.json`.
 
     Raises `CorpusError` where it carries another than its labels follow, or none, `SourceError` where it is
     damaged.

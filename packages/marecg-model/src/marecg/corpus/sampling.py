@@ -1,4 +1,4 @@
-"""Sampling of an epoch: rare leaves more often, sources by their share, codes by source.
+"""Sampling of an epoch: rare leaves are drawn more often, sources by their share, some without codes.
 
 Shapes: M records, N concepts, R families (roots), K codes.
 """
@@ -20,7 +20,7 @@ MOST_OFTEN = 12.0
 
 
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
-    """Return a record's mean number of draws in an epoch of M, float64 [M]; None if all are 1.
+    """Return each record's expected draws in an epoch of M draws, float64 [M]; None if all are 1.
 
     A record is drawn as its rarest leaf wants it: in proportion to that leaf's frequency to the power of
     −`balance`; one without a leaf is drawn like the commonest. Raises `ConfigError` where a source with a

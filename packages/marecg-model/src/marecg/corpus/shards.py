@@ -1,4 +1,4 @@
-"""Growing shard: processes write the signals of their records at the records' places.
+"""Shard of a corpus while it grows: every process writes its records' signals at their places.
 
 Sent back instead they would pass through a pipe, 113 kB each, and through the one process that reads it.
 
@@ -29,7 +29,7 @@ NOTES = ".at-*.json"
 
 @contextmanager
 def notes(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Give what notes a record by a name before it is read, in a file that only a killed process leaves."""
+    """Yield a function that notes the record to be read, in a file that only a killed process leaves."""
     path = folder / NOTES.replace("*", f"{os.getpid():08x}")
     with path.open("wb", buffering=0) as file:
 
@@ -60,7 +60,7 @@ class ShardWriter:
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Move a block's signals, or write given ones, to `end`, behind the signals before them."""
+        """Move a block's signals from `first` to `end`, or write them there if the block holds them."""
         if len(block.signals_nCL):
             self.write(block.signals_nCL, end)
         elif first != end:  # some were quarantined: the others move up
@@ -89,7 +89,7 @@ class ShardWriter:
 def prepare_into(
     shard: ShardWriter | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
 ) -> PreparedRecords:
-    """Prepare candidates and write them into a shard, from the place `first` on.
+    """Prepare candidates, and write their signals into a shard from the place `first` on.
 
     Their signals are in the shard then, and no longer in the block; without a shard they stay there.
     """

@@ -1,4 +1,4 @@
-"""Supervision of a whole corpus, fetched by row; phases are computed, the rest is stored once.
+"""Supervision of a whole corpus, fetched by row; rhythm and phases are computed once and stored.
 
 What the R-peaks say takes 6 µs per record. It is computed once and kept with the corpus:
 
@@ -98,7 +98,7 @@ class CorpusSupervision:
         )
 
     def whole(self) -> Supervision:
-        """Return the supervision of all records of a small corpus."""
+        """Return the supervision of all records, for a small corpus."""
         return self.rows(torch.arange(len(self)))
 
     def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""List of a run's training records, kept in its folder: a probe checks its own records against it.
+"""List of a run's training records in its folder, against which a probe checks its records.
 
 `trained_on.parquet` has a row per record of the corpus: what the world calls it and its patient, where they
 are known, and the hash of its window. Where the run went on from given weights, the rows of what those were
@@ -41,7 +41,7 @@ TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """Records of a run's corpus, and records of the weights from which it started.
+    """Training records of a run, and of the weights from which it started.
 
     What is known of the identities of those from published collections (`identity.published_as`), of patients
     (`identity.patient_of`) and of `hashes` of their windows (`signal.signal_hash`), which have `windows`

@@ -132,7 +132,7 @@ def _cluster(address: str) -> Iterator[None]:
 
 
 def begin(parent: int, below: str) -> None:
-    """Set up a worker: exempt loaded objects from garbage collection; end when `parent` ends.
+    """Set up a worker process: exempt loaded objects from garbage collection, and end it with its parent.
 
     Loky collects once a second, which takes a tenth of a second over the libraries' objects. A parent that
     was killed leaves no word. Temporary files go `below` a folder of the parent's, which removes what a
@@ -151,13 +151,13 @@ def begin(parent: int, below: str) -> None:
 
 
 def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
-    """Read and remove the notes of records in work when a process was killed."""
+    """Find the candidates that killed processes had noted, and that get another process killed."""
     names = noted(folder)
     return {one.place for one in candidates if one.place in names and kills(prepare_block, [one], config)}
 
 
 def noted(folder: Path) -> set[str]:
-    """Return the names that killed processes left in a folder, and remove the notes."""
+    """Read and remove the notes that killed processes left in a folder; return the names in them."""
     names = set()
     for path in folder.glob(NOTES):
         names.add(path.read_text(encoding="utf-8", errors="replace"))
@@ -166,14 +166,14 @@ def noted(folder: Path) -> set[str]:
 
 
 def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candidate]:
-    """Mark the candidates at given places as unusable."""
+    """Return the candidates, with those at given places marked as unusable."""
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
     return [replace(one, unusable=KILLED) if one.place in places else one for one in candidates]
 
 
 def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:
-    """Return the result of work that leaves out the items which get its processes killed.
+    """Do a piece of work again and again, without the items that get a process killed; return its result.
 
     `find` names the killers among what killed processes have noted, of a former call at first. Raises
     `WorkerKilledError` where a process was killed, and no item does that on its own.
@@ -190,7 +190,7 @@ def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]
 
 
 def kills(read: Callable[..., object], *given: object) -> bool:
-    """Whether reading a candidate kills a process that does nothing else."""
+    """Whether a call gets a process killed that does nothing else."""
     with temporary_folder() as below:
         executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
         try:
