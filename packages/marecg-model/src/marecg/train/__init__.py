@@ -1,4 +1,4 @@
-"""A pretraining run, from a corpus and a recipe to a run folder.
+"""Pretraining: from a corpus and a recipe to a run folder.
 
 `run` does it; `network` is the paper's forward pass; `lightning_module` and `callbacks` are the loop.
 """

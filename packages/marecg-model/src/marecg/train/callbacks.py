@@ -31,11 +31,11 @@ class AfterStep(lightning.Callback):
 
     @abstractmethod
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """React to a step; `batch` is its last micro-batch."""
+        """Act on a finished step, whose last micro-batch is `batch`."""
 
 
 class Metrics(AfterStep):
-    """Writer of a step's rows, for files, trackers and the progress line.
+    """Callback that writes a step's figures to files, trackers and the progress line.
 
     metrics.csv has one row per optimiser step, `step,epoch,loss,lr,<named losses…>`; a loss is the mean over
     the step's micro-batches and ranks. monitors.csv has one per look at the signs of collapse. `records/s` is
@@ -66,13 +66,13 @@ class Metrics(AfterStep):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Keep the losses; Lightning has divided `loss` by the number of micro-batches."""
+        """Keep a micro-batch's losses, with `loss` multiplied back by the number of micro-batches."""
         loss = outputs["loss"] * trainer.accumulate_grad_batches
         self._batches.append({**outputs, "loss": loss.detach()})
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Write the step's rows, and show them."""
+        """Write and show the step's figures."""
         # One tensor for all losses: one exchange between ranks, and one wait for the GPU.
         values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
         reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")

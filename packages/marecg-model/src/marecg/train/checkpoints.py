@@ -30,7 +30,7 @@ SUMS = "checkpoints.sha256"
 
 
 class Checkpoints(AfterStep, Checkpoint):
-    """Checkpoints at a step interval, after the last step, and on a request to stop.
+    """Callback that saves checkpoints: at a step interval, after the last step, and on a request to stop.
 
     An older one goes only when the newer is complete, so a full disk costs no more than the newest.
     """
@@ -57,7 +57,7 @@ class Checkpoints(AfterStep, Checkpoint):
     def on_load_checkpoint(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Let a complete run that is extended go on: Lightning took its last batch for the last."""
+        """Let an extended run continue behind its former last batch, which Lightning marked as the last."""
         assert isinstance(pl_module, Pretraining)
         if checkpoint["global_step"] < pl_module.total_steps:
             checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["is_last_batch"] = False
@@ -101,7 +101,7 @@ class WrittenBehind(TorchCheckpointIO):
         self._begun = self._thread.submit(self._write, copied, Path(path))
 
     def look(self) -> None:
-        """Raise `OutputError` if a write has failed meanwhile."""
+        """Check whether a background write has failed. Raises `OutputError`."""
         if self._begun is not None and self._begun.done():
             self.finish()
 
@@ -112,7 +112,7 @@ class WrittenBehind(TorchCheckpointIO):
             begun.result()
 
     def teardown(self) -> None:
-        """Finish writing after another error, which is the one to report."""
+        """Finish writing when training ends, also by an error; a failed write is only logged."""
         try:
             self.finish()
         except OutputError as error:
@@ -142,7 +142,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 def newest(run: Path) -> Path | None:
-    """Return the newest whole checkpoint, or None; report damaged ones.
+    """Return the newest whole checkpoint, or None; warn of damaged ones.
 
     Raises `CheckpointError` where there are some, and none is whole.
     """

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
-    """Return a corpus' supervision under a recipe's σ, rule and thresholds."""
+    """Return a corpus' supervision by a recipe's settings: σ, anchor rule and thresholds of rhythm."""
     model = config.model
     if config.clean.crop:
         model = model.model_copy(update={"context": config.data.window})
@@ -83,7 +83,7 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
 
 
 def warn_of_corpus(config: Config, corpus: Corpus) -> None:
-    """Warn once that the corpus' R-peaks differ from the recipe's, which marks its probes."""
+    """Warn of R-peaks found otherwise than the recipe says, and of records that evaluation sets hold."""
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
     if prepared != of_recipe:
         logger.warning(

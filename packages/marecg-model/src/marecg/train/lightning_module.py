@@ -51,7 +51,7 @@ class Pretraining(lightning.LightningModule):
         self._last: tuple[Batch, dict[str, Tensor]] | None = None
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        """Return the total under `loss` and every named loss beside it."""
+        """Return the total loss as `loss`, and every named loss."""
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
@@ -63,7 +63,7 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **losses}
 
     def looked_at(self, step: int) -> bool:
-        """Whether the monitors read a step: at an interval, and the last."""
+        """Whether monitors are computed at a step: at an interval, and at the last."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
@@ -84,7 +84,7 @@ class Pretraining(lightning.LightningModule):
             raise self.diverged(self.global_step + 1)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Step, then let the objectives react."""
+        """Run an optimiser step, then update the objectives and the averaged weights."""
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
         if self.average is not None:
@@ -113,11 +113,11 @@ class Pretraining(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the count of skipped steps."""
+        """Save the count of skipped steps in a checkpoint."""
         checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the count of skipped steps."""
+        """Restore the count of skipped steps from a checkpoint."""
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
 
     def _generator(self, number: int) -> torch.Generator:

@@ -87,19 +87,19 @@ class Network(nn.Module):
         return Outcome(sum(terms[1:], start=terms[0]), all_losses, views)
 
     def after_step(self, step: int, total_steps: int) -> None:
-        """Let the objectives react to an optimiser step."""
+        """Update the objectives after an optimiser step."""
         for objective in self._objectives():
             objective.after_step(self.model, step, total_steps)
 
     def compile_encoders(self, mode: str = "default") -> None:
-        """Compile the encoder and the objectives' encoders of its size with torch."""
+        """Compile the model's encoder and the objectives' encoders with `torch.compile`."""
         self.model.encoder.compile(mode=mode)
         for objective in self._objectives():
             for encoder in objective.encoders():
                 encoder.compile(mode=mode)
 
     def export(self) -> WindowEncoder:
-        """Return the model with the objectives' contributions, in eval mode, without heads."""
+        """Return the model to export: in eval mode, with what the objectives copy into it, without heads."""
         for objective in self._objectives():
             objective.export(self.model)
         return self.model.eval()

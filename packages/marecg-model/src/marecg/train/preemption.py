@@ -1,4 +1,4 @@
-"""Preemption of a run: on a signal it finishes its step, saves a checkpoint, and reports it.
+"""Preemption of a run: on a signal, the run finishes its step, saves a checkpoint, and says so.
 
 Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to; Ctrl-C is SIGINT.
 """
@@ -31,7 +31,7 @@ def left_to_others() -> Iterator[None]:
 
 
 class Preemption:
-    """Signal that asked the run to end, in any of its processes; None if there was none."""
+    """Record of the signal that asked the run to end, in any of its processes; None without one."""
 
     def __init__(self) -> None:
         self.signal: int | None = None

@@ -1,4 +1,4 @@
-"""A model's record of its training, with public names only.
+"""Provenance of a model: the record of its training, with public names only.
 
 Shapes: M records, N concepts.
 """
@@ -25,7 +25,7 @@ def provenance(
     resumed: bool,
     devices: str,
 ) -> Provenance:
-    """Describe a run.
+    """Return the provenance of a run's model.
 
     A folder may be called after a patient, so only the collections of the catalogue are named; the records of
     others are counted.

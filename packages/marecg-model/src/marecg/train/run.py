@@ -256,14 +256,14 @@ def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> No
 
 
 def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:
-    """Return the strategy of a run: DDP with a longer timeout for several processes."""
+    """Return Lightning's strategy for a run: for several processes DDP with a longer timeout."""
     local = max(1, torch.cuda.device_count()) if devices == "auto" else devices
     return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if local * nodes > 1 else "auto"
 
 
 @contextmanager
 def lost_peers(world: int, run: Path) -> Iterator[None]:
-    """Raise `PeerError`, a line, when an exchange between `world` processes fails."""
+    """Replace the error of a failed exchange between `world` processes by a `PeerError`."""
     try:
         yield
     except RuntimeError as error:

@@ -81,7 +81,7 @@ def claim(
 
 
 def note_length(folder: Path, config: Config) -> None:
-    """Note an extended run's settings in place of those that it was started with."""
+    """Write an extended run's settings over those that it was started with."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     with replacing(described) as temporary:

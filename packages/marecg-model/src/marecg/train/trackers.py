@@ -46,7 +46,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open the trackers of a run at `step` with its settings, then close them. Raises `OutputError`."""
+    """Open a run's trackers at `step` with its settings, and close them afterwards. Raises `OutputError`."""
     followers: list[Logger] = []
     for logger in loggers:
         try:
@@ -66,7 +66,7 @@ def opened(
 
 
 def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
-    """Send a step's figures to every tracker; a failing tracker ends with a warning."""
+    """Send a step's figures to every tracker; a tracker that fails is dropped with a warning."""
     for tracker in list(trainer.loggers):
         try:
             tracker.log_metrics(dict(row), trainer.global_step)

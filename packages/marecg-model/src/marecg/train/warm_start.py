@@ -52,7 +52,7 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Warn of weights that the new run drops, and of unknown facts."""
+        """Warn of concepts that the new run drops, and of training records that nobody listed."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
                 "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "
@@ -68,7 +68,7 @@ class Start:
 
 
 def load_start(given: str | Path, ontology: Ontology) -> Start:
-    """Load weights by name, as `MarEcg.from_pretrained`, for a corpus of an ontology.
+    """Load starting weights by a name of `MarEcg.from_pretrained`, for a corpus of an ontology.
 
     Raises `CheckpointError` where they can't be loaded, or have prototypes of another enumeration.
     """
@@ -85,7 +85,7 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
-    """Return the recipe of a warm start, by default that of the weights, with their model.
+    """Return the recipe of a warm start: the named one or that of the weights, with their model's shape.
 
     Raises `UsageError` where the weights don't say by which recipe they were made, or none that has a
     name here.
