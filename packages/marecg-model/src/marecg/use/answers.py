@@ -1,4 +1,4 @@
-"""An answer at the level that can be told: of each family a finding, the family alone, or nothing.
+"""Answers on a record: from each family a finding, the family alone, or nothing, as certainty allows.
 
 A share of q isn't a probability; fitted on coded records it becomes one, of bearing a leaf, or, by q's mass
 on a family, any finding of it (`marecg_experiments.answers`, docs/answers.md).
@@ -34,14 +34,14 @@ class Told(NamedTuple):
 
 
 class Answers(Settings):
-    """Calibrations of a model's leaves and families by abbreviation; what has none is never told."""
+    """Calibrations of a model's leaves and families by abbreviation; one without is never an answer."""
 
     weights: str
     records: Count
     of: dict[str, Calibration]
 
     def probabilities(self, onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
-        """The calibrated probability of each concept, [B, N]; NaN where there is none."""
+        """Return the calibrated probability of each concept, [B, N]; NaN for one without a calibration."""
         logit_BN, p_BN = logits(onto, q_BN), np.full(q_BN.shape, np.nan)
         for abbr, calibration in self.of.items():
             at = onto.node(abbr).index
@@ -49,7 +49,7 @@ class Answers(Settings):
         return p_BN
 
     def told(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Told]]:
-        """Return the answers on every record at a risk, the most probable first.
+        """Return each record's answers with a probability of at least 1 − `risk`, the most probable first.
 
         Of each family its likeliest leaf where that is wrong at most so often, else the family where that is.
         """
@@ -66,7 +66,7 @@ class Answers(Settings):
 
 
 def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Logits of q's share of each leaf, and of its mass on the family of each root, [B, N]."""
+    """Return the logits of q: its share of each leaf, and its mass on each root's family, [B, N]."""
     member_NN = np.eye(len(onto))
     member_NN[list(onto.roots)] = np.equal.outer(onto.roots, onto.families)
     share_BN = np.clip(q_BN.astype(float) @ member_NN.T, 1e-9, 1 - 1e-9)

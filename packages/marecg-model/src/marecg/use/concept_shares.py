@@ -1,4 +1,4 @@
-"""Shares of all concepts by name, the result of `marecg.predict`, which is also their array.
+"""Shares of all concepts by name: the result of `marecg.predict`, which works as an array too.
 
 Shapes: B records, N concepts.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ConceptShares:
-    """q of B records over the N concepts of a graph; each record's shares add up to 1.
+    """Shares q of N concepts in each of B records; a record's shares add up to 1.
 
     It indexes, iterates and computes as `probabilities`, the array in it, does; a text takes one concept.
 

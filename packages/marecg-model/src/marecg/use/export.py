@@ -1,4 +1,4 @@
-"""Export of a trained encoder as one file without marecg: ONNX, or a program of torch.export.
+"""Export of a trained encoder as one file that runs without marecg: ONNX, or torch.export's program.
 
 An encoder's file takes windows of the encoder's context, as many at a time as one likes, and gives what
 `MarEcg.forward` gives. Resampling, windows and the mean over them stay outside.
@@ -42,7 +42,7 @@ ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
 
 class Comparison(NamedTuple):
-    """Comparison of an exported file with its model: the largest difference over a number of records.
+    """Comparison of an exported file with its model: the largest difference over `records`.
 
     Of a classifier that is the difference of probabilities; `changed` counts the records of which a class is
     called by one of the two alone.
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Export:
-    """Exported file and its metadata.
+    """Result of an export: the file, and its differences from the model.
 
     `difference` is the largest from the eager model, over `records` random ones; of a classifier the model is
     `EcgClassifier`, with its windows and beginnings. `real` is the same over ECGs, where some were given.

@@ -40,12 +40,12 @@ class ExportedEncoder(nn.Module):
         self.model = model
 
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
-        """Return rhythm [B, D] and patch [B, T, D]."""
+        """Return h_rhythm [B, D] and H̄ [B, T, D]."""
         features = self.model.of_windows(x, n_valid, absent)
         return features.rhythm, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """Return the expected results for records."""
+        """Return the model's results for records, which the file has to reproduce."""
         return self(*inputs)  # type: ignore[no-any-return]
 
     def error(self, expected: Outputs, given: Outputs) -> float:
@@ -53,7 +53,7 @@ class ExportedEncoder(nn.Module):
         return max(float((mine - theirs).abs().max()) for mine, theirs in zip(expected, given, strict=True))
 
     def about(self) -> dict[str, str]:
-        """Return the file's metadata beside the encoder's."""
+        """Return the metadata that the file has beside the encoder's."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:

@@ -1,4 +1,4 @@
-"""Exact nearest records among any number: embeddings are read block by block.
+"""Exact search of nearest records in embeddings of any number, which are read block by block.
 
 Shapes: B records of a block, W width of a vector.
 """
@@ -31,7 +31,7 @@ class Near:
 
 
 def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str = "rhythm") -> list[Near]:
-    """Find the records nearest to one by cosine, the nearest first.
+    """Find the records nearest to a record by cosine, the nearest first.
 
     `embeddings` is what `marecg embed` wrote, a file or a folder of parts, of which one block is in memory at
     a time; `record` one of its records by name, or by the last parts of its name where only one ends so;

@@ -81,7 +81,7 @@ def predict(
     batch_size: int = PASS_WINDOWS,
     device: str | torch.device | None = None,
 ) -> ConceptShares:
-    """Return q over the N concepts of each record (eq. gscl-pred), without any probe.
+    """Return q over the N concepts for each record (eq. gscl-pred), without any probe.
 
     What comes back is the array float32 [B, N] with the concepts' names (`ConceptShares`).
 
@@ -107,7 +107,7 @@ def predict(
 
 
 def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return q of records by their h_rhythm, [B, N].
+    """Return q of records from their h_rhythm, [B, N].
 
     Raises:
         UsageError: the model was trained without GSCL, or without a label.
@@ -126,7 +126,7 @@ def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np
 def step_vectors(
     model: WindowEncoder, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Return the steps' starts in seconds, and h_rhythm of the first `seconds` of each, [T, D].
+    """Embed the first `seconds` of each step through a record: starts in seconds, and h_rhythm [T, D].
 
     Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
     """
@@ -144,7 +144,7 @@ def step_vectors(
 
 
 def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
-    """Load the model of a run, or a classifier. Raises `CheckpointError`."""
+    """Load a run's model, or a classifier, to read records with. Raises `CheckpointError`."""
     if is_classifier(run):
         return EcgClassifier.load(run)
     model = WindowEncoder.from_pretrained(run).to(best_device())
@@ -157,7 +157,7 @@ def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
 def telling(
     run: str | Path, reader: WindowEncoder | EcgClassifier, risk: float | None = None
 ) -> tuple[Answers | None, float]:
-    """The answers that were fitted for a model, if they were, and the risk that is asked for, or the usual.
+    """Return a model's fitted answers, None without any, and the requested risk or the default.
 
     Raises `UsageError` where a risk is asked of a reader that has none.
     """
@@ -216,7 +216,7 @@ def predict_table(
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """Return the table as text, shares with six digits."""
+    """Return the table as CSV text, with six digits per share."""
     starts = table["start"].map("{:.12g}".format)
     table = table.assign(start=starts).rename(columns=guarded).map(guarded)
     text: str = table.to_csv(index=False, float_format="%.6g")

@@ -1,4 +1,4 @@
-"""A frozen encoder as a step of a scikit-learn pipeline.
+"""Frozen encoder as a step of a scikit-learn pipeline.
 
 Shapes: B records, K leads given, L samples, D width, W wide readout, V wide and beat readout.
 """

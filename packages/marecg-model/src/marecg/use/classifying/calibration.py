@@ -1,4 +1,4 @@
-"""Calibration: logits to true probabilities, and thresholds for calls.
+"""Calibration of logits to probabilities, and thresholds above which a class is called.
 
 Shapes: M records, N knots of an isotonic curve.
 """
@@ -95,13 +95,13 @@ def calibrate(
 
 
 def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
-    """Return the cross-entropy of probabilities, clipped to float64's resolution at 0 and 1."""
+    """Return the cross-entropy of each record's probability, which is clipped near 0 and 1."""
     p_M = p_M.clip(1e-12, 1 - 1e-12)
     return np.asarray(-(y_M * np.log(p_M) + (1 - y_M) * np.log1p(-p_M)))
 
 
 def log_loss(y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the mean of `losses_of`."""
+    """Return the mean cross-entropy of the records' probabilities."""
     return float(losses_of(y_M, p_M).mean())
 
 
@@ -146,7 +146,7 @@ def check_rule(rule: str) -> None:
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the probability from which a class is called; ½ for records of one kind.
+    """Return the probability from which a class is called; ½ if all records have the same label.
 
     `youden` takes the largest sensitivity + specificity, `f1` the largest F1, `sensitivity=S` the highest
     threshold that finds a share S of the positives, `specificity=S` the lowest that lets that share of the

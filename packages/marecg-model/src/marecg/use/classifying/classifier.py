@@ -1,4 +1,4 @@
-"""Fine-tuned, calibrated classifier in scikit-learn's manner, saved as safetensors and JSON.
+"""Fine-tuned, calibrated classifier with scikit-learn's interface, saved as safetensors and JSON.
 
 Shapes: B records, M records of validation, K classes, L samples.
 """
@@ -98,7 +98,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration, self.threshold, self.seed = calibration, threshold, seed
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Return the classifier, trained.
+        """Return the classifier after training it.
 
         Args:
             X: mV, [B, leads, L].
@@ -129,7 +129,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         several: bool = True,
     ) -> Self:
-        """Return the classifier, trained on records that are fetched as they are needed.
+        """Return the classifier after training it on records that are fetched one by one.
 
         Args:
             vectors: of the frozen encoder, the last of `readouts`; they fetch the records too.
@@ -152,13 +152,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def tuning(self) -> Tuning:
-        """Return how it is trained. Raises `UsageError` where a value can't be."""
+        """Return the settings of the training. Raises `UsageError` for an impossible value."""
         check_rule(self.threshold)
         names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
         return Tuning(**{name: getattr(self, name) for name in names}, readout=self.readouts()[-1])
 
     def readouts(self) -> tuple[Readout, ...]:
-        """Return what the head is tried on, each the beginning of the next."""
+        """Return the readouts on which the head is tried, each a beginning of the next."""
         if self.readout != "best":
             return (self.readout,)
         return HEADS if self.layers == "head" else HEADS[:1]
@@ -200,7 +200,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.tuned_.net.logits(vectors(range(len(recordings))))
 
     def calls(self, p_BK: Floats) -> NDArray[np.bool_]:
-        """Return which classes are called, [B, K]: those that reach their thresholds, or the likeliest one.
+        """Return the called classes, bool [B, K]: those that reach their thresholds, or the likeliest one.
 
         Args:
             p_BK: as `probabilities` gives them.
@@ -219,7 +219,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest label of each record [B]; or the table [B, K] of what reaches its threshold.
+        """Return each record's likeliest label, [B], or with several labels per record the calls, [B, K].
 
         Args:
             X: mV, [B, leads, L].
@@ -250,7 +250,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.write(temporary)
 
     def write(self, folder: Path) -> None:
-        """Write the files of `save`.
+        """Write the classifier's files into an existing folder.
 
         Args:
             folder: a temporary one, that is being made.
@@ -275,7 +275,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Return a classifier that `save` kept.
+        """Return a classifier that `save` wrote.
 
         Args:
             folder: where it is.

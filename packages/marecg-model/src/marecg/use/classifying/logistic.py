@@ -83,7 +83,7 @@ def fit_logistic(
     val_weight: Floats,
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Standardise on train, fit decreasing strengths; every class keeps its best validation loss.
+    """Standardise on train, and fit strengths in turn; each class keeps that with its least validation loss.
 
     Standardised values are multiplied by `part_W`, if it is given. A class without both kinds has no weights.
     """
@@ -123,7 +123,7 @@ def fit_logistic(
 
 
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return cross-fitted logits of records in `PARTS` parts, at strengths from the other parts.
+    """Return the logits of `PARTS` parts of the records, each at the strengths that suit the other parts.
 
     Nothing that is fitted on them, a calibration, takes a strength's luck on its own records for its skill.
     """
@@ -155,7 +155,7 @@ def fit_views(
     views: Sequence[slice],
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Fit `fit_logistic` on the columns of every view; join the averaged logits into one head.
+    """Fit a logistic regression on each view's columns, and join them into one head of averaged logits.
 
     Before the mean, a class's logits are brought to the spread on validation (on training, where that is one
     record) that they have over all views. A view whose logits are all alike doesn't count for that class.
@@ -193,7 +193,7 @@ def fit_views(
 
 
 def span(x_MW: Floats) -> Floats | None:
-    """Return an orthonormal basis [W, M] of M vectors that are fewer than their values.
+    """Return an orthonormal basis [W, M] of M vectors; None unless they are fewer than their values.
 
     The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
     """

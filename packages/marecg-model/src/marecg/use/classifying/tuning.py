@@ -1,4 +1,4 @@
-"""Tuning of a linear head: fitted on frozen readouts, then trained with the encoder.
+"""Tuning of a linear head: it is fitted on frozen readouts, then trained together with the encoder.
 
 Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
 starts from the best head that the frozen encoder allows, so few records or steps never give less.
@@ -92,7 +92,7 @@ class Tuning:
 
 
 class Vectors:
-    """Cached readouts of records by a frozen encoder; `fetch` reads the records."""
+    """Readouts of records by a frozen encoder, computed once; `fetch` reads a record."""
 
     def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
         self.model, self.fetch, self.readout = model, fetch, readout
@@ -100,13 +100,13 @@ class Vectors:
         self._read: dict[int, NDArray[np.float32]] = {}
 
     def narrowed(self, readout: Readout) -> "Vectors":
-        """Return the vectors as a shorter readout of `HEADS`, without recomputation."""
+        """Return the same vectors, cut to a shorter readout of `HEADS`."""
         other = copy.copy(self)
         other.readout = readout
         return other
 
     def add(self, rows_M: Sequence[int], x_MW: NDArray[np.float32]) -> None:
-        """Take vectors that were computed before."""
+        """Add vectors that were computed before."""
         self._read |= dict(zip(rows_M, x_MW, strict=True))
 
     def __call__(self, rows_M: Sequence[int]) -> Floats:
@@ -217,7 +217,7 @@ def fit_best(
     least: float,
     patience: float = math.inf,
 ) -> tuple[int, float]:
-    """Train, and restore the network of the best round: (round, 0 for none; its score).
+    """Train by rounds, and restore the best round's network; return that round (0 for none) and its score.
 
     `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
     score above `least`, and after `patience` of them without a gain it ends.
@@ -234,7 +234,7 @@ def fit_best(
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """Return `weighted_loss` at the best common slope of `SLOPES`."""
+    """Return the weighted loss of the logits at the best of the `SLOPES`, the same for all classes."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 

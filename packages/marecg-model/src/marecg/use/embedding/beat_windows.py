@@ -1,4 +1,4 @@
-"""Inputs of the readouts `beats` and `full`: places of the beats, and local features.
+"""Inputs of the readouts `beats` and `full`: positions of the beats, and local features.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F values measured and of convolutions.
 """
@@ -26,7 +26,7 @@ WHOLE_S = 30
 def with_beats(
     recordings: Iterable[Recording], config: ModelConfig, *, local: bool = False
 ) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with their beats, and with `local` their features.
+    """Yield the windows of `windows.tta_windows` with their beats, and if `local` with local features.
 
     R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
     """
@@ -68,7 +68,7 @@ def local_view(
 
 
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
-    """Count the beats with their j-th patch at context patch t: float32 [J, T].
+    """Count the beats whose j-th patch is the context's patch t, float32 [J, T].
 
     Of the beginnings from which a window is read (`ModelConfig.phases`), a beat counts in those at which a
     patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window,

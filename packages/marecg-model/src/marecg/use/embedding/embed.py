@@ -43,7 +43,7 @@ def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
 
 
 class Embeddings(NamedTuple):
-    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+    """Embeddings as float32 arrays: h_rhythm [B, D] and H̄ [B, T, D]; patch i of H̄ begins at sample i·S_t.
 
     Example:
         >>> Embeddings(np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)).rhythm.shape
@@ -58,7 +58,7 @@ class Embeddings(NamedTuple):
 
 
 class WideEmbeddings(NamedTuple):
-    """`Embeddings`, and the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
+    """Embeddings with the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
 
     Where the beat readout was asked for, it stands behind the wide one, in the same array: [B, V]; and
     behind that what the full readout has.
@@ -114,7 +114,7 @@ def embed(
     readout: Readout = "rhythm",
     device: str | torch.device | None = None,
 ) -> Embeddings | WideEmbeddings:
-    """Encode records with a frozen model: eval mode, nothing masked.
+    """Embed records by a frozen model, in eval mode, with nothing masked.
 
     A record longer than the encoder's context is read in windows of that length, evenly spread over it, each
     from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and
@@ -173,7 +173,7 @@ def encode(
     readout: Readout = "wide",
     patches: bool = True,
 ) -> Iterator[WideEmbeddings]:
-    """Embed recordings of any lengths and leads; their windows share batches.
+    """Yield the embeddings of recordings of any lengths and leads, whose windows share batches.
 
     No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
     Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
@@ -222,7 +222,7 @@ def encode(
 
 
 def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:
-    """Load a model onto the best device, or return a loaded one; onto `device` where it is named."""
+    """Return a model on `device`; one that is loaded by name goes to the best device by default."""
     if isinstance(model, str | Path):
         return kind.from_pretrained(model, device=best_device() if device is None else device)
     return model if device is None else model.to(named_device(device))

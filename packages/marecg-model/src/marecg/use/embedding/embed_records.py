@@ -42,14 +42,14 @@ FORMAT = 3
 
 
 class Shard(NamedTuple):
-    """Share of a process: every `of`-th part from the `number`-th on."""
+    """Parts that one process embeds: every `of`-th from the `number`-th on."""
 
     number: int = 1
     of: int = 1
 
     @classmethod
     def parsed(cls, text: str) -> "Shard":
-        """Read `i/n`, from 1 to n. Raises `UsageError` for anything else."""
+        """Parse `i/n`, with i from 1 to n. Raises `UsageError` for anything else."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
@@ -58,7 +58,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """Settings of all parts besides the model, sent to other processes.
+    """Settings of the work on all parts, sent to other processes beside the model.
 
     A process notes in the folder `notes`, if there is one, the number of the record that it is at; `killers`
     are the numbers of those that get whoever reads them killed.

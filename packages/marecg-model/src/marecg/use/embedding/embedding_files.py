@@ -49,7 +49,7 @@ BLOCK = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], where asked a readout's and `patch` [T, D]."""
+    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], and on request a readout and `patch` [T, D]."""
     widths = {"rhythm": config.width}
     if readout != "rhythm":
         widths[readout] = readout_width(config, readout)
@@ -65,7 +65,7 @@ def write(
     rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
     metadata: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write rows of `RECORD_FIELDS` columns and vectors to a Parquet file, then metadata."""
+    """Write records' fields and vectors row by row to a Parquet file, then its metadata."""
     rows = iter(rows)
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         while some := list(islice(rows, _group(columns))):
@@ -98,7 +98,7 @@ def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
 
 
 def gather_parquet(parts: Sequence[Path], path: Path) -> None:
-    """Write parts into one file, a row group per part."""
+    """Join parts into one Parquet file."""
     columns = pq.read_schema(parts[0]).remove_metadata()
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         for part in parts:

@@ -40,7 +40,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """Parts of a folder or an address, finished or not.
+    """Store of embeddings: the parts of a folder or an address, finished or not.
 
     `about` is what its manifest says; equal manifests lead to equal bytes.
     """
@@ -89,7 +89,7 @@ class EmbeddingStore:
             raise UsageError(problem, where=place, remedy=remedy)
 
     def finished(self, number: int) -> Embedded | None:
-        """Return the outcome of a part's records; None if it is unfinished.
+        """Return the outcome of embedding a part; None if the part is unfinished.
 
         That is where it is missing, damaged or another's, or records of it were unavailable.
         """
@@ -119,7 +119,7 @@ class EmbeddingStore:
                 raise
 
     def metadata(self, done: Embedded) -> dict[str, str]:
-        """Read a part's metadata."""
+        """Return the metadata of a part with a given outcome."""
         metadata = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         if done.unavailable:
             metadata["unavailable"] = sorted(done.unavailable)

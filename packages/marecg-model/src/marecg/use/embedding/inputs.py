@@ -37,7 +37,7 @@ class Files:
         return len(self.candidates)
 
     def part(self, first: int, last: int) -> "Files":
-        """Return the records with given numbers."""
+        """Return the records from number `first` up to `last`."""
         return Files(self.candidates[first:last])
 
     def __iter__(self) -> Iterator[Named]:
@@ -61,7 +61,7 @@ class CorpusRows:
         return self.last - self.first
 
     def part(self, first: int, last: int) -> "CorpusRows":
-        """Return the windows with given numbers."""
+        """Return the windows from number `first` up to `last`."""
         return CorpusRows(self.folder, self.first + first, self.first + min(last, len(self)))
 
     def __iter__(self) -> Iterator[Named]:
@@ -146,7 +146,7 @@ class Inputs:
         return sum(map(len, self._sources))
 
     def part(self, first: int, last: int) -> list[Source]:
-        """Return the records with given numbers."""
+        """Return the records from number `first` up to `last`."""
         parts, start = [], 0
         for source in self._sources:
             begin, end = max(first - start, 0), min(last - start, len(source))
@@ -161,7 +161,7 @@ class Inputs:
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-        """Hash the records independently of mount points; `manifest` as in `hash_sources`."""
+        """Hash the records, wherever their folders are mounted; `manifest` is that of `hash_sources`."""
         candidates = self._files.candidates
         files = hash_sources([candidate for _, candidate in candidates], manifest)
         digest = hashlib.sha256(files.sha256.encode())

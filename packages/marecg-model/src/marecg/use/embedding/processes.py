@@ -37,7 +37,7 @@ def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> in
 
 
 def threadless(model: WindowEncoder) -> bool:
-    """Whether single-threaded processes are faster for a model than one threaded process."""
+    """Whether several single-threaded processes run a model faster than one threaded process."""
     small = sum(weights.numel() for weights in model.parameters()) <= SMALL
     return small and model.prototypes.device.type == "cpu"
 
@@ -51,7 +51,7 @@ def elsewhere(
     cluster: str | None,
     where: object,
 ) -> Iterator[T]:
-    """Yield `make(model, *task)` of each task in order, computed by `count` processes.
+    """Yield the results of `make(model, *task)` in the order of the tasks, computed by `count` processes.
 
     These share out this one's threads; or they are the workers of the Dask scheduler at the address
     `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors. Raises
@@ -64,7 +64,7 @@ def elsewhere(
 
 
 def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
-    """Iterate over items and report progress."""
+    """Yield the items, and report how many were before each."""
     for done, item in enumerate(given):
         tell(done)
         yield item
@@ -85,7 +85,7 @@ def _loaded(run: str, weights: str) -> WindowEncoder:
 
 
 def device_here() -> torch.device:
-    """Choose this process' GPU; worker processes take turns."""
+    """Return this process' device; worker processes take the GPUs in turn."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     worker = multiprocessing.current_process().name.rpartition("-")[2]

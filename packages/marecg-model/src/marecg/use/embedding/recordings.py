@@ -1,4 +1,4 @@
-"""Vectors of records; unusable records are named with the reason.
+"""Embedding of records one by one; unusable records are named with the reason.
 
 A recording of hours is read and resampled piece by piece.
 Shapes: C the twelve leads, K leads as found, L samples.
@@ -36,7 +36,7 @@ MARGIN = 1
 
 
 class LongSignal:
-    """A recording resampled piece by piece, with slices in increasing order and a short buffer.
+    """Recording that is resampled piece by piece: slices are read in increasing order from a short buffer.
 
     `read` gives so many seconds of the recording from a second on; it has `length` samples per lead at `fs`.
     """
@@ -69,7 +69,7 @@ class LongSignal:
 
 
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
-    """Read a record, of a long one its beginning, and the whole recording as encoder input.
+    """Read a record, or the beginning of a long one, and prepare the whole recording as encoder input.
 
     A long one has been read to its end once, so that it is refused before it is half embedded. Raises
     `UsageError` as `marecg.ecg.windows.recording`, and `RecordError`.
@@ -85,7 +85,7 @@ def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Re
 
 @dataclass
 class Embedded:
-    """Counts of embedded records; reasons of unreadable ones and of doubtful units.
+    """Outcome of embedding: the number of embedded records, and reasons of unreadable or doubtful ones.
 
     `unavailable` are those of `failed` that the file system didn't give, to be tried again.
     """
@@ -118,7 +118,7 @@ def embedded(
     readout: Readout = "wide",
     patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Yield vectors of records with their rows; collect all outcomes in `done`."""
+    """Yield each record's row and vectors; collect all outcomes in `done`."""
     waiting: deque[dict[str, Any]] = deque()
     stream = recordings(model, records, done, waiting)
     for vectors in encode(model, stream, batch_size, readout=readout, patches=patches):
@@ -152,7 +152,7 @@ def recordings(
 
 
 def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:
-    """Records, each noted in a folder, if there is one, by its number; the killers among them aren't read."""
+    """Yield the records, noting each one's number before it is read; `killers` are refused unread."""
     with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
         for number, (name, place, read) in enumerate(records, first):
             note(str(number))
@@ -164,7 +164,7 @@ def _refuse(place: str, **_: object) -> Record:
 
 
 def read_only(sources: Iterable[Source], config: ModelConfig) -> None:
-    """Read records as `recordings` does, and do nothing else."""
+    """Read records without embedding them, to find those that get the process killed."""
     for _, _, read in chain.from_iterable(sources):
         with suppress(InputError, UsageError):
             read_recording(read, config)

@@ -1,4 +1,4 @@
-"""Windows for an encoder with the additional inputs of its readout.
+"""Windows of recordings, with the inputs that an encoder's readout needs besides.
 
 A readout that needs more than the encoder names the plug-in that finds it, which is loaded when it is asked
 for: who embeds h_rhythm loads nothing that looks for beats or measures them.
@@ -25,7 +25,7 @@ PLUG_INS: dict[Readout, tuple[str, str]] = {
 
 
 class ShownWindow(NamedTuple):
-    """Window with its numbers of beats per patch: float32 [J, T].
+    """Window with its counts of beats by patch, float32 [J, T].
 
     `local_F` is the local view of what ends here, empty where nothing does.
     """
@@ -42,7 +42,7 @@ Shows = Callable[[Iterable[Recording], ModelConfig], Iterator[ShownWindow]]
 def shown_windows(
     recordings: Iterable[Recording], config: ModelConfig, readout: Readout
 ) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with the inputs of their readout."""
+    """Yield the windows of `windows.tta_windows` with the inputs that a readout needs."""
     if readout in PLUG_INS:
         module, name = PLUG_INS[readout]
         shows: Shows = getattr(import_module(module), name)
