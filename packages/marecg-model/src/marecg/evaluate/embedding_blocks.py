@@ -1,4 +1,4 @@
-"""Vectors of a classifier's records, kept in blocks beside it for the next run.
+"""Vectors of a classifier's records, kept in blocks beside it so that the next run reuses them.
 
 Shapes: M records, W values of a readout.
 """
@@ -26,7 +26,7 @@ BLOCK_RECORDS = 64
 def embed_blocks(
     vectors: Vectors, every: Sequence[int], task: Task, data: Path, out: Path, progress: Progress
 ) -> int:
-    """Embed records of a task, or take the vectors that an earlier run kept beside `out`; how many those are.
+    """Embed records of a task, except those that an earlier run kept beside `out`; return their number.
 
     They are kept in blocks, so that an interrupted run goes on, under a hash of encoder, readout and
     signals, and in the corpus' order, so that other labels of the same records have the same blocks.

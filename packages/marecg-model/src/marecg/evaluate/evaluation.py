@@ -34,7 +34,7 @@ def evaluate(
     progress: Progress = shown,
     cache: TrialCache | None = None,
 ) -> Report:
-    """Probe an encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
+    """Probe an encoder on one task, and beside it a random encoder, hand-crafted features and zero-shot.
 
     Without a run the first of `features` is what the report is about. The report and all predictions are
     kept in `out/probe`.
@@ -87,7 +87,7 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task; yield each report with its folder: of several, one in `out` by name.
+    """Probe every run on every task; yield each report, or the error in its place, with its folder.
 
     What no run owns is computed and fitted once: its features are kept in one place, by default the first
     run's. Of several tasks, one that can't be asked of the records at hand comes as its error.

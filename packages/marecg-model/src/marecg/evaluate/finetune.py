@@ -1,4 +1,4 @@
-"""`marecg classify judge`: fine-tune an encoder on a task, and judge it as a probe is judged.
+"""`marecg classify judge`: fine-tune an encoder on a task, and score it by the rules of probes.
 
 Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
 is scored once.

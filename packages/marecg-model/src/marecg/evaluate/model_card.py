@@ -1,4 +1,4 @@
-"""Model card figures: the scores of a run's probes, written into the card of its model.
+"""Figures of a model card: the scores of a run's probes, written into the card of its model.
 
 Shapes: S seeds, M test records, K classes.
 """
@@ -48,7 +48,7 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
 
 
 def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
-    """Return the figures of a report in a card's form."""
+    """Yield the figures of a probe's report as a model card holds them."""
     leaks = None if report.leak is None else bool(report.leak.records)
     largest = max(cell.fraction for cell in report.cells)
     for cell in report.cells:

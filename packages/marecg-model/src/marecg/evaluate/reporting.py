@@ -39,7 +39,7 @@ UNTRAINED_POOL = (
 
 @dataclass(frozen=True)
 class ModelUnderTest:
-    """Tested model, an encoder or features; other rows are compared with its row `name`.
+    """Tested model, which is an encoder or features; the other rows are compared with its row `name`.
 
     `place` is the model's folder, or the file of features, and `sha256` of its weights or bytes; `run` the
     folder that may list what the encoder was trained on.
@@ -54,12 +54,12 @@ class ModelUnderTest:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return remarks that its rows need."""
+        """Return remarks on the tested model, for the report."""
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
-    """Load a run's encoder; without a run, return the first of the features.
+    """Load what is tested: a run's encoder, or without a run the first of the features.
 
     The request's readout, or its protocol's row, is what all others are compared with. Raises `UsageError`
     where there is neither, or concepts are asked of a model that has none.
@@ -132,7 +132,7 @@ RANKED = 5000
 
 @dataclass(frozen=True)
 class Judged:
-    """One rotation of a task, restricted to records that all methods can read, with its trials.
+    """Rotation of a task with its trials, restricted to the records that all methods can read.
 
     `widths` counts each method's features; `unreadable` says by id why other records are left out; `rank` is
     the effective rank of h_rhythm, None of mere features.

@@ -1,4 +1,4 @@
-"""Tidy frame of scores, a line per figure: the paper's Table tab:linear_probe, and measured figures.
+"""Tidy frame of scores, a row per figure: those of the paper's Table tab:linear_probe, and measured ones.
 
 `published.tsv` holds the rows as the paper prints them. Measured lines come from the reports in run folders.
 """
@@ -56,7 +56,7 @@ FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "lea
 
 
 def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return a frame of lines; absent fields are missing values."""
+    """Return a frame of scores from dictionaries; absent fields are missing values."""
     scores = pd.DataFrame(list(lines), columns=list(KINDS))
     texts = [name for name, kind in KINDS.items() if kind == "str"]
     return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
@@ -103,7 +103,7 @@ def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
 
 
 def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
-    """Return a report's figures as lines of the frame; fine-tuning rows belong to the encoder."""
+    """Yield a report's figures as dictionaries, one per row of the frame."""
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
         of_encoder = cell.method in ENCODER_METHODS
@@ -157,7 +157,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
-    """Merge equal figures of several runs into one line.
+    """Merge rows that are equal in several runs into one.
 
     An encoder and its prototypes are a run's own, whatever their figures.
     """
@@ -212,7 +212,7 @@ def tasks_of(scores: pd.DataFrame) -> Sequence[str]:
 
 
 def names_of(scores: pd.DataFrame) -> "pd.Series[str]":
-    """Return the row's label: method, run if measured, and a mark for a collapsed run."""
+    """Return the label of each row: method, run if measured, and a mark for a collapsed run."""
     of_run = (scores["source"] == MEASURED) & (scores["group"] != "")
     names = scores["method"].where(~of_run, scores["group"] + ": " + scores["method"])
     return names.where(~(scores["h_rank"] < COLLAPSED), names + " (collapsed)")

@@ -1,4 +1,4 @@
-"""Printed tables of scores: rows are marked as published or measured.
+"""Printed tables of scores, in which rows are marked as published or measured.
 
 Best and second best are marked among figures that can be compared; a dagger marks one whose encoder was
 pretrained on records that it is judged by.
@@ -40,7 +40,7 @@ TEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Style:
-    """Marks of a format for best, second best, spread and leak.
+    """Marks of an output format for best, second best, spread and leak.
 
     `plain` keeps a name from being read as marks.
     """
@@ -90,7 +90,7 @@ def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 1) -> str:
-    """Aligned lines; all columns but the first few are numbers."""
+    """Return an aligned Markdown table; all columns but the first `text_columns` are numbers."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     sides = ["<"] * text_columns + [">"] * (len(heads) - text_columns)
     columns = list(zip(sides, widths, strict=True))
@@ -166,7 +166,7 @@ def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return notes on the test records of measured rows, and on encoders that may have seen them."""
+    """Return notes on the measured rows' test records, and on encoders that may have been trained on them."""
     measured = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
     if measured.empty:
         return []

@@ -1,4 +1,4 @@
-"""Sources of features: encoder, hand-crafted measurements, MiniRocket, ResNet, files; and zero-shot.
+"""Methods that a probe compares: encoders, zero-shot, hand-crafted features, baselines and files.
 
 Each is a `Method`.
 """

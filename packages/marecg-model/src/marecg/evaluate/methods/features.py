@@ -54,7 +54,7 @@ def extract(
     progress: Progress = shown,
     files: Mapping[str, Path] | None = None,
 ) -> dict[str, FeatureTable]:
-    """Extract the features of all methods, and of `files`, by name.
+    """Return the features of all methods and `files` by name, from the cache or computed.
 
     What `folder` holds under the same method and data is used, anything else is computed and put there. A
     recording is read once, or twice where only some of the methods may be computed by other processes.
@@ -188,7 +188,7 @@ def features_sha256(path: Path) -> str:
 
 
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
-    """Match a file's features to recordings by id; missing recordings count as unreadable.
+    """Read a file's features and match them to recordings by id; missing ones count as unreadable.
 
     Of what `marecg embed` wrote the readout is taken, and h_rhythm where there is none. A damaged file,
     arrays that don't fit, values that aren't finite and unknown ids raise `InputError`.

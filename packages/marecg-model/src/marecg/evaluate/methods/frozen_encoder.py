@@ -105,7 +105,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
-    """The encoder, and beside it `random_control`, as the readout says or a protocol's own reader."""
+    """Return an encoder and its random control as methods, both with a readout or a protocol's reader."""
     if reader is None:
         return encoder(model, readout), random_control(model, readout)
     return reader(ENCODER, model), reader(RANDOM, _blank(model))
@@ -167,7 +167,7 @@ def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading)
 
 
 def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
-    """The hash of its weights, and what raises `CheckpointError` once one of them isn't what it was here."""
+    """Return a hash of a model's weights, and a check that raises `CheckpointError` if they have changed."""
     before = weights_sha256(model)
 
     def verify() -> None:

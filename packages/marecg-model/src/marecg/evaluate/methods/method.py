@@ -1,4 +1,4 @@
-"""Methods: signals to features, and features to rows of a report.
+"""Methods, which turn signals into features, and the report's rows, which read those features.
 
 Shapes: R recordings, M labelled records, K classes, B batch, F features, L samples.
 """
@@ -18,7 +18,7 @@ Signals = list[NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a report: the features that it reads, and the way it reads them.
+    """Row of a report: the columns of features that are classified, and by which rules.
 
     Attributes:
         columns: of the features.
@@ -53,11 +53,11 @@ class FeatureTable:
 
     @property
     def width(self) -> int:
-        """Return the number of values that score a class."""
+        """Return the number of values from which a class is scored."""
         return int(self.x_RF.shape[1]) + (self.row.of_classes is not None)
 
     def values(self, task: Task) -> Part:
-        """Return the features of labelled records, followed by the classes' own values."""
+        """Return the features of a task's records, followed by a value per class if the row has them."""
         x_MF, weight_F = self.x_RF[task.row_M], self.row.weight_F
         if self.row.of_classes is None:
             return Part(x_MF, task.y_MK, weight_F)
@@ -67,14 +67,14 @@ class FeatureTable:
         return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, class_wise=True)
 
     def unlearnt(self, task: Task) -> Trial | None:
-        """Return the zero-shot scores of the test records, for rows that need no labels."""
+        """Return the test records' scores of a row that needs no labels; None for other rows."""
         score = self.row.without_labels
         return score(self.x_RF[task.part(TEST).row_M], task) if score else None
 
 
 @dataclass(frozen=True)
 class Method:
-    """Feature extractor from signals.
+    """Method that extracts features from signals.
 
     Attributes:
         name: such as `encoder`.

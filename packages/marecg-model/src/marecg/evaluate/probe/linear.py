@@ -1,4 +1,4 @@
-"""Linear probe: logistic regression per class on frozen features, or MiniRocket's ridge regression.
+"""Linear probes on frozen features: logistic regression per class, or MiniRocket's ridge regression.
 
 Shapes: M records, K classes, F features, G eigenvalues, S strengths.
 """
@@ -34,7 +34,7 @@ ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
 
 @dataclass(frozen=True)
 class Part:
-    """The features (float) [M, F] and labels uint8 [M, K] of one part of a task.
+    """Part of a task: features (float) [M, F] and labels uint8 [M, K] of its records.
 
     `weight_F` is what features are multiplied by once they are standardised, if by anything. With
     `class_wise` the last K features are each read by one class alone: they say what is known of it without a
@@ -56,7 +56,7 @@ class Part:
         return replace(self, x_MF=self.x_MF[:, columns], weight_F=weight_F)
 
     def scaler(self) -> StandardScaler:
-        """Fit the standardisation, and the weights, of features on this part."""
+        """Fit the standardisation of features on this part, and multiply it by their weights."""
         scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
         if self.weight_F is not None:
             scaler.scale_ = scaler.scale_ / self.weight_F

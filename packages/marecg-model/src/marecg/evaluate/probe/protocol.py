@@ -1,4 +1,4 @@
-"""Protocols of probing, and the order of steps that all share.
+"""Protocols of probing: what each chooses, and the steps that all share.
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
 signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
@@ -83,7 +83,7 @@ class Protocol:
     row: str = ""
 
     def on_features(self, values: Part, choose: Choose | None) -> Learn:
-        """Fit the protocol's classifier, or the features' own, on the records of a task."""
+        """Return a function that fits the classifier to records of a task by their numbers."""
         classifier = (choose if self.own_classifiers else None) or self.choose
 
         def learn(train: Rows, val: Rows) -> Fitted:
@@ -95,7 +95,7 @@ class Protocol:
         return learn
 
     def trials(self, learn: Learn, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
-        """Run a trial per share and seed; the whole training part is probed once.
+        """Yield a trial per share of the training records and seed; the whole of them is probed once.
 
         Args:
             learn: from the task's records by their numbers.

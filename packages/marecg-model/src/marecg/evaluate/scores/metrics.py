@@ -28,7 +28,7 @@ Rotations = NDArray[np.int64] | None
 
 
 def rotated(rotation_M: Rotations) -> list[Any]:
-    """Return the record selection of each rotation."""
+    """Return the indices of each rotation's records."""
     if rotation_M is None:
         return [slice(None)]
     return [np.flatnonzero(rotation_M == number) for number in range(int(rotation_M.max()) + 1)]
@@ -69,7 +69,7 @@ def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations 
 
 
 def mean_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> float:
-    """Return the macro AUC, mean over seeds."""
+    """Return the macro AUC, averaged over seeds."""
     return float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
 
 
@@ -83,7 +83,7 @@ def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
-    """The greatest sample-centric F₁ over all thresholds, one for all classes; NaN without any label.
+    """Return the largest sample-centric F₁ over thresholds common to all classes; NaN without any label.
 
     As in PTB-XL's benchmark (Strodthoff et al. 2021): precision is the mean over the records that any class
     is said of, recall that over all. Records without a label take no part.
@@ -113,7 +113,7 @@ def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
 
 
 def interval(values_R: Floats) -> tuple[float, float]:
-    """Return the central 95 % of resampled values, without missing ones."""
+    """Return the 2.5th and 97.5th percentiles of resampled values, leaving out missing ones."""
     low, high = np.nanpercentile(values_R, (2.5, 97.5))
     return float(low), float(high)
 
@@ -121,7 +121,7 @@ def interval(values_R: Floats) -> tuple[float, float]:
 def resampled_macro_auc(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, rotation_M: Rotations = None
 ) -> Floats:
-    """Return macro AUC, mean over seeds, on bootstrap resamples of the records: float64 [R].
+    """Return the macro AUC, averaged over seeds, on bootstrap resamples of the records: float64 [R].
 
     The resamples depend on M, R and the rotations alone, so two methods on the same records can be compared
     pair by pair; records are resampled within their rotation. Classes that a resample leaves without
@@ -175,7 +175,7 @@ class Reliability(NamedTuple):
 
 
 def reliability(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> Reliability:
-    """Bin records by their probability, equally many in each; equal probabilities stay in their order."""
+    """Bin records by probability into equally large bins, and compare predicted with true shares."""
     parts = [part for part in np.array_split(np.argsort(p_M, kind="stable"), bins) if len(part)]
     means = [(p_M[part].mean(), y_M[part].mean()) for part in parts]
     predicted_N, observed_N = np.array(means).T
@@ -195,7 +195,7 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
 
 
 def error_by_chance(p_M: Floats) -> float:
-    """Return the mean calibration error of true probabilities: the floor for this many records."""
+    """Return the mean calibration error if all probabilities were true: the floor for this many records."""
     y_RM = np.random.default_rng(0).random((DRAWS, len(p_M))) < p_M
     return float(np.mean([expected_calibration_error(y_M.astype(float), p_M) for y_M in y_RM]))
 
@@ -215,7 +215,7 @@ def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
 def scored(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None
 ) -> tuple[float, float, float]:
-    """Return the macro AUC with its interval: mean over draws, low, high.
+    """Return the macro AUC, averaged over seeds, and the ends of its interval.
 
     By those rotations in which a class can be told at all.
     """
@@ -240,7 +240,7 @@ def group_figures(
     logits_SMK: Floats,
     rotation_M: Rotations = None,
 ) -> tuple[GroupFigure, ...]:
-    """Return the macro AUC of each group over its scorable classes; () for a single group.
+    """Return each group's macro AUC over its scorable classes; () if all records are in one group.
 
     `people` is, by `age`, `sex`, `source` and the like, what is known of the M records; None where nothing
     is.

@@ -1,4 +1,4 @@
-"""Predictions: logits of every probe on the test records, for later figures and comparisons of runs.
+"""Predictions: the logits of every probe on the test records, kept for figures and comparisons of runs.
 
 DeLong's test is that of DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, by the midranks of Sun &
 Xu 2014, doi:10.1109/LSP.2014.2337313: an AUC's variance is a sum over records of one contribution squared. A
@@ -41,7 +41,7 @@ RELIABLE_COUNT = 10
 
 @dataclass(frozen=True)
 class Predictions:
-    """Data behind a report's numbers: logits [S, M, K] by method and fraction.
+    """Predictions behind a report's numbers: logits [S, M, K] by method and fraction.
 
     `reference` is the method that the report is about; `rotation_M` (int64) is None where there was one
     rotation.
@@ -152,7 +152,7 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """Compare the first run with the others, on given tasks or on all common tasks of the protocol.
+    """Yield the differences of the first run from each other, on given tasks or on all common ones.
 
     Raises `UsageError` of fewer than two runs, and as `load` and `compare` do.
     """
@@ -176,7 +176,7 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """Count the scored classes with few positives or negatives in test."""
+    """Return the classes with few positives or few negatives in test, with that number."""
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {

@@ -28,7 +28,7 @@ class Range(Frozen):
 
 
 class AucDifference(Frozen):
-    """Difference of two methods' macro AUCs on the same records, paired interval, two-sided p."""
+    """Difference of two methods' macro AUCs on the same records, with paired interval and two-sided p."""
 
     low: float
     high: float
@@ -88,7 +88,7 @@ class Cell(Frozen):
 
 
 class Counts(Frozen):
-    """Numbers of a task's records; missing and unreadable ones by name."""
+    """Numbers of a task's records, and the names of missing and unreadable ones."""
 
     train: Count
     val: Count
@@ -149,7 +149,7 @@ class Report(Frozen):
 
 
 def describe_leak(leak: Leak | None) -> str:
-    """Say whether the encoder was pretrained on records that judge it."""
+    """Return a sentence on whether the encoder was pretrained on records that it is tested on."""
     if leak is None:
         return UNKNOWN
     if not leak.records:
@@ -160,7 +160,7 @@ def describe_leak(leak: Leak | None) -> str:
 
 
 def basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Return everything that the numbers depend on, as names and values."""
+    """Yield the conditions that the numbers depend on, as pairs of name and value."""
     records = report.records
     pooled = f" (pooled from {report.rotations} rotations, the others on average)" * (report.rotations > 1)
     yield (

@@ -62,7 +62,7 @@ class Trial:
 
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Join the trials of all rotations with the same draw into one; chosen values are averaged."""
+    """Join trials of the same draw in all rotations into one; chosen values are averaged."""
     if len(rotations) == 1:
         return list(rotations[0])
     return [
@@ -84,7 +84,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
-    """Return the method that represents a run: its default readout, without an untrained pool."""
+    """Return the method that represents a run: its default readout that doesn't need an untrained pool."""
     if wide:
         return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
     return MEAN_H if MEAN_H in methods else ENCODER
@@ -176,7 +176,7 @@ def _cell(
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference:
-    """Return the difference of two macro AUCs, with interval and p from common resamples.
+    """Return the difference of two macro AUCs, with interval and p from resamples that both share.
 
     p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
     """

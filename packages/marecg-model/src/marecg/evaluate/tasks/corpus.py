@@ -1,4 +1,4 @@
-"""Task on a prepared corpus: leaves of the concept graph are the classes.
+"""Task on a prepared corpus, whose classes are the leaves of the concept graph.
 
 Shapes: R recordings, M labelled records, N concepts, K classes.
 """
@@ -95,13 +95,13 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
 
 
 def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
-    """Return the part of each recording by a hash of its patient, or of its name if unknown."""
+    """Return each recording's part by a hash of its patient, or of its name if the patient is unknown."""
     pairs = zip(recordings.patients, recordings.ids, strict=True)
     return np.array([split_of(patient or record) for patient, record in pairs])
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """Return the records of a corpus at 500 Hz, in order; of several windows the first."""
+    """Return the recordings of a corpus at 500 Hz by row; the row that begins one reads all its windows."""
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
         raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)

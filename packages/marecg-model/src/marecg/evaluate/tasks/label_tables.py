@@ -210,7 +210,7 @@ def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = 
 
 
 def described(stem: str, by_position: bool) -> str:
-    """Describe the source of labels and split."""
+    """Describe split tables as the source of labels, for reports."""
     how = "position, by which a perfect classifier scores 93.37 on the sub task" if by_position else "name"
     return f"the tables {stem}_*.csv, labels by {how}"
 

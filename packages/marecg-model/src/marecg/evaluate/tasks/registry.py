@@ -1,4 +1,4 @@
-"""Registry of tasks: name of `marecg probe --task` to task, and folders of their data."""
+"""Registry of tasks: tasks by the names of `marecg probe --task`, and the folders of their data."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -53,7 +53,7 @@ View = Callable[[Recordings], Recordings]
 
 
 def unchanged(recordings: Recordings) -> Recordings:
-    """Return the recordings unchanged."""
+    """Return the recordings as they are: the view of a task without another."""
     return recordings
 
 
@@ -69,7 +69,7 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class Task:
-    """One multi-label classification on some recordings.
+    """Task of a probe: a multi-label classification of recordings.
 
     Attributes:
         classes: K names; labels are always read by name, never by position.
@@ -96,7 +96,7 @@ class Task:
 
     @cached_property
     def viewed(self) -> Recordings:
-        """Return the recordings in the method's view."""
+        """Return the recordings in the task's view."""
         return self.view(self.recordings)
 
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
@@ -232,7 +232,7 @@ def _numbers(part: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TaskDefinition:
-    """Definition of a task, from which it is opened.
+    """Definition of a task, which opens the task from a folder.
 
     Attributes:
         name: by which `marecg probe --task` knows it, and its reports are called.
