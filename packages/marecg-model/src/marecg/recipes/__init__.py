@@ -1,4 +1,4 @@
-"""Recipes: the schema of a run, named recipes, and changes of any value.
+"""Recipes, the definitions of runs: their schema, named recipes, and changes of any value.
 
 Example:
     >>> from marecg import recipes

@@ -30,7 +30,7 @@ def c1() -> Config:
 
 
 def c1_gscl() -> Config:
-    """C1 with graph-smoothed contrastive learning and nothing else: what the graph alone adds."""
+    """C1 with graph-smoothed contrastive learning as the only addition."""
     return c1().derived(name="c1-gscl", gscl=GsclConfig())
 
 
@@ -89,14 +89,14 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` with leaves and families in place of the graph's hops (docs/graph.md)."""
+    """Return `small-gscl` taught by leaves and families, not by the graph's distances (docs/graph.md)."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))
 
 
 def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
-    """Return a recipe for one GPU with patches of 100 ms, C3 by default."""
+    """Return a recipe, by default C3, at a size for one GPU, with patches of 100 ms side by side."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
         max_epochs=60, warmup_epochs=3, batch_size=64, lr=5e-4, final_lr=5e-6, average=0.999, accumulate=1
@@ -131,5 +131,5 @@ def _as_it_is_used(
 
 
 def changed(objective: T | None, **changes: object) -> T | None:
-    """Return an objective's values with changes; None if the recipe lacks the objective."""
+    """Return an objective's settings with changes; None if the recipe lacks the objective."""
     return objective and objective.model_copy(update=changes)

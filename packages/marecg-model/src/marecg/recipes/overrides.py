@@ -1,4 +1,4 @@
-"""Changes of recipes and preparations by name: `--set key=value`, or a TOML file.
+"""Changes of settings of recipes and preparations: `--set key=value`, or a TOML file.
 
 `marecg recipes c3 --format toml` writes one, `--recipe mine.toml` reads it. A file says what is other than in
 its `base`, or than in C1 where it names none. A table is a group of values, and `NAME = false` takes an
@@ -48,7 +48,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 
 class Change(NamedTuple):
-    """Changed value: dotted key, value, and its place in the input, for errors."""
+    """Change of one setting: dotted key, value, and place in the input, for errors."""
 
     key: str
     value: Any
@@ -83,7 +83,7 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
 
 
 def override(config: Config, changes: Iterable[str | Change]) -> Config:
-    """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
+    """Return the recipe with `section.key=value` applied in order; a value that isn't JSON is plain text.
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
     has as many positions as its window has patches, it goes on having them. Raises `ConfigError` where a key
@@ -178,7 +178,7 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
 
 
 def parsed(text: str) -> Any:
-    """Parse a value of the command line: JSON, or else plain words."""
+    """Parse a value of the command line as JSON, or as plain text if it isn't JSON."""
     try:
         return json.loads({"True": "true", "False": "false"}.get(text, text))
     except json.JSONDecodeError:
@@ -201,7 +201,7 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
-    """Read a TOML file's base recipe with the file's changes, named after the file."""
+    """Read a TOML file: its base recipe, and its changes, with the file's name as the recipe's."""
     values = read_toml(path, "Name a recipe, or a file of one", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]

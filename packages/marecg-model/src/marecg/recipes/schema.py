@@ -120,7 +120,7 @@ class Config(Settings):
 
     @property
     def captions(self) -> dict[str, str]:
-        """Return all losses of the run, columns of metrics.csv, with captions."""
+        """Return the captions of all losses of the run, by loss; losses are columns of metrics.csv."""
         return {name: text for part in self.objectives.values() for name, text in part.captions.items()}
 
     def derived(self, **changes: object) -> Self:

@@ -45,7 +45,7 @@ class Place:
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """List matching file names in order; () without a folder. Raises `InputError`."""
+        """Return the matching file names in order; () if there is no folder. Raises `InputError`."""
         try:
             if self.path:
                 names = [path.name for path in self.path.iterdir()] if self.path.exists() else []
@@ -118,7 +118,7 @@ _UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "Acc
 
 
 def reasoned(error: Exception) -> tuple[str, str]:
-    """Return the cause and the remedy for an error of a store's library.
+    """Return cause and remedy of an error that an object store's library raised.
 
     Example:
         >>> reasoned(PermissionError("Forbidden"))[0]
@@ -136,7 +136,7 @@ def reasoned(error: Exception) -> tuple[str, str]:
 
 @contextmanager
 def reading(where: str | Path) -> Iterator[None]:
-    """Turn a store's reading errors into clear ones. Raises `InputError`."""
+    """Replace errors while reading from an object store by an `InputError` with cause and remedy."""
     try:
         yield
     except Exception as error:  # each store has errors of its own
@@ -146,7 +146,7 @@ def reading(where: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(where: str, further: str = "") -> Iterator[None]:
-    """Turn a store's writing errors into clear ones. Raises `OutputError`."""
+    """Replace errors while writing to an object store by an `OutputError` with cause and remedy."""
     try:
         yield
     except Exception as error:  # as above
