@@ -1,4 +1,4 @@
-"""The component ablation: several recipes, several seeds, one probe, one table (Table component-ablation).
+"""Component ablation: several recipes with several seeds, probed alike (Table component-ablation).
 
 The recipes may be one with some values varied; equal are the records that they see, or their FLOPs.
 """
@@ -41,7 +41,7 @@ FLOPS = ", equal FLOPs"
 
 
 class ProbedRun(NamedTuple):
-    """One run probed on one task: the arm's name, the run folder and the report."""
+    """Run that was probed on a task: the arm's name, the run folder and the report."""
 
     arm: str
     folder: Path
@@ -130,7 +130,7 @@ def ablate(
 
 
 def varied(config: Config, variations: Sequence[str]) -> list[Config]:
-    """Return a recipe with all combinations of values, `KEY=1,2,3` each, named after them.
+    """Return variations of a recipe, one per combination of values given as `KEY=1,2,3`, named after them.
 
     Raises `ConfigError` where a key is unknown or has no values, or a value is impossible.
 
@@ -156,7 +156,7 @@ def varied(config: Config, variations: Sequence[str]) -> list[Config]:
 
 
 def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
-    """Return the run's existing report if it answers the same question."""
+    """Return a run's existing report if model, task and options are still the same, else None."""
     path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):
         return None
@@ -199,7 +199,7 @@ def _arms(given: list[Arm], equal: Sequence[Equal], records: int | None, corpus:
 
 
 def records_of(config: Config, corpus: int) -> int:
-    """Return the number of records, with repetition, in a recipe's steps on a corpus of a size."""
+    """Return the number of records, counted each time, that a recipe's steps read of a corpus of a size."""
     train = config.train
     step = train.batch_size * train.accumulate
     steps = math.ceil(train.max_epochs * corpus / step)
@@ -207,7 +207,7 @@ def records_of(config: Config, corpus: int) -> int:
 
 
 def equalled(config: Config, reference: Config, equal: Equal, records: int, corpus: int) -> Config:
-    """Return the recipe, shortened or lengthened to the reference's budget of `records` records.
+    """Return the recipe with as many steps as the reference's budget of `records` records allows.
 
     `equal` is the records themselves, or the FLOPs of all training steps together; `corpus` has so many.
     """

@@ -1,4 +1,4 @@
-"""Answers of a model on coded records: `marecg.use.answers` fitted on some, and judged on others.
+"""Answers of a model (`marecg.use.answers`), fitted on coded records and judged on other ones.
 
 python -m marecg_experiments.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
@@ -38,14 +38,14 @@ EASY = "Normal"
 
 
 def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return the mask of records' leaves, and at a root of any leaf of its family, [M, N]."""
+    """Return the mask of each record's leaves and of their families' roots, [M, N]."""
     is_MN = y_MN > 0
     is_MN[:, list(onto.roots)] = is_MN @ np.equal.outer(onto.families, onto.roots)
     return is_MN
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Q of the records of a corpus that have a leaf, and their leaves, [M, N] each.
+    """Return q and leaves of a corpus' records that have a leaf, [M, N] each.
 
     What `marecg predict` gives is kept in `out`. Raises `CorpusError` where too few have one.
     """
@@ -68,7 +68,7 @@ def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64],
 
 
 def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) -> Answers:
-    """A slope and shift of the logit for every family and leaf that enough records bear, and enough don't."""
+    """Fit slope and shift of the logit for each family and leaf that enough records have and enough lack."""
     onto = model.ontology
     logit_MN, is_MN = logits(onto, q_MN), marked(onto, y_MN)
     enough = np.flatnonzero(np.minimum(is_MN.sum(0), (~is_MN).sum(0)) >= LEAST)
@@ -82,7 +82,7 @@ def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) ->
 def judged(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]
 ) -> Iterator[str]:
-    """Tables of what the answers are worth on records that didn't fit them, as Markdown."""
+    """Yield Markdown tables of the answers' scores on records to which they weren't fitted."""
     is_MN, p_MN = marked(onto, y_MN), answers.probabilities(onto, q_MN)
     before_MN = 1 / (1 + np.exp(-logits(onto, q_MN)))
     rows = []
@@ -112,7 +112,7 @@ def judged(
 def curve_point(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], is_MN: NDArray[np.bool_], risk: float
 ) -> tuple[list[bool], list[bool], tuple[int, float]]:
-    """Whether each answer is wrong: of all, and of those outside the easy family.
+    """Judge the answers at a risk: whether each is wrong, among all and among those outside the easy family.
 
     Of the latter also how many are families alone; and of the families that records bear the share told.
     """
@@ -130,7 +130,7 @@ def curve_point(
 
 
 def wilson(positive: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927)."""
+    """Return the 95 % interval of a share (Wilson 1927)."""
     if not count:
         return 0.0, 1.0
     z, share = 1.96, positive / count
@@ -144,7 +144,7 @@ def wilson(positive: int, count: int) -> tuple[float, float]:
 def drawing(
     answers: Answers, onto: Ontology, parts: dict[str, tuple[NDArray[np.float64], NDArray[np.uint8]]]
 ) -> str:
-    """Risk against coverage outside the easy family, a line for each part of the records, as SVG."""
+    """Draw risk against coverage outside the easy family, a line for each part of the records, as SVG."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for name, (q_MN, y_MN) in parts.items():
@@ -162,7 +162,7 @@ def drawing(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Fit, judge and write."""
+    """Fit a model's answers, judge and write them: the command of this module."""
     parser = argparse.ArgumentParser(description="Fit and judge what a model can tell of coded records.")
     parser.add_argument("model", help="a run, a model, or the name of one, such as marecg-small-codes")
     parser.add_argument("--fit", type=Path, required=True, help="a prepared corpus whose codes fit")
@@ -176,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
-    """Fit a model's answers and write them with what they are worth; returns that as Markdown.
+    """Fit and judge a model's answers, write both into a folder, and return the judgement as Markdown.
 
     Raises `CorpusError` where a corpus has too few codes, or a patient who fits would judge too.
     """

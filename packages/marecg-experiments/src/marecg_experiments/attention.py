@@ -1,4 +1,4 @@
-"""Protocol `attention`: a pool that learns where to look, over the tokens of a frozen encoder.
+"""Protocol `attention`: a trained attention pool over the tokens of a frozen encoder.
 
 As attentive probing does (Chen et al. 2024, arXiv:2202.03026; Bardes et al. 2024, arXiv:2404.08471). Each
 class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are the
@@ -44,7 +44,7 @@ SEED = 0
 
 
 class AttentionPool(nn.Module):
-    """Tokens [M, T, E], whose last value says whether one is real, → logits [M, K]."""
+    """Attention pool from tokens [M, T, E], whose last value marks real ones, to logits [M, K]."""
 
     mean_D: Tensor
     std_D: Tensor
@@ -63,7 +63,7 @@ class AttentionPool(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_MTE: Tensor) -> Tensor:
-        """[M, T, E] → [M, K]."""
+        """Return the logits [M, K] of tokens [M, T, E]."""
         h_MTD, real_M1T = (x_MTE[..., :-1] - self.mean_D) / self.std_D, x_MTE[:, None, :, -1] > 0
         score_MKT = self.query_KA @ self.key(h_MTD).mT / self.query_KA.shape[1] ** 0.5
         share_MKT = score_MKT.masked_fill(~real_M1T, -torch.inf).softmax(-1)
@@ -72,7 +72,7 @@ class AttentionPool(nn.Module):
 
 
 def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCHS) -> Fitted:
-    """AdamW on the binary cross-entropy; the epoch with the best macro AUC on val is kept.
+    """Train a pool by AdamW on binary cross-entropy, and keep the epoch with the best macro AUC on val.
 
     It ends `PATIENCE_EPOCHS` behind that. `width` is D of tokens that lie flat in the features, each with its
     sign; None where the features are one token. Raises `InputError` where val tells no class.
@@ -103,7 +103,7 @@ def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCH
 
 
 def as_tokens(x_MF: NDArray[np.floating], width: int | None) -> Tensor:
-    """Features → tokens [M, T, E]; without a width each record is one real token."""
+    """Return features as tokens [M, T, E]; without a width each record is one real token."""
     x = torch.from_numpy(np.asarray(x_MF, np.float32))
     if width is None:
         return torch.cat([x, torch.ones(len(x), 1)], 1)[:, None]
@@ -117,7 +117,7 @@ def _logits(pool: AttentionPool, x_MTE: Tensor) -> Floats:
 
 
 def tokens(name: str, model: MarEcg) -> Method:
-    """Read a frozen encoder as h_rhythm, and behind it the tokens of a record's first ten seconds, flat.
+    """Return a method that reads h_rhythm and, flat behind it, the tokens of a record's first ten seconds.
 
     Each token has a sign behind it: 1, or 0 where the record is shorter.
     """

@@ -59,7 +59,7 @@ def _flat(signals: Signals) -> NDArray[np.floating]:
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions beside a shortcut; the first halves the time axis."""
+    """Residual block: two convolutions beside a shortcut, of which the first halves the time axis."""
 
     def __init__(self, width_in: int, width: int) -> None:
         super().__init__()
@@ -75,12 +75,12 @@ class ResidualBlock(nn.Module):
         )
 
     def forward(self, x_MWN: Tensor) -> Tensor:
-        """[M, W, N] → [M, W', N/2]."""
+        """Return the block's features, [M, W, N] → [M, W', N/2]."""
         return torch.relu(self.body(x_MWN) + self.shortcut(x_MWN))
 
 
 class ResNet1d(nn.Sequential):
-    """Residual network: [M, C, N] in mV → logits [M, K]."""
+    """Residual network from signals [M, C, N] in mV to logits [M, K]."""
 
     def __init__(self, classes: int) -> None:
         stages = [ResidualBlock(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
@@ -135,7 +135,7 @@ def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
 
 
 def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return the first ten seconds at 100 Hz, zero-padded: B arrays [C, L] → [B, C, N]."""
+    """Return the signals' first ten seconds at 100 Hz, zero-padded: B arrays [C, L] → [B, C, N]."""
     return np.stack([window(resample(x_CL, FS, HZ), SAMPLES)[0] for x_CL in signals])
 
 
@@ -165,7 +165,7 @@ def minirocket(task: Task) -> Method:
 
 
 def use_own_threads() -> None:
-    """Keep numba's own thread pool, unless it already uses another one.
+    """Let numba use its own thread pool, unless it has already started another.
 
     By default it takes OpenMP's, which are torch's too. Each then sets their number for itself, and the
     encoder, which works in turns with it, waits while they are made anew.

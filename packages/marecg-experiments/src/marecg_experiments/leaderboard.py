@@ -50,7 +50,7 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
 def standings(
     probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """Return all recipes' differences from the first, in order, by their default readout.
+    """Return the differences of all recipes, in their order, from the first, by their default readout.
 
     Args:
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
@@ -97,7 +97,7 @@ def standings(
 
 
 def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return one line per recipe; columns of equal FLOPs only if there are such runs."""
+    """Return the table's head and a line per recipe; columns of equal FLOPs only if there are such runs."""
     shares = sorted({at for one in standing for at in one["means"]})
     by_kind = {
         f"equal {title}": {one["recipe"]: one for one in standing if one["equal"] == kind}

@@ -46,7 +46,7 @@ BY_NAME = "labels are read by name; there by position, which mislabels three cla
 
 
 class LinearHead(nn.Linear):
-    """Linear layer as a classifier."""
+    """Linear classifier, MERL's head."""
 
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Return logits [M, K] of records."""
@@ -64,7 +64,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
 
 
 def choose(train: Part, val: Part) -> Fitted:
-    """Fit on train; keep the epoch with the best macro AUC on val.
+    """Fit the linear classifier on train, and keep the epoch with the best macro AUC on val.
 
     Raises `InputError` where no class has both positives and negatives in val.
     """
@@ -75,7 +75,7 @@ def choose(train: Part, val: Part) -> Fitted:
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
-    """Train by Adam on binary cross-entropy: (head of the best epoch on val, epoch, AUC)."""
+    """Train by Adam on binary cross-entropy; return the head of the best epoch on val, the epoch, its AUC."""
     generator = torch.Generator().manual_seed(SEED)
     x_MF, y_MK = torch.from_numpy(train.x_MF).float(), torch.from_numpy(train.y_MK).float()
     with torch.random.fork_rng():
@@ -97,7 +97,7 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 
 
 def merl_view(recordings: Recordings) -> Recordings:
-    """Return recordings in the view of MERL's loader: cut, and scaled to 0–1 over all leads.
+    """Return recordings as MERL's loader reads them: cut, and scaled to 0–1 over all leads.
 
     There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
     a method is told where a recording ends, and sees to what follows itself.

@@ -36,7 +36,7 @@ def sigma0() -> Config:
 
 
 def random() -> Config:
-    """Return C1 with GSCL on permuted codes, which don't fit their signals."""
+    """Return C1 with GSCL on permuted codes, so that records have other records' codes."""
     return c1_gscl().derived(name="c1-random", sampling=SamplingConfig(codes_permuted=0))
 
 

@@ -1,4 +1,4 @@
-"""ASTCL: Wang et al., Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals, 2024.
+"""ASTCL: Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals (Wang et al. 2024).
 
 IEEE TNNLS 35(10), doi:10.1109/TNNLS.2023.3272153. Made after what its abstract says of the method: the text
 is not open.
@@ -50,7 +50,7 @@ class AstclConfig(ObjectiveConfig):
 
 
 class Astcl(Objective, of=AstclConfig):
-    """Noisy and denoised views that predict each other and that a discriminator can't tell apart."""
+    """Prediction between noisy and denoised views, which a discriminator must not be able to tell apart."""
 
     reaches = frozenset({"pool"})
     settings: AstclConfig

@@ -1,4 +1,4 @@
-"""CLOCS: Kiyasseh et al., Contrastive Learning of Cardiac Signals Across Space, Time and Patients, 2021.
+"""CLOCS: Contrastive Learning of Cardiac Signals Across Space, Time and Patients (Kiyasseh et al. 2021).
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -49,5 +49,5 @@ class Clocs(Objective, of=ClocsConfig):
 
 
 def clocs_loss(first_BD: Tensor, second_BD: Tensor, tau: float) -> Tensor:
-    """Return InfoNCE of either half among the other halves of the batch, mean of both directions."""
+    """Return InfoNCE, averaged over both directions: each half has to find its record's other half."""
     return (info_nce(first_BD, second_BD, tau) + info_nce(second_BD, first_BD, tau)) / 2

@@ -1,4 +1,4 @@
-"""CRT: Zhang et al., IEEE TNNLS 2023, arXiv:2205.09928.
+"""CRT, reconstruction of signal and spectrum: Zhang et al., IEEE TNNLS 2023, arXiv:2205.09928.
 
 Self-Supervised Time Series Representation Learning via Cross Reconstruction Transformer.
 
@@ -63,7 +63,7 @@ class CrtConfig(NarrowConfig):
 
 
 class Crt(Objective, of=CrtConfig):
-    """Encoder of visible patches of three domains, and a decoder of all patches."""
+    """Reconstruction of all patches of signal, magnitude and phase from the visible ones."""
 
     reaches = frozenset({"pool"})
     settings: CrtConfig
@@ -123,15 +123,15 @@ class Crt(Objective, of=CrtConfig):
         }
 
     def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return the mean error of both halves, plus β times the discrimination."""
+        """Return the mean of the errors in time and spectrum, plus β times the discrimination loss."""
         return (losses["time"] + losses["spectrum"]) / 2 + self.settings.beta * losses["discrimination"]
 
     def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
-        """Raise the dropped share along the run."""
+        """Note the progress of the run, along which the dropped share rises."""
         self.progress.fill_(step / max(1, total_steps))
 
     def draw_visible(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
-        """Draw the visible places of every record, [B, K], in order, and the number of temporal ones.
+        """Draw the visible patches of every record: their places [B, K] in order, and how many are of time.
 
         Magnitude and phase of a band are kept or dropped together.
         """
@@ -159,12 +159,12 @@ def spectral_patches(shape: ModelConfig) -> int:
 
 
 def joined(x_BTCP: Tensor, stride: int) -> Tensor:
-    """Join patches to the signal, up to the last one's first stride, [B, C, L]."""
+    """Join patches to a signal, which ends one stride into the last patch, [B, C, L]."""
     return x_BTCP[..., :stride].transpose(1, 2).flatten(2)
 
 
 def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
-    """Magnitude, as log(1 + |X|) of the orthonormal transform, and phase in half turns, [B, C, L/2 + 1]."""
+    """Return log(1 + |X|) of the orthonormal transform X, and its phase in half turns, [B, C, L/2 + 1]."""
     spectrum_BCF = torch.fft.rfft(wave_BCL.float(), norm="ortho")
     return spectrum_BCF.abs().log1p(), spectrum_BCF.angle() / torch.pi
 
@@ -178,7 +178,7 @@ def cut(x_BCf: Tensor, patch: int) -> Tensor:
 
 @in_float32
 def discrimination_loss(z_BK: Tensor) -> Tensor:
-    """Return the log mean exp of cosines between records: least for uniform directions."""
+    """Return the log of the mean of exp(cosine) between records, which is least for uniform directions."""
     if len(z_BK) < 2:  # there is no other record
         return z_BK.sum() * 0
     z_BK = normalize(z_BK, dim=-1)

@@ -30,7 +30,7 @@ def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor
 
 
 class MaskedPatches(Objective):
-    """Decoder of the masked patches (M) in the context, for a number of `leads` at a time."""
+    """Reconstruction of the context's masked patches (M) by a decoder that reads `leads` leads at a time."""
 
     leads = len(LEADS)
 
@@ -61,7 +61,7 @@ class MaeConfig(NarrowConfig):
 
 
 class Mae(MaskedPatches, of=MaeConfig):
-    """Factorised, bidirectional decoder."""
+    """Reconstruction of masked patches by a factorised, bidirectional decoder."""
 
 
 class StmemConfig(NarrowConfig):
@@ -75,7 +75,7 @@ class StmemConfig(NarrowConfig):
 
 
 class Stmem(MaskedPatches, of=StmemConfig):
-    """Decoder of each lead's H separately."""
+    """Reconstruction of masked patches by a decoder that reads each lead's H alone."""
 
     leads = 1
 

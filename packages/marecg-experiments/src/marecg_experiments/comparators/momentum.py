@@ -47,7 +47,7 @@ class Momentum(TwoViews):
         self.slow = Ema(self._followed(parts.model))
 
     def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
-        """Return each view's projection with the slow network's of the other view."""
+        """Return two pairs: a view's projection, and the slow network's projection of the other view."""
         first, second = self.settings.looks(views)
         return [
             (self.projected(views, one), self.slowly_projected(views, other))

@@ -1,4 +1,4 @@
-"""TS-TCC: Eldele et al., IJCAI 2021.
+"""TS-TCC, temporal and contextual contrasting: Eldele et al., IJCAI 2021.
 
 Time-Series Representation Learning via Temporal and Contextual Contrasting.
 
@@ -49,7 +49,7 @@ class TstccConfig(ObjectiveConfig):
 
 
 class Tstcc(Objective, of=TstccConfig):
-    """Contrast of a view's past with the other view's future, and of the pasts' contexts."""
+    """Contrast of one view's past with the other view's future, and of the contexts of both pasts."""
 
     reaches = frozenset({"pool"})
     settings: TstccConfig
@@ -90,7 +90,7 @@ class Tstcc(Objective, of=TstccConfig):
 
 @in_float32
 def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
-    """Return InfoNCE of predictions and their records' futures, at each horizon.
+    """Return InfoNCE, averaged over horizons: each prediction has to find its own record's future.
 
     Args:
         future_BHD: z_{t+k} of the other view, in the same record order.

@@ -32,7 +32,7 @@ class TwoViewsConfig(ObjectiveConfig):
         return Flops(encoder_flops(shape), 0)
 
     def looks(self, views: Views) -> tuple[Pass, Pass]:
-        """Return two independent augmentations."""
+        """Return the passes of two independently augmented views."""
         return views.clean(self.augmentation), views.clean(self.augmentation, 1)
 
 
@@ -133,7 +133,7 @@ class BarlowConfig(TwoViewsConfig):
 
 
 class Barlow(TwoViews, of=BarlowConfig):
-    """Wide projector with outputs that agree between views and are uncorrelated."""
+    """Projections that agree between views, and whose outputs are uncorrelated."""
 
     settings: BarlowConfig
 

@@ -1,4 +1,4 @@
-"""Arms of the experiment: a graph, or a part of its content, and matched controls.
+"""Arms of the experiment: the graph, parts of its content, and matched controls.
 
 Shapes: M records, N concepts, R families (roots), or records of which the family alone is known.
 """
@@ -24,7 +24,7 @@ MATCHING = 24
 
 @dataclass(frozen=True)
 class GraphArm:
-    """Graph, or a part of its content.
+    """Arm of the experiment: a graph, and what of its content the heads are taught.
 
     `sigma` is NaN where a target is the active leaves alone; a control that is matched in entropy has a σ of
     its own beside it, `matched`. Unless it `propagates`, prototypes go over the identity in place of Â. With
@@ -41,7 +41,7 @@ class GraphArm:
     coarse: bool = True
 
     def targets(self, y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return soft targets from leaves, or from the only known family: float32 [M, N].
+        """Return soft targets from leaves, or from the family if only that is known, float32 [M, N].
 
         `coarse_M` is then a concept of that family, −1 elsewhere. The paper leaves such records out; here
         their target starts from the root, or is the root alone. All zero is a record that leaves the loss.
@@ -68,7 +68,7 @@ class GraphArm:
         return np.asarray(t_MR / np.maximum(t_MR.sum(1, keepdims=True), 1), np.float32)
 
     def propagation(self) -> NDArray[np.float32]:
-        """Propagation matrix: I + Â, or twice the identity, float32 [N, N]."""
+        """Return the propagation matrix: I + Â, or twice the identity, float32 [N, N]."""
         identity_NN = np.eye(len(self.graph))
         return np.asarray(identity_NN + (self.graph.a_hat if self.propagates else identity_NN), np.float32)
 
@@ -79,7 +79,7 @@ def members(onto: Ontology) -> NDArray[np.uint8]:
 
 
 def matched_sigma(graph: Ontology, y_MN: NDArray[np.uint8], entropy: float) -> float:
-    """Return the σ for a mean target entropy, in nats, on a graph and records.
+    """Return the σ at which a graph's targets of the records have a given mean entropy in nats.
 
     Entropy rises with σ; beyond what a graph can reach it is the end of the interval, 0.05 to 5.
     """

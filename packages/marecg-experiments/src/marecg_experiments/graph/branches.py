@@ -1,4 +1,4 @@
-"""Second stage: the encoder continues training from a base, once per arm.
+"""Second stage of the experiment: the encoder continues training from a base, once per arm.
 
 All arms of a base begin with the same weights and see the same records under the same masks, crops and
 augmentation. A branch is scored by its prototypes (regime `branch`) and, as every arm can be, by a ridge
@@ -54,7 +54,7 @@ FOLDS = 8
 
 
 class Branch(NamedTuple):
-    """Arm of the encoder."""
+    """Branch of the encoder's training: an arm, and the corpus on which it continues."""
 
     name: str
     arm: GraphArm | None
@@ -184,7 +184,7 @@ def _scored(
 
 
 def best_of(score_MN: NDArray[np.float64], tested: Tested) -> NDArray[np.float64]:
-    """Return a family's score as its best leaf's, [M, R]."""
+    """Return each family's score, which is that of its best leaf, [M, R]."""
     return np.asarray(_members_only(score_MN, tested).max(2))
 
 

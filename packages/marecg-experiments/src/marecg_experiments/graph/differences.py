@@ -18,7 +18,7 @@ from marecg_experiments.graph.arms import REAL, SHUFFLE
 
 
 class Crossed(NamedTuple):
-    """Mean over bases and seeds, half-width of its 95 % interval, degrees of freedom, variances.
+    """Mean over bases and seeds, with half the width of its 95 % interval, and components of variance.
 
     A component may be negative; it is printed so, and counts as none in the interval.
     """
@@ -79,12 +79,12 @@ def over(values: Sequence[float]) -> tuple[float, float]:
 
 
 def shuffles(table: pd.DataFrame) -> list[str]:
-    """Return the shuffled arms."""
+    """Return the names of the arms whose graph is shuffled."""
     return [arm for arm in table if arm.startswith(f"{SHUFFLE} ")]
 
 
 def with_means(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the arms, with the means of shuffles and of random families as further arms."""
+    """Return the table of arms with two more: the means of shuffles and of random families."""
     table = table.copy()
     random = [arm for arm in table if arm.startswith("random families ")]
     for name, members in (("shuffles", shuffles(table)), ("random families", random)):

@@ -1,4 +1,4 @@
-"""Endpoints of the experiment, from rows of each leaf: the source of all tables.
+"""Endpoints of the experiment, computed from rows per leaf; all tables are made from them.
 
 A kept row has a regime, base, seed, arm and σ, the endpoint and its value in points. Single leaves are kept
 as `leaf LBBB`, of all arms but shuffles.
@@ -29,7 +29,7 @@ UNIT = ["regime", "base", "seed", "arm", "sigma"]
 
 
 def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return each regime's best step on held-out records, averaged over all graph arms.
+    """Return the rows at each regime's best step, which all graph arms together choose on held-out records.
 
     A regime that knows nothing of that has one step alone. Figures of no step of their own stand at the last.
     """
@@ -46,7 +46,7 @@ def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:
 
 
 def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the tested leaves of each endpoint on a group of leaves."""
+    """Return the tested leaves of each endpoint that is about a group of leaves."""
     tested = leaves[leaves["tested"]]
     rhythm, count = tested["family"].eq("Rhythm"), tested["teaching"]
     chosen = {
@@ -61,7 +61,7 @@ def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
-    """Return the kept rows, sorted, with values rounded to a thousandth of a point."""
+    """Return the rows of all endpoints, sorted, with values rounded to a thousandth of a point."""
     ready = scores[scores["metric"] == READY]
     scores = at_mark(scores[scores["metric"] != READY])
     parts = [ready.assign(endpoint=ready["of"])]
@@ -111,7 +111,7 @@ def of_kind(kept: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
 
 
 def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
-    """Return an endpoint at one σ, or each arm's own: a row per base and seed, a column per arm."""
+    """Return an endpoint at one σ, or at one per arm: a row per base and seed, a column per arm."""
     rows = kept[kept["endpoint"] == endpoint]
     wanted = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
     rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), wanted)]
@@ -120,7 +120,7 @@ def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = S
 
 
 def chosen_sigmas(kept: pd.DataFrame) -> dict[str, float]:
-    """Return each graph's σ with the best AUC on held-out source records, over bases and seeds."""
+    """Return the σ of each graph with the best mean AUC, over bases and seeds, on held-out source records."""
     rows = kept[kept["endpoint"].eq(CHOOSING) & kept["sigma"].notna()]
     means = rows.groupby(["arm", "sigma"])["value"].mean()
     return {str(arm): float(of_arm.idxmax()[1]) for arm, of_arm in means.groupby("arm")}

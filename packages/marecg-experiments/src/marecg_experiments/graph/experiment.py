@@ -1,4 +1,4 @@
-"""Experiment: a run per base, regime and seed, kept as a file of tidy rows.
+"""Experiment on the graph: a run per base, regime and seed, each kept as a file of tidy rows.
 
 Shapes: A arms, M records, N concepts, F features.
 """
@@ -35,7 +35,7 @@ FLOOR_SIGMA = 0.5
 
 
 class Experiment(NamedTuple):
-    """Rows of scores per base, regime, seed, arm, σ, step and figure, and counts of the leaves' records."""
+    """Result: scores by base, regime, seed, arm, σ, step and figure, and the leaves' counts of records."""
 
     scores: pd.DataFrame
     leaves: pd.DataFrame

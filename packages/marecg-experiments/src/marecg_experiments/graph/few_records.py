@@ -30,7 +30,7 @@ LIMITED = 3
 
 
 def some_arms(graphs: Sequence[GraphArm], sigma: float, shuffles: int) -> list[GraphArm]:
-    """Return the arms of these experiments: real, shuffles and families at one σ, and no graph."""
+    """Return the arms of these experiments at one σ: real graph, shuffles, families, and no graph."""
     names = {REAL, "flat", FAMILIES, EDGELESS, *(f"{SHUFFLE} {number}" for number in range(shuffles))}
     return [arm for arm in graphs if arm.name in names and (np.isnan(arm.sigma) or arm.sigma == sigma)]
 
@@ -39,7 +39,7 @@ def in_turn(
     features: Sequence[NDArray[np.float32]], split: Split, graphs: Sequence[GraphArm], tested: Tested,
     leaves: Sequence[int], seed: int,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the rows of one seed, with given leaves left out one at a time."""
+    """Return the scores of one seed, with given leaves left out one at a time."""
     arms = some_arms(graphs, TURN_SIGMA, SHUFFLES[IN_TURN])
     rows: list[Row] = []
     for leaf in leaves:
@@ -60,7 +60,7 @@ def cross_fitted(
     x_MF: NDArray[np.float32], split: Split, graphs: Sequence[GraphArm], tested: Tested, draw: int,
     counts: Sequence[int] = RECORDS,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the rows of one draw, taught by PTB-XL's own codes, cross-fitted over patient halves.
+    """Return the scores of one draw: heads taught PTB-XL's codes on half the patients, tested on the others.
 
     `x_MF` are features of the test records. A third of the leaves keep k records each, chosen so that a
     record which bears several counts for all; the records left over teach nothing. Values are means over
@@ -92,7 +92,7 @@ def cross_fitted(
 def keeping(
     y_MN: NDArray[np.uint8], limited: Sequence[int] | NDArray[np.int64], count: int, order: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Choose teaching records, bool [M]: up to `count` per limited leaf, and all others."""
+    """Return the mask of teaching records, bool [M]: up to `count` per limited leaf, and all others."""
     keep_M, left_L = np.zeros(len(y_MN), bool), np.full(len(limited), count)
     for row in order:
         bears_L = y_MN[row, limited] > 0

@@ -1,4 +1,4 @@
-"""Tables of `few_records`: left-out leaves, and leaves with k records."""
+"""Tables of the experiments in `few_records`: left-out leaves, and leaves with k records."""
 
 from collections.abc import Iterator, Sequence
 
@@ -41,7 +41,7 @@ PRIMARY_K = (1, 2, 5)
 
 
 def further_sections(kept: pd.DataFrame) -> Iterator[str]:
-    """Return both tables that have rows."""
+    """Yield the lines of both tables, as far as they have rows."""
     turned = kept[kept["regime"] == IN_TURN]
     if len(turned):
         yield from _in_turn(turned)
@@ -51,7 +51,7 @@ def further_sections(kept: pd.DataFrame) -> Iterator[str]:
 
 
 def by_leaf(kept: pd.DataFrame, prefix: str, sigma: float) -> pd.DataFrame:
-    """Return means of every leaf over bases and seeds: a row per leaf, a column per arm."""
+    """Return each leaf's mean over bases and seeds: a row per leaf, a column per arm."""
     names = [name for name in kept["endpoint"].unique() if str(name).startswith(prefix)]
     tables = {str(name)[len(prefix) :].strip(): units(kept, name, sigma).mean() for name in names}
     return with_means(pd.DataFrame(tables).T)

@@ -94,7 +94,7 @@ class Heads(nn.Module):
         return normalize(flat_BAK.unflatten(1, (len(weight_AFK), -1)).transpose(0, 1), dim=-1)
 
     def log_q(self, x_BF: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Return log q of each arm, [A, B, N]."""
+        """Return the log of q in each arm, [A, B, N]."""
         return log_softmax(self.places(x_BF) @ self.prototypes(generator).transpose(1, 2) / TAU, dim=-1)
 
 
@@ -115,7 +115,7 @@ class ArmTargets:
     def of(
         cls, arms: Sequence[GraphArm], y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]
     ) -> "ArmTargets":
-        """Compute targets from leaves, and from families of records without known leaves."""
+        """Compute the targets in all arms, from leaves or from families that alone are known."""
         return cls(
             torch.from_numpy(np.stack([arm.targets(y_MN, coarse_M) for arm in arms])),
             torch.tensor([arm.families for arm in arms]),
@@ -148,7 +148,7 @@ def log_mass(log_q_ABN: Tensor, member_ARN: Tensor) -> Tensor:
 def trained(
     heads: Heads, x_MF: Tensor, targets: ArmTargets, marks: Sequence[int], seed: int
 ) -> Iterator[int]:
-    """Train all arms side by side; yield at each step of the marks."""
+    """Train all arms side by side, and yield the number of each step in `marks`."""
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, marks[-1] + 1):
@@ -162,7 +162,7 @@ def trained(
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
-    """Return the loss' progress from a constant prior to the targets' entropy, [A]; 1 is full."""
+    """Return the share of the loss that training removed: 0 for a constant prior, 1 for the targets, [A]."""
 
     def loss(log_p_AMN: Tensor) -> Tensor:
         return -(target_AMN * log_p_AMN).sum(-1).mean(-1)
@@ -176,7 +176,7 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
 def scored(
     heads: Heads, arms: Sequence[GraphArm], x_MF: Tensor, tested: Tested, untaught: Sequence[int]
 ) -> Iterator[Row]:
-    """Return all rows of trained heads on test features.
+    """Yield the scores of trained heads on test features.
 
     After the arms comes `inference only`: edgeless, and leaves without a record by the mass of their family.
     """
@@ -204,7 +204,7 @@ def unit(
     steps: Sequence[int],
     seed: int,
 ) -> list[Row]:
-    """Return the rows of one base, draw and seed: heads of all arms, and plain labels.
+    """Return the scores of one base, draw and seed: heads of all arms, and plain labels.
 
     `features` are of the records that teach, are held out, and test; `taught` says what supervises the first
     two. `closed` compares with a constant prior, that of all codes of the teaching records (`y_MN`).
@@ -244,7 +244,7 @@ def by_family(
     member_RN: NDArray[np.uint8],
     untaught: Sequence[int],
 ) -> NDArray[np.float64]:
-    """Return the scores with untaught leaves at their family's score."""
+    """Return the leaves' scores, with an untaught leaf's replaced by its family's."""
     score_MN = score_MN.copy()
     for leaf in untaught:
         score_MN[:, leaf] = family_MR[:, member_RN[:, leaf].argmax()]
@@ -257,7 +257,7 @@ def ridge_rows(
     test_MF: NDArray[np.float32],
     tested: Tested,
 ) -> Iterator[Row]:
-    """Return rows of plain labels: ridge regression per leaf and family, by leave-one-out.
+    """Yield the scores of plain labels: a ridge regression per leaf and family, chosen by leave-one-out.
 
     A leaf that nothing taught ranks all records alike, or in `labels, inference` by its family.
     """

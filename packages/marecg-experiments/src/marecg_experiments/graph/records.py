@@ -65,7 +65,7 @@ FEWEST = 100
 
 @dataclass(frozen=True)
 class Taught:
-    """Supervision: records, their leaves, and a leaf with a known family only (else −1)."""
+    """Supervision of records: their leaves, or a leaf of which only the family is told (else −1)."""
 
     row_M: NDArray[np.int64]
     y_MN: NDArray[np.uint8]
@@ -74,7 +74,7 @@ class Taught:
 
 @dataclass(frozen=True)
 class Split:
-    """Corpus in three parts: rows for teaching, held-out rows, and test rows."""
+    """Split of a corpus into rows that teach, held-out rows and test rows."""
 
     corpus: Corpus
     test_source: str
@@ -84,7 +84,7 @@ class Split:
 
     @classmethod
     def of(cls, corpus: Corpus, test_source: str, synthetic: Sequence[str] = ("synth",)) -> "Split":
-        """Split by source: one source tests; leaf records of others, without `synthetic` ones, teach."""
+        """Split a corpus: one source's records test; others' with a leaf, except `synthetic` ones, teach."""
         coded_M, test_M = corpus.primary >= 0, corpus.sources.among([test_source])
         if not test_M.any():
             sources = ", ".join(sorted(corpus.sources.counts()))
@@ -126,7 +126,7 @@ class Split:
         samples: int | None = None,
         progress: Progress = shown,
     ) -> list[NDArray[np.float32]]:
-        """Return the wide readout of rows, float32 [M, W], of bounded length; cached on disk."""
+        """Return the wide readout of each part's rows, float32 [M, W] per part, cached on disk."""
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
         where = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
@@ -141,7 +141,7 @@ class Split:
         return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
 
     def features(self, model: MarEcg, folder: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
-        """Return features of the same records, standardised on the first."""
+        """Return the features of the three parts, standardised on the teaching records."""
         parts = [
             read_off(x_MW, model.config)
             for x_MW in self.wide(model, [self.teach, self.held_out, self.test], folder, progress=progress)
@@ -151,7 +151,7 @@ class Split:
 
 
 def read_off(x_MW: NDArray[np.float32], config: ModelConfig) -> NDArray[np.float32]:
-    """Return the parts of the wide readout for all arms, [M, F]."""
+    """Return the columns of the wide readout that all arms read, [M, F]."""
     columns = wide_columns(config)
     return np.concatenate([x_MW[:, columns[part]] for part in READ if part in columns], 1)
 

@@ -1,4 +1,4 @@
-"""The test records of the graph experiment: every figure that judges an arm on them is a tidy row.
+"""Test records of the graph experiment, and an arm's figures on them as tidy rows.
 
 Shapes: M records, N concepts, R families, K concept width (d_c) or classes, Q queries.
 """
@@ -23,7 +23,7 @@ RESAMPLES, RESAMPLED_SIGMA = 200, 0.5
 
 @dataclass(frozen=True)
 class Tested:
-    """The test records, which judge every arm.
+    """Test records, on which every arm is scored.
 
     `rare` are the leaves of the primary endpoint, `member_RN` the concepts of the real families. `within` are
     the leaves that are also judged among records with a leaf of their family alone; `kernel_NN` is what
@@ -45,7 +45,7 @@ class Tested:
         family_MR: NDArray[np.float64],
         space_MK: Tensor | None,
     ) -> Iterator[Row]:
-        """Of an arm the AUC of each leaf and family; of the rare ones on resamples; severity and nDCG@10.
+        """Yield an arm's figures: AUC of each leaf and family, resamples of the rare ones, severity, nDCG@10.
 
         `about` says arm and σ in every row; neighbours are looked for in `space_MK`.
         """
@@ -79,7 +79,7 @@ class Tested:
 
 
 def ndcg(space_MK: Tensor, hierarchy: Hierarchy) -> float:
-    """nDCG@10 of the queries among all others, by cosine (Järvelin & Kekäläinen 2002; linear gains)."""
+    """Return the queries' nDCG@10 among all others by cosine (Järvelin & Kekäläinen 2002; linear gains)."""
     unit_MK = normalize(space_MK, dim=-1)
     near_QM = unit_MK[::EVERY] @ unit_MK.T
     query_Q = torch.arange(len(near_QM))

@@ -65,13 +65,13 @@ ACCENT = "#2f6fb3"
 def leaf_differences(
     kept: pd.DataFrame, leaves: Sequence[str], arm: str, other: str, sigma: float | dict[str, float]
 ) -> list[float]:
-    """Return each leaf's mean difference over all units, at one σ or each arm's own."""
+    """Return each leaf's difference of two arms, averaged over bases and seeds, at one σ or one per arm."""
     tables = (units(kept, f"{LEAF}{leaf}", sigma) for leaf in leaves)
     return [float((table[arm] - table[other]).mean()) for table in tables if {arm, other} <= set(table)]
 
 
 def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: Path) -> str:
-    """Write `table.md`, and `forest.svg` where a regime has seeds, into a folder; returns the table.
+    """Write `table.md` into a folder, with `forest.svg` if a regime has seeds, and return the table.
 
     `leaves` names those of each regime's primary endpoint.
     """
