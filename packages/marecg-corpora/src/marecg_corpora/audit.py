@@ -38,7 +38,7 @@ _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """Numbers of names on both sides, in common, and missing from the corpus."""
+    """Overlap of a corpus and an evaluation set: counts, names in common, and names that the corpus lacks."""
 
     corpus: int
     evaluation: int
@@ -129,7 +129,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Reduce windows to unit vectors [B, F]; dot products are correlations at 25 Hz."""
+    """Reduce windows to unit vectors [B, F], whose dot products are the windows' correlations at 25 Hz."""
     windows, leads, samples = d_BCL.shape
     pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # one for all: it stays in the cache
     slow_BCF = np.empty((windows, *pieces.shape[:2]), np.float32)

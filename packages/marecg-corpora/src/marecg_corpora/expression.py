@@ -44,7 +44,7 @@ MEASURED_BY = 3
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """Return a row of `INTERVALS` per record, read from the corpus' cache or measured."""
+    """Return a table with a row of `INTERVALS` per record, from the corpus' cache or measured now."""
     path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
     if path.is_file():
@@ -96,7 +96,7 @@ COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
 
 
 class Token(NamedTuple):
-    """Word with its place in the text, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
+    """Token of an expression with its place, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
 
     kind: str
     text: str

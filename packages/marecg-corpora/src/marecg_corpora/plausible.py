@@ -1,4 +1,4 @@
-"""Plausibility of comparisons in `marecg_corpora.expression`: absent values and columns are reported.
+"""Plausibility of comparisons in `marecg_corpora.expression`: warnings of absent values and columns.
 
 Shapes: M records.
 """
@@ -28,7 +28,7 @@ INFARCTIONS = ("mi", "infarction", "myocardial infarction")
 
 
 def infarctions(onto: Ontology, name: str) -> list[int]:
-    """Return the concepts of the set `INFARCTIONS`, unless the graph has a concept of that name.
+    """Return the leaves called infarctions if `name` is one of `INFARCTIONS`, and of no concept; else [].
 
     Example:
         >>> import ecg_ontology
@@ -44,7 +44,7 @@ def infarctions(onto: Ontology, name: str) -> list[int]:
 
 
 def sex(text: str) -> str:
-    """Return `F` or `M`. Raises `UsageError`."""
+    """Return a sex as `F` or `M`. Raises `UsageError` for other words."""
     if text.lower() not in SEXES:
         raise UsageError(f"{text!r} is no sex that an index holds", remedy="Write F or M")
     return SEXES[text.lower()]
@@ -65,7 +65,7 @@ def _is_date(text: str, form: str) -> bool:
 
 
 def squeezed(column: pa.Array) -> pa.Array:
-    """Return a text with single blanks, as a table of results shows it."""
+    """Return texts with single blanks between their words, as tables of results show them."""
     return pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"\s+", " ")
 
 
@@ -76,7 +76,7 @@ def say_if_nobody(field: str, column: pa.Array) -> None:
 
 
 def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
-    """Return what a comparison chose; warn with the column's range if that is nothing."""
+    """Return the records that a comparison chose; if there are none, warn and name the column's range."""
     if column.null_count < len(column) and not pc.any(chosen).as_py():
         low, high = (
             f"{end:.4g}" if isinstance(end, float) else end for end in pc.min_max(column).as_py().values()
@@ -103,7 +103,7 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
 
 
 def unknown_column(name: str, fields: Iterable[str]) -> str:
-    """Return the remedy for an unknown column."""
+    """Return a hint for an unknown column: similar columns, or all of them."""
     fields = sorted(fields)
     words = name.lower().replace("_", " ").split()
     near = [field for field in fields if set(words) & set(field.split("_"))]
@@ -118,7 +118,7 @@ _WORDS = re.compile(r"[^\s()<>=!\"]+")
 
 
 def column_meant(text: str, place: int) -> str | None:
-    """Return the words before the next operator: `heart rate > 100` means a column.
+    """Return the words before the next operator, such as the column in `heart rate > 100`.
 
     Example:
         >>> column_meant("AF and heart rate > 100", 8), column_meant("AF and age", 1)

@@ -32,7 +32,7 @@ class Summary(Frozen):
 
     @classmethod
     def of(cls, values: Iterable[float], **others: Any) -> Self:
-        """Summarise numbers; `others` are the fields of a subclass."""
+        """Return the summary of numbers; `others` are the fields of a subclass."""
         numbers = list(values)
         if not numbers:
             return cls(**others)
@@ -43,7 +43,7 @@ class Summary(Frozen):
 
 
 class SourceAccount(Account):
-    """Account of a collection, its share of the kept records, and its sampling rates in Hz."""
+    """Account of a collection, with its share of the kept records and its sampling rates in Hz."""
 
     share: float
     fs: tuple[str, ...]
@@ -195,7 +195,7 @@ UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 
 
 class Compared(Frozen):
-    """Number in the paper, number in this corpus, and the reason for the difference, if known."""
+    """Comparison of a number in the paper with that of a corpus; `why` is a known reason for a difference."""
 
     what: str
     paper: int | float
@@ -204,7 +204,7 @@ class Compared(Frozen):
 
 
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
-    """Compare a corpus, as `statistics` describes it, with the paper's, line by line."""
+    """Compare the statistics of a corpus with the paper's, line by line."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record

@@ -1,4 +1,4 @@
-"""Pages that open without a network: a run, a record, a classifier; their drawings, and the demo.
+"""HTML pages that open without a network (of a run, a record, a classifier), their drawings, and the demo.
 
 Only tables, charts and words are made here; `marecg` computes the values that they show.
 """

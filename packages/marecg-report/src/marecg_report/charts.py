@@ -1,4 +1,4 @@
-"""Charts by matplotlib as SVG in a page, in the page's colours for dark mode and print.
+"""Charts by matplotlib as SVG for a page, in colours that follow its dark mode and print.
 
 Shapes: L points of a curve, N concepts, M test records.
 """
@@ -38,7 +38,7 @@ BINS = 240
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Axes]:
-    """Open axes of a size in inches in the charts' style; call `svg` before they close."""
+    """Yield axes of a size in inches in the charts' style; call `svg` inside of the block."""
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained").subplots()
 

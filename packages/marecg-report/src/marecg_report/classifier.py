@@ -1,4 +1,4 @@
-"""Page and card of a classifier: test figures with charts, and the worst errors as ECGs.
+"""Page and model card of a classifier: test figures with charts, and the worst errors as ECGs.
 
 Shapes: C leads, L samples, M test records.
 """
@@ -108,7 +108,7 @@ def _sections(
 def heads_and_rows(
     scores: Sequence[GroupScore], head: str = "class", *, at_prevalence: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the figures as a table of text, a row per class or group.
+    """Return the heads and rows of a table of figures, a row per class or group.
 
     The PPV `at_prevalence` is for the page and the card: a terminal has no room for it.
     """
@@ -147,7 +147,7 @@ def _markdown(scores: Sequence[GroupScore]) -> str:
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:
-    """Return a sentence on thresholds from too few positives; None if there are none."""
+    """Return a sentence on thresholds that rest on too few positives; None without such a threshold."""
     names = [f"{score.name} ({score.chosen_by})" for score in scores if score.uncertain and not score.group]
     if not names:
         return None

@@ -1,4 +1,4 @@
-"""Page of a recording of hours: its rate, a strip per hour, and changes of the nearest finding.
+"""Page of an hours-long recording: its rate, a strip per hour, and changes of the nearest finding.
 
 Shapes: M minutes, N concepts, L samples, K leads as named, D width.
 """
@@ -34,7 +34,7 @@ SMOOTH = 5
 
 
 def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Iterator[Section]:
-    """Return the sections of a long recording; () for a short one. Raises as `find_one` does."""
+    """Yield the sections of a long recording; none for a short one. Raises as `find_one` does."""
     candidate = find_one(record)
     begin = candidate.read(seconds=SECONDS)
     if begin.length / begin.fs < LONG:

@@ -1,4 +1,4 @@
-"""Neighbours in the embedding: records and those nearest by h_rhythm.
+"""Neighbours in the embedding: example records, and the records nearest to them by h_rhythm.
 
 Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
@@ -35,7 +35,7 @@ LEAD = "II"
 
 
 def neighbours(model: MarEcg, corpus: Corpus) -> Section:
-    """Return records of different leaves, each with its nearest others by the cosine of h_rhythm."""
+    """Return a section of records of different leaves, each beside its nearest by cosine of h_rhythm."""
     rows = np.unique(np.linspace(0, len(corpus) - 1, min(len(corpus), GALLERY)).astype(int))
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)

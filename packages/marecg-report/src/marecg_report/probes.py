@@ -72,7 +72,7 @@ def _in_points(value: float, sign: str = "") -> str:
 
 
 class Verdict(StrEnum):
-    """Verdict of the probes, from best to worst."""
+    """Verdicts of a probe on an encoder, from best to worst."""
 
     better = "better"
     even = "even"

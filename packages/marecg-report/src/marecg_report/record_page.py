@@ -48,7 +48,7 @@ from marecg_report.tracing import stacked, strip, tracing
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
-    """Return a classifier's test figures, as `classify fit` wrote them."""
+    """Return a sentence with a classifier's test figures, as `classify fit` wrote them."""
     file = Path(folder) / EVALUATION
     if not file.is_file():
         return say("trust_classifier_untested")

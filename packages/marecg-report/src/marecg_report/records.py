@@ -39,7 +39,7 @@ TOP = 10
 
 
 class Shown(NamedTuple):
-    """Record to show: x_KL in mV, at most 10 s; its leaves; whether training saw it.
+    """Record to show: at most 10 s of x_KL in mV, its leaves, and whether the model was trained on it.
 
     Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
     filters that the signal went through, as the file or the dataset's table has it.
@@ -125,7 +125,7 @@ def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
-    """Return the section of a record, the `number`th of the page."""
+    """Return the page's section of a record, with its number on the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
     leaves = ", ".join(map(_title, coded)) or "no leaf of the graph"
     return Section(
@@ -168,7 +168,7 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Mar
 
 
 def concept_graph(ontology: Ontology, q_N: NDArray[np.float32], shown: Shown, label: str) -> Markup:
-    """Draw the graph with q; concepts of the record's own codes have a ring."""
+    """Draw the concept graph with a record's q; concepts of the record's codes have a ring."""
     return Markup(inline_svg(graph_figure(ontology, q_N, shown.coded), label))  # noqa: S704 (drawn here)
 
 

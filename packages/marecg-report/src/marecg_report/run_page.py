@@ -1,4 +1,4 @@
-"""`marecg report`: report.html of a run folder with its pictures: origin and curves.
+"""`marecg report`: the page report.html of a run, with its origin and the curves of its training.
 
 Shapes: N concepts, K concept width (d_c).
 """
@@ -101,7 +101,7 @@ def _config(run: Path) -> tuple[Config, dict[str, str]]:
 
 
 def origin(model: MarEcg, config: Config) -> Section:
-    """Return the run's corpus, versions, duration and settings."""
+    """Return the section on a run's origin: its corpus, versions, duration and settings."""
     settings = json.dumps(config.model_dump(mode="json"), indent=2)
     return Section(
         "What was trained",
@@ -138,7 +138,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
 
 
 def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
-    """Draw the curves of metrics.csv and monitors.csv; q is over `concepts`."""
+    """Draw the curves of metrics.csv and monitors.csv; `concepts` is the number of concepts of q."""
     losses = _columns(run / "metrics.csv")
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     caption = captions.TRAINING.format(losses=meanings)

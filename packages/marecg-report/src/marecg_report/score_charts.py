@@ -51,7 +51,7 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
-    """Draw a matrix of true family or class by likeliest class.
+    """Draw matrices of confusion: true families or classes by likeliest ones.
 
     A record whose likeliest class it has counts as right for all its classes. Classes stand family by family.
     """

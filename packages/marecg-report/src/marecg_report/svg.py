@@ -1,4 +1,4 @@
-"""SVG as text, with colours in the elements, so that pictures also stand outside of the page.
+"""SVG as text, with colours in its elements, so that a picture can be used outside of its page.
 
 Lines and words have `currentColor`, the colour of the text around them: dark on light, light on dark.
 
@@ -19,7 +19,7 @@ UNITS = 100
 
 
 def element(name: str, *children: str, **attributes: object) -> str:
-    """Return one element; underscores in attribute names become hyphens, a trailing one is dropped."""
+    """Return an SVG element; underscores in attribute names become hyphens, a trailing one is dropped."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"' for key, value in attributes.items()
     )
@@ -57,7 +57,7 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
 
 
 def standalone(svg: str) -> str:
-    """Return a picture of the page as a separate file, on white."""
+    """Return a page's picture as the text of a separate file, on a white background."""
     head = '<svg xmlns="http://www.w3.org/2000/svg" '
     head += "" if "font-family" in svg.partition(">")[0] else f'font-family="{FONT}" '
     return str(svg).replace("<svg ", head, 1).replace("var(--back, #fff)", "#fff")

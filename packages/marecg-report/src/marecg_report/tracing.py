@@ -77,7 +77,7 @@ class Strip(NamedTuple):
 
 
 def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
-    """Draw a record as usually printed: four consecutive columns of 2.5 s, lead II below.
+    """Draw a record as it is usually printed: four consecutive columns of 2.5 s, and lead II below.
 
     Args:
         x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
@@ -95,7 +95,7 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 def tracing_gain(
     x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, reach: float = REACH
 ) -> Gains:
-    """Return gains in mm/mV at which `USUAL` of the seconds of a lead group stay within `reach` mm."""
+    """Return gains in mm/mV at which a share `USUAL` of a lead group's seconds stays within `reach` mm."""
     names = [name.lower() for name in leads]
     chest = np.array([name.startswith("v") for name in names], bool)
     usual_C = _usual_heights(x_CL, fs)
@@ -141,7 +141,7 @@ def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 
 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
-    """Draw the beginning of one lead on a strip of paper 30 mm high, for any size."""
+    """Draw the beginning of a lead on a strip of paper 30 mm high, which scales to any size."""
     width, height = seconds * MM_PER_SECOND, ROW
     body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], labelled=False, width=2 * THIN)
     return picture(width, height, paper(width, height, minor=False), body, label=label)
