@@ -1,4 +1,4 @@
-"""Synthetic 12-lead ECGs with known beats: a moving dipole, a drawn rhythm, noisy electrodes."""
+"""Synthetic 12-lead ECGs with known beats, from a moving dipole, a random rhythm and noisy electrodes."""
 
 from ecg_synth.corpus import Written, write_corpus
 from ecg_synth.diagnoses import DIAGNOSES

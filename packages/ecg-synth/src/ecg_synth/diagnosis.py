@@ -1,4 +1,4 @@
-"""Diagnosis: its codes, its changes to beat and rhythm, its patients and companions."""
+"""Diagnosis as data: codes, changes of beat and rhythm, patients, and companions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ecg_synth.rhythm import Atrium, Conduction, Ectopy
 
 
 class Range(NamedTuple):
-    """Range of a number that is drawn evenly."""
+    """Range from which a number is drawn uniformly."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t",
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding: alternative codes, of which one is drawn, and accompanying codes.
+    """Diagnosis with alternative codes, of which one is drawn, and accompanying codes.
 
     Of the changes to the beat, `shapes`, one is drawn; `atrium`, `conduction` and `ectopy` are the parts of
     the rhythm that it takes over, and `hides` what can't be seen beside it. `weight` is how often it leads a
@@ -54,6 +54,6 @@ class Diagnosis:
 
     @property
     def claims(self) -> frozenset[str]:
-        """All that it decides or hides: two findings whose claims meet can't be in one record."""
+        """Features that the diagnosis decides or hides; two that claim the same can't be in one record."""
         parts = {part for part in ("atrium", "conduction", "ectopy") if getattr(self, part) is not None}
         return self.hides.union(parts, *self.shapes)

@@ -1,4 +1,4 @@
-"""The heart as one moving dipole, seen by twelve leads.
+"""Dipole model of the heart: a single moving dipole, seen by twelve leads.
 
 Every wave is a bump of the heart's dipole vector: an asymmetric Gaussian in time with a fixed direction in
 space. The bumps add up to the vectorcardiogram, and a fixed matrix projects that onto the leads.

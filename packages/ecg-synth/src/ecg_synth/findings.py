@@ -40,7 +40,7 @@ def compatible(names: Sequence[str], other: str) -> bool:
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the rhythm of the findings; missing parts are a healthy heart's."""
+    """Return the rhythm that findings make together; parts that none decides are a healthy heart's."""
     parts = {
         part: value
         for name in names
@@ -51,13 +51,13 @@ def rhythm_of(names: Sequence[str]) -> Rhythm:
 
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
-    """Return the joint odds ratios of findings, per decade of age and for men."""
+    """Return the joint odds ratios of findings, per decade of age and of men to women."""
     causes = [DIAGNOSES[name] for name in names]
     return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return the leading finding with its companions in this patient, and a rhythm."""
+    """Return a leading finding, the companions drawn for it in this patient, and a rhythm."""
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):
@@ -71,7 +71,7 @@ def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> 
 
 
 def weighted(shares: Mapping[str, float], rng: np.random.Generator) -> str:
-    """Draw a name by its weight."""
+    """Draw a name at random, by the weights of all."""
     weights = np.array(list(shares.values()))
     return list(shares)[int(rng.choice(weights.size, p=weights / weights.sum()))]
 

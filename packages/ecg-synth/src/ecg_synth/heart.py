@@ -1,4 +1,4 @@
-"""Heart: a schedule and a beat's shape become the dipole's bumps and the truth about every beat.
+"""Heart: the schedule and shape of beats, turned into the dipole's bumps and the truth about every beat.
 
 Shapes: K atrial events, N beats. Units: mV and s.
 """
@@ -25,7 +25,7 @@ _BREATH_SWAY = 0.04
 
 @dataclass(frozen=True)
 class Beats:
-    """N beats: type, R-peak and the borders of their waves in s from the record's first sample.
+    """Beats of a record: N types, R-peaks and borders of waves, in s from the record's first sample.
 
     `p_onset` is NaN for a beat that follows no P-wave. `qrs_onset` leaves a pacing spike out; `t_end` is
     where the steepest tangent of T's descent meets the baseline.
@@ -50,7 +50,7 @@ class Beats:
 
 
 def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
-    """Draw a beat of this patient: individual variation, then the findings' changes."""
+    """Draw the shape of this patient's beats: individual variation, then the changes by findings."""
     shape = replace(
         Shape(),
         pr=rng.uniform(0.13, 0.19),
@@ -66,7 +66,7 @@ def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.
 
 
 def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
-    """Return the shape of each beat type: the patient's own, and one focus for ventricular beats."""
+    """Return a shape per type of beat: ventricular ones share one focus, the others the patient's shape."""
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
     focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
     return {
@@ -80,7 +80,7 @@ def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
 
 
 def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
-    """Compute the borders of all beats' waves; QT follows the beat's RR and the usual RR."""
+    """Compute the borders of all beats' waves; a beat's QT follows its RR interval and the usual one."""
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
     rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
@@ -109,7 +109,7 @@ def p_onsets(plan: Schedule, start: float, end: float) -> Array:
 
 
 def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
-    """Return all bumps of the dipole."""
+    """Return the bumps of all beats and P-waves, whose sum is the dipole."""
     parts = _atria(plan, shapes[rhythm.NORMAL])
     for kind in np.unique(beats.kind):
         parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)

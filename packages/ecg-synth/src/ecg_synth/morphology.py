@@ -147,7 +147,7 @@ T ends (the tangent method: Lepeschkin & Surawicz, Circulation 6 (1952) 378)."""
 
 
 def recovery(shape: Shape) -> Waves:
-    """Return ST plateau and T-wave, in fractions of the time from J point to end of T."""
+    """Return the waves of ST plateau and T, placed in fractions of the time from J point to end of T."""
     st = scaled(shape.st, shape.st_gain / _PLATEAU_HEIGHT)
     plateau = tuple(Wave(at, width, width, st) for at, width in _PLATEAU)
     return (*plateau, Wave(_T_AT, _T_LEFT, _T_RIGHT, scaled(shape.t, shape.t_gain)))
@@ -160,7 +160,7 @@ def scaled(dipole: Dipole, gain: float) -> Dipole:
 
 
 def place(waves: Waves, onset: Array, duration: Array, gain: Array) -> Bumps:
-    """Lay `waves` into N segments: `onset` and `duration` in s, `gain` without unit, each float64[N]."""
+    """Place `waves` in N segments by `onset` and `duration` in s, and unitless `gain`, each float64[N]."""
     at, left, right = (np.array([wave[i] for wave in waves]) for i in range(3))
     dipole = np.array([wave.dipole for wave in waves])
     return Bumps(
@@ -181,5 +181,5 @@ def r_peak(shape: Shape) -> float:
 
 
 def qt_interval(qtc: Array, rr: Array) -> Array:
-    """QT in s for the RR intervals `rr` in s, by Fridericia's rule: QT = QTc · RR^(1/3)."""
+    """Return QT in s for RR intervals `rr` in s, by Fridericia's rule: QT = QTc · RR^(1/3)."""
     return np.asarray(qtc * np.cbrt(rr))

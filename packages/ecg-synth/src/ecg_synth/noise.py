@@ -1,4 +1,4 @@
-"""Noise of a recorder, electrode by electrode.
+"""Noise of a recorder, drawn for each electrode.
 
 Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6) and reaches the leads through the
 same differences as the heart's potential, so Einthoven's law holds for a noisy record as it does for a clean
@@ -30,7 +30,7 @@ class Noise:
     mains_hz: tuple[float, ...] = (50.0, 60.0)
 
     def times(self, factor: float) -> "Noise":
-        """Return the mixture with all strengths multiplied.
+        """Return the noise with all strengths multiplied by a factor.
 
         Args:
             factor: of all strengths; 0 is a clean record.

@@ -13,7 +13,7 @@ _AGE_WEIGHT = np.exp(-0.5 * ((_AGES - 60) / 17) ** 2)
 
 @dataclass(frozen=True)
 class Patient:
-    """Age in years; breathing in Hz and rad, because it sways rhythm, axis and baseline alike."""
+    """Patient: age in years, sex, and breathing in Hz and rad, which sways rhythm, axis and baseline."""
 
     age: int
     sex: Literal["Male", "Female"]
@@ -22,17 +22,17 @@ class Patient:
 
     @property
     def youth(self) -> float:
-        """1 at 20 years and below, 0 at 90 and above: how much respiration moves the sinus rate."""
+        """Factor by which respiration moves the sinus rate: 1 up to 20 years, 0 from 90 years on."""
         return float(np.clip((90 - self.age) / 70, 0, 1))
 
     @property
     def rate_shift(self) -> float:
-        """Bpm added to a rate: the young and women have slightly quicker hearts."""
+        """Shift of the heart rate in bpm: the young and women have slightly quicker hearts."""
         return 0.08 * (60 - self.age) + (2 if self.sex == "Female" else -2)
 
     @property
     def qtc_shift(self) -> float:
-        """Seconds added to QTc: women's is longer (Rautaharju et al., Can J Cardiol 8 (1992) 690)."""
+        """Shift of QTc in s: women's is longer (Rautaharju et al., Can J Cardiol 8 (1992) 690)."""
         return 0.008 if self.sex == "Female" else -0.004
 
     @property
@@ -41,17 +41,17 @@ class Patient:
         return (0.92 if self.sex == "Female" else 1.05) * (1 + 0.15 * (self.youth - 0.43))
 
     def breathing(self, time: Array) -> Array:
-        """Return the breath's phase as a sine, at `time` in s."""
+        """Return the sine of the breath's phase at `time` in s."""
         return np.asarray(np.sin(2 * np.pi * self.breath_hz * time + self.breath_phase))
 
 
 def likelihood(age: float, male: bool, per_decade: float, male_odds: float) -> float:
-    """Return a finding's frequency at an age and sex relative to a woman of 60, by its odds."""
+    """Return how much likelier a finding is at an age and sex than in a woman of 60, by its odds ratios."""
     return float(per_decade ** ((age - 60) / 10) * (male_odds if male else 1.0))
 
 
 def drawn(per_decade: float, male_odds: float, rng: np.random.Generator) -> Patient:
-    """Draw a patient for a finding's odds: Bayes' rule over ages 18–95 and both sexes."""
+    """Draw a patient given a finding's odds ratios, by Bayes' rule over ages 18–95 and both sexes."""
     by_age = _AGE_WEIGHT * per_decade ** ((_AGES - 60) / 10)
     male = rng.random() < male_odds / (1 + male_odds)
     return Patient(

@@ -1,4 +1,4 @@
-"""Bad records of every kind in real corpora, on demand, for tests of corpus readers.
+"""Bad records of the kinds found in real corpora, for tests of corpus readers.
 
 A quirk changes a good record at one of three places: which leads it has, the header's text, or the signal
 file.
@@ -28,7 +28,7 @@ def _same(value: T) -> T:
 
 @dataclass(frozen=True)
 class Quirk:
-    """Kind of a bad record.
+    """Kind of damage to a record.
 
     `summary` says for people what is wrong; `readable`, whether all twelve `leads` can still be read, in
     millivolts, from the record alone; `samples`, `header` and `matrix` are what happens to each, where

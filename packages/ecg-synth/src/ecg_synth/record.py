@@ -1,4 +1,4 @@
-"""Synthetic record: from diagnoses to twelve leads and the truth about every beat."""
+"""Synthetic record: twelve leads made from diagnoses, with the truth about every beat."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _AXIS_SPREAD = 0.16
 
 @dataclass(frozen=True)
 class SyntheticRecord:
-    """A record and its truth.
+    """Synthetic record with the truth about it.
 
     `leads_mv` is float64[12, n] in the order of `LEADS`; `vcg_mv` the heart's dipole without noise,
     float64[3, n]; `p_onsets` (s) every P-wave in the record, conducted or not (fibrillatory and flutter waves

@@ -36,7 +36,7 @@ class Atrial(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Atrial events and N beats: QRS onset, type, and index of the preceding atrial event (−1: none)."""
+    """Schedule of a heart: atrial events, and N beats with QRS onset, type and preceding event (−1: none)."""
 
     atrial: Atrial
     onset: Array
@@ -45,7 +45,7 @@ class Schedule(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Session of a recording: patient, seconds, and random generator."""
+    """Recording session: patient, seconds, and random generator."""
 
     patient: Patient
     seconds: float
@@ -61,7 +61,7 @@ Conduction = Callable[[Atrial, float, Session], Schedule]
 def sinus(
     session: Session, bpm: Between, respiratory: Between = (0.01, 0.05), jitter: float = 0.008
 ) -> Atrial:
-    """Return sinus beats: rate, respiratory variation and jitter (fractions of the PP interval)."""
+    """Return sinus P-waves by rate, respiratory variation and jitter (fractions of the PP interval)."""
     patient, _, rng = session
     low, high = bpm
     rate = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
@@ -82,17 +82,17 @@ def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between 
 
 
 def flutter(session: Session, per_minute: Between = (240.0, 320.0)) -> Atrial:
-    """Return flutter waves of a macro-re-entry: identical and without a pause, a sawtooth."""
+    """Return the flutter waves of a macro-re-entry, an even sawtooth without pauses."""
     return _atrial(_regular(60 / session.rng.uniform(*per_minute), session), "flutter")
 
 
 def silent(session: Session) -> Atrial:
-    """Return atria without visible activity."""
+    """Return no atrial events: atria without visible activity."""
     return _atrial(np.zeros(0), "sinus")
 
 
 def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
-    """Return a beat after each atrial event, PR later; after an ectopic P-wave it is `ATRIAL`."""
+    """Return a schedule with a beat PR after each atrial event, `ATRIAL` after an ectopic P-wave."""
     kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
     return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
 
@@ -104,7 +104,7 @@ def every_nth(
     ratios: tuple[int, ...] = (2, 3, 4),
     changing: float = 0.35,
 ) -> Schedule:
-    """Return conduction of every second, third or fourth flutter wave, or a changing mixture."""
+    """Return a schedule that conducts every second, third or fourth flutter wave, or a changing mixture."""
     count = atrial.onset.size
     mixed = session.rng.random() < changing
     steps = session.rng.choice(ratios, count if mixed else 1)
@@ -114,7 +114,7 @@ def every_nth(
 
 
 def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int], step: Between) -> Schedule:
-    """Return second-degree AV block: the last P-wave of every `cycle` is not conducted.
+    """Return a schedule with second-degree AV block: the last P-wave of every `cycle` isn't conducted.
 
     With `step` (s) PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach); without it PR is
     constant (Mobitz II).
@@ -135,7 +135,7 @@ def independent(
     kinds: tuple[str, ...] = (NORMAL,),
     retrograde: float | None = None,
 ) -> Schedule:
-    """Return ventricular beats independent of P-waves: fibrillation, re-entry, escape, pacemaker, VT.
+    """Return a schedule of beats that ignore P-waves: fibrillation, re-entry, escape, pacemaker, VT.
 
     `retrograde` s after each beat, if given, follows an inverted P-wave.
     """
@@ -193,7 +193,7 @@ class Ectopy:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Rhythm: pacemaker, conduction, and early beats."""
+    """Rhythm as its three parts: pacemaker, conduction, and early beats."""
 
     atrium: Atrium
     conduction: Conduction = conducted

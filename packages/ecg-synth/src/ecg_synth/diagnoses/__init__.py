@@ -1,4 +1,4 @@
-"""Every diagnosis as data, by the families of the concept graph.
+"""Diagnoses as data, by the families of the concept graph.
 
 Codes are the ones that the CinC Challenges 2020/2021 use. Keys are the graph's abbreviations, and three names
 for what the graph folds into PVC and 2AVB.
