@@ -169,7 +169,7 @@ def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts)
 
 
 def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
-    """Return the share of correct calls at a prevalence (Bayes); None without a call.
+    """Return the positive predictive value at a prevalence (Bayes); None if nothing is called.
 
     Example:
         >>> ppv(0.9, 0.9, 0.1)
