@@ -12,6 +12,7 @@ from marecg.nn.concepts import concept_logits
 from marecg.objectives.contrast import info_nce, nt_xent
 from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
 from marecg_experiments.comparators.clocs import clocs_loss
+from marecg_experiments.comparators.cpc import cpc_loss
 from marecg_experiments.comparators.crt import discrimination_loss
 from marecg_experiments.comparators.momentum import DinoConfig, _Head, dino_loss, moco_loss
 from marecg_experiments.comparators.tstcc import temporal_loss
@@ -30,6 +31,7 @@ CONTRASTS: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
     ),
     "opa": (lambda h, p: ontology_prototype_loss(h, p, torch.eye(6), TAU), [(6, 32), (6, 32)]),
     "clocs": (lambda one, two: clocs_loss(one, two, TAU), [(6, 32), (6, 32)]),
+    "cpc": (lambda one, two: cpc_loss(one, two, torch.ones(6, 3).bool()), [(6, 3, 32), (6, 3, 32)]),
     "moco": (lambda one, two: moco_loss(one, two, TAU), [(6, 32), (6, 32)]),
     "tstcc": (temporal_loss, [(6, 3, 32), (6, 3, 32)]),
     "dino": (lambda one, two: dino_loss(one, two, TAU, TAU / 2), [(6, 32), (6, 32)]),

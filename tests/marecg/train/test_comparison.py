@@ -51,7 +51,7 @@ def test_the_monitors_see_the_pass_that_is_trained(name, batch):
 
 @pytest.mark.parametrize("size", ["", "small-", "tiny-"])
 def test_what_compares_records_sees_64_of_them_and_a_bottleneck_is_one_at_every_size(size):
-    for name in ("byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl"):
+    for name in ("byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl", "cpc"):
         assert by_name(size + name).train.batch_size >= 64
     for name in ("simsiam", "astcl"):
         settings = by_name(size + name).objectives[name]

@@ -3,6 +3,7 @@
 from marecg.objectives.objective import ObjectiveConfig
 from marecg_experiments.comparators.astcl import AstclConfig
 from marecg_experiments.comparators.clocs import ClocsConfig
+from marecg_experiments.comparators.cpc import CpcConfig
 from marecg_experiments.comparators.crt import CrtConfig
 from marecg_experiments.comparators.labels import LabelsConfig
 from marecg_experiments.comparators.masked_patches import MaeConfig, StmemConfig
@@ -23,6 +24,7 @@ COMPARATORS: dict[str, type[ObjectiveConfig]] = {
     "tstcc": TstccConfig,
     "astcl": AstclConfig,
     "crt": CrtConfig,
+    "cpc": CpcConfig,
     "labels": LabelsConfig,
 }
 """The values of each by the name that recipes have for it."""

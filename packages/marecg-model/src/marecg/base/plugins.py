@@ -22,8 +22,8 @@ _OFFERED = ("task", "recipe", "protocol", "baseline")
 _SEVERAL = "*"
 """The name of an entry point that is a mapping: each of its keys is a name."""
 EXPERIMENTS = (
-    "simclr byol barlow simsiam moco dino mae stmem clocs tstcc astcl crt labels sigma0 random supervised "
-    "attention merl merl-positional minirocket resnet1d ablate ablate-graph"
+    "simclr byol barlow simsiam moco dino mae stmem clocs tstcc astcl crt cpc labels sigma0 random "
+    "supervised attention merl merl-positional minirocket resnet1d ablate ablate-graph"
 )
 """Names in marecg-experiments, for the error that says what to install; recipes without their size."""
 

@@ -1,0 +1,80 @@
+"""CPC: van den Oord, Li & Vinyals, Representation Learning with Contrastive Predictive Coding, 2018.
+
+Shapes: B batch, T patches, C leads, D width, H horizons, N futures of the whole batch.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from marecg.base.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.attention import init_linear
+from marecg.nn.pooling import lead_mean
+from marecg.nn.precision import in_float32
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.views import Views
+
+
+class CpcConfig(ObjectiveConfig):
+    """Contrastive predictive coding (arXiv:1807.03748): the record's next latents, among all of the batch.
+
+    Our encoder sees both ways, so it is causal by what it is given: the context is h_rhythm of the past
+    alone, in place of a recurrent network's state, and a latent is H̄ of one later patch alone, in place of
+    a convolution's output. Past and patches are each scaled by themselves, as records are.
+    """
+
+    captions = {"cpc": "a record's next patches among all of the batch, told from its past"}
+
+    steps: int = chosen(12, "CPC's on speech, and Mehari & Strodthoff's on ECGs (arXiv:2103.12676)", gt=0)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """Return the cost of past and patches in place of the masked pass, and the whole without gradient."""
+        return Flops(0, encoder_flops(shape))
+
+
+class Cpc(Objective, of=CpcConfig):
+    """Contrast of what a linear map per horizon predicts from the context with the latents to come."""
+
+    reaches = frozenset({"pool"})
+    settings: CpcConfig
+
+    def __init__(self, settings: CpcConfig, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        shape = parts.shape
+        self.ahead = -(-shape.patch // shape.stride)  # so many patches on, one shares no sample with this
+        self.horizons = max(1, min(settings.steps, shape.context_patches - self.ahead))
+        self.predictors = nn.ModuleList(
+            nn.Linear(shape.width, shape.width, bias=False) for _ in range(self.horizons)
+        )
+        self.predictors.apply(init_linear)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """Return `cpc`, from one moment drawn for the batch."""
+        view = views.clean()
+        moments = view.h_BTCD.shape[1] - self.ahead - self.horizons + 1
+        draw = torch.rand((), generator=views.generator, device=views.generator.device)
+        now = 1 + int(draw * moments)
+        context_BD = view.pooled(view.part(0, now), view.real_BT[:, :now])
+        first = now - 1 + self.ahead
+        to_come = range(first, first + self.horizons)
+        predicted_BHD = torch.stack([predict(context_BD) for predict in self.predictors], 1)
+        latent_BHD = torch.cat([lead_mean(view.part(patch, patch + 1)) for patch in to_come], 1)
+        real_BH = view.real_BT[:, first : first + self.horizons]
+        every = [views.all_ranks(part.flatten(1)) for part in (predicted_BHD, latent_BHD)]
+        real_BH = views.all_ranks(real_BH.to(every[0].dtype)) > 0
+        predicted_BHD, latent_BHD = (part.view(len(part), self.horizons, -1) for part in every)
+        return {"cpc": cpc_loss(predicted_BHD, latent_BHD, real_BH)}
+
+
+@in_float32
+def cpc_loss(predicted_BHD: Tensor, latent_BHD: Tensor, real_BH: Tensor) -> Tensor:
+    """Return InfoNCE of each prediction for its latent among those of every record and horizon (eq. 4).
+
+    Its negatives are the record's own other latents and those of the others. Latents of padding are neither
+    asked for nor compared with; where all are, the loss is zero.
+    """
+    predicted_ND, latent_ND = predicted_BHD[real_BH], latent_BHD[real_BH]
+    logits_NN = predicted_ND @ latent_ND.T
+    itself_N = torch.arange(len(logits_NN), device=logits_NN.device)
+    return cross_entropy(logits_NN, itself_N, reduction="sum") / max(1, len(logits_NN))
