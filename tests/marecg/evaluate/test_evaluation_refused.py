@@ -9,7 +9,7 @@ from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named
-from marecg_experiments.baselines import resnet
+from marecg_experiments.baselines import resnet1d
 from marecg_experiments.merl import MERL, MERL_POSITIONAL
 
 
@@ -40,7 +40,7 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
         ({"resamples": 0}, "resamples 0"),
         ({"readout": "all"}, "no readout 'all'"),
         ({"protocol": MERL_POSITIONAL}, "--set splits"),
-        ({"protocol": MERL, "baselines": (resnet,)}, "protocol merl.*Leave out --baseline"),
+        ({"protocol": MERL, "baselines": (resnet1d,)}, "protocol merl.*Leave out --baseline"),
     ],
 )
 def test_an_impossible_request_is_refused(values, words):

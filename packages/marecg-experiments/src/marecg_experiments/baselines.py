@@ -28,7 +28,7 @@ from marecg.base.errors import RecordError, UsageError
 from marecg.ecg.signal import resample, window
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.methods.method import Method, Signals
-from marecg.evaluate.probe.linear import Fitted, Part, check_labels, choose_ridge
+from marecg.evaluate.probe.linear import Choose, Fitted, Part, check_labels, choose_ridge
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.tasks.task import FS, TRAIN, Task
 from marecg.use.classifying.tuning import fit_best
@@ -43,15 +43,15 @@ HZ = 100
 SAMPLES = 10 * HZ
 
 
-def resnet() -> Method:
-    """Return the ResNet as a method: its features are the signals, its classifier the network."""
-    sha256 = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    return Method("ResNet1d, supervised", sha256, _flat, choose_resnet)
+def supervised(name: str, choose: Choose, *files: str) -> Method:
+    """Return a network as a method: its features are the signals, its classifier the network in `files`."""
+    code = b"".join(Path(file).read_bytes() for file in (__file__, *files))
+    return Method(f"{name}, supervised", hashlib.sha256(code).hexdigest(), _flat, choose)
 
 
 def resnet1d(_task: Task) -> Method:
     """Return the ResNet baseline for a task, as `marecg probe --baseline` requests it."""
-    return resnet()
+    return supervised("ResNet1d", choose_resnet)
 
 
 def _flat(signals: Signals) -> NDArray[np.floating]:
@@ -87,21 +87,31 @@ class ResNet1d(nn.Sequential):
         pool = [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(WIDTHS[-1], classes)]
         super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
 
-    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Return logits [M, K] of signals [C, N] that lie flat in x_MF."""
-        return _logits(self, _signals(x_MF))
-
 
 def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
-    """Train by AdamW with one learning-rate cycle; keep the epoch with the best macro AUC on val."""
+    """Train the ResNet, as `choose_network` does."""
+    return choose_network(ResNet1d, train, val, epochs)
+
+
+@torch.random.fork_rng()
+def choose_network(build: Callable[[int], nn.Module], train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
+    """Train by AdamW with one learning-rate cycle; keep the epoch with the best macro AUC on val.
+
+    Args:
+        build: makes the network for a number of classes: [M, C, N] in mV → logits [M, K].
+        train: signals [C, N] at 100 Hz, flat, and labels.
+        val: the same of the records that choose.
+        epochs: how often it reads train.
+
+    Raises `InputError` where no class has both positives and negatives in val.
+    """
     check_labels(val.y_MK, "validation")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)
     val_MCN = _signals(val.x_MF)
     generator = torch.Generator().manual_seed(SEED)
-    with torch.random.fork_rng():
-        torch.manual_seed(SEED)
-        net = ResNet1d(y_MK.shape[1]).to(device)
+    torch.manual_seed(SEED)  # of the weights and of dropout; the caller's generator isn't this one
+    net = build(y_MK.shape[1]).to(device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     batches = -(-len(x_MCN) // STEP_RECORDS)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * batches)
@@ -119,7 +129,7 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
 
     best, best_auc = fit_best(net, rounds(), lambda: macro_auc(val.y_MK, _logits(net, val_MCN)), least=-1.0)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return Fitted(best, best_auc, untrained, net.logits)
+    return Fitted(best, best_auc, untrained, lambda x_MF: _logits(net, _signals(x_MF)))
 
 
 def _signals(x_MF: NDArray[np.floating]) -> Tensor:
@@ -127,7 +137,7 @@ def _signals(x_MF: NDArray[np.floating]) -> Tensor:
 
 
 @torch.no_grad()
-def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
+def _logits(net: nn.Module, x_MCN: Tensor) -> Floats:
     net.eval()
     device = next(net.parameters()).device
     logits_MK = torch.cat([net(part.to(device)).cpu() for part in torch.split(x_MCN, 256)])

@@ -23,7 +23,7 @@ _SEVERAL = "*"
 """The name of an entry point that is a mapping: each of its keys is a name."""
 EXPERIMENTS = (
     "simclr byol barlow simsiam moco dino mae stmem clocs tstcc astcl crt cpc labels sigma0 random "
-    "supervised attention merl merl-positional minirocket resnet1d ablate ablate-graph"
+    "supervised attention merl merl-positional minirocket resnet1d s4 ablate ablate-graph"
 )
 """Names in marecg-experiments, for the error that says what to install; recipes without their size."""
 
