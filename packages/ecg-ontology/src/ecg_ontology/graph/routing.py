@@ -84,8 +84,8 @@ def canonical_code(code: str) -> str:
         'icd10:I48'
     """
     code = code.strip()
-    if code.endswith(".0") and code[:-2].isdecimal():  # as tables write a column of numbers with gaps
-        code = code[:-2]
+    number = code.removesuffix(".0")  # as tables write a column of numbers with gaps
+    code = number if number.isdecimal() else code
     iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "") if "/" in code else ""
     prefix, separator, local = code.removeprefix(iri).partition(":")
     if iri or not separator or local.startswith("//"):

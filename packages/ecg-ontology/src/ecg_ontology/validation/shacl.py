@@ -18,11 +18,11 @@ def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
     if path is not None and path.is_dir():
         path = graph_file(path)
     # A draft holds one value where a file has two.
-    as_stated = path is not None and path.suffix in RDF_FORMATS
+    as_stated = RDF_FORMATS.get(path.suffix) if path is not None else None
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of rdflib, at pySHACL
         conforms, report, _ = pyshacl.validate(
             str(path) if as_stated else turtle_text(draft),
-            data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
+            data_graph_format=as_stated or "turtle",
             shacl_graph=draft.shapes or read_draft(None).shapes,
             shacl_graph_format="turtle",
             serialize_report_graph="turtle",
