@@ -104,12 +104,13 @@ def test_a_truncated_signal_file_is_refused(tmp_path, size):
     assert reason(header) == "truncated"
 
 
-@pytest.mark.parametrize("file", ["../outside.mat", "/etc/hostname", "below/x.mat", ".."])
+@pytest.mark.parametrize("file", ["../outside.mat", "/etc/hostname", "..", "below/../../outside.mat"])
 def test_a_signal_path_that_leaves_the_folder_is_refused(tmp_path, file):
     make_record(tmp_path, "outside")
     header = make_record(tmp_path / "inside", file="x.mat")
+    (tmp_path / "inside" / "below").mkdir()
     header.write_text(header.read_text().replace("x.mat", file))
-    assert reason(header) in {"path", "no-signal-file"}
+    assert reason(header) == "path"
 
 
 def test_a_link_that_leaves_the_source_is_refused(tmp_path):

@@ -192,7 +192,7 @@ def test_a_store_that_refuses_quarantines_nothing(memory, archive, tmp_path, mon
         prepare([f"{memory}/archive"], tmp_path / "out", jobs=1)
     assert not (tmp_path / "out" / "corpus.json").exists()
     monkeypatch.undo()
-    os.environ["MARECG_CACHE"] = str(tmp_path / "cache")
+    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
     assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == KEPT - ROWS
 
 
