@@ -96,6 +96,19 @@ def test_no_rule_is_without_a_fault_that_it_catches():
     assert set(RULES) <= seeded | set(OTHER_FAULTS) | {"CCG-W310"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "fault", "message"),
+    [
+        ("CCG-E002", lambda d: with_concept(d, "Normal", index=40), "no concept carries index 0, but higher"),
+        ("CCG-E010", OTHER_FAULTS["CCG-E010"], "subtypeOf runs in a circle: AntMI → AMI → AntMI"),
+        ("CCG-E011", OTHER_FAULTS["CCG-E011"], "no path leads from Normal to AF, AFL"),
+    ],
+)
+def test_a_fault_of_the_graph_s_shape_names_the_concepts(sound, rule, fault, message):
+    [finding] = [f for f in findings(fault(sound)) if f.id == rule]
+    assert finding.message.startswith(message)
+
+
 @pytest.mark.parametrize("kind", ["subtypeOf", "manifestationOf", "sibling"])
 def test_an_edge_of_any_kind_between_leaves_stays_within_a_family(sound, kind):
     [finding] = [f for f in findings(with_relation(sound, kind, "LowV", "AF")) if f.id == "CCG-E012"]

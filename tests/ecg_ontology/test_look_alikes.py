@@ -111,6 +111,16 @@ def test_a_hierarchy_of_others_is_read(tmp_path, text):
     assert [concept.abbr for concept in onto.ancestors("Allergic")] == ["Airway", "Asthma"]
 
 
+def test_two_concepts_are_a_hierarchy_and_a_label_of_any_english_stands_before_others(tmp_path):
+    two = SKOS.partition(":Allergic")[0].replace('"Asthma"@en,', '"Asthma"@en-GB,')
+    (tmp_path / "lung.ttl").write_text(two, encoding="utf-8")
+    onto = ecg_ontology.load(tmp_path / "lung.ttl")
+    assert [(node.abbr, node.label, node.root) for node in onto] == [
+        ("Airway", "Airway", True),
+        ("Asthma", "Asthma", False),
+    ]
+
+
 def test_what_is_exported_for_other_tools_comes_back_as_a_tree(onto, tmp_path):
     for ending in ("skos.ttl", "classes.owl"):
         again = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"o.{ending}"))

@@ -63,6 +63,14 @@ def test_the_packaged_graph_comes_back_to_the_byte(onto, tmp_path):
     assert turtle_text(again) == turtle_text(onto.draft)
 
 
+@pytest.mark.parametrize(
+    ("stated", "version"), [("releases/2026-02", "2026.2.0"), ("v3", "3.0.0"), ("draft", "0.0.0")]
+)
+def test_a_version_of_fewer_than_three_numbers_is_filled_with_zeros(lung, stated, version):
+    lung.write_text(TERMS.replace("releases/2026-02-03", stated), encoding="utf-8")
+    assert ecg_ontology.load(lung).header.version == version
+
+
 def test_an_obo_file_loads_as_an_ontology_without_its_obsolete_terms(lung):
     onto = ecg_ontology.load(lung)
     assert onto.header.version == "2026.2.3"

@@ -30,6 +30,13 @@ def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
     assert everything_in(tmp_path).keys() == first.keys()
 
 
+def test_an_export_to_an_address_makes_no_folder_of_its_name(onto, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="^s3://bucket/o.ttl: is an address, and a path is wanted"):
+        ecg_ontology.export(onto, "s3://bucket/o.ttl")
+    assert not list(tmp_path.iterdir())
+
+
 def folder_with(name, text):
     """A maker of a folder with a file of somebody else's."""
 

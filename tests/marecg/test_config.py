@@ -64,6 +64,7 @@ def test_set_changes_the_value_it_names(assignment, value):
         ("train.max_steps", "has no '='"),
         ("train.max_steps=many", "train.max_steps"),
         ("train.lr=-1", "train.lr"),
+        ("gscl.dropout=1", r"gscl\.dropout must be less than 1"),
         ("train.devices=0", r"train\.devices must be greater than 0"),
         ("train.devices=most", "train.devices must be"),
         ("train.betas=[0.9,1]", r"train\.betas must be less than 1"),
