@@ -47,7 +47,7 @@ class Written:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Everything that decides the bytes of a corpus."""
+    """Plan of a corpus: all settings that determine its bytes."""
 
     records: int
     seed: int

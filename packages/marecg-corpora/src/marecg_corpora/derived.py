@@ -112,7 +112,7 @@ def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
 
 
 def _finish(out: Path, graph: Ontology, settings: dict[str, Any], rows: pa.Table) -> None:
-    """Write what a corpus has beside its shards and its report."""
+    """Write the files of a corpus besides its shards and report."""
     index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
     index.write_json(settings, out / "corpus.json")

@@ -164,7 +164,7 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
 
 
 def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
-    """What comes of an answer, as it comes; no more than `most` bytes.
+    """Yield an answer's content piece by piece, `most` bytes at most.
 
     Raises `requests.RequestException` where it breaks off, `InputError` where it is longer.
     """
@@ -221,7 +221,7 @@ def _digest(path: Path, algorithm: str) -> str:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """Where a listed file goes. Raises `InputError` for one that would lie elsewhere."""
+    """Return the place of a listed file. Raises `InputError` for an impossible or outside place."""
     parts, problem = PurePosixPath(path).parts, ""
     odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
     if odd or len(path.encode()) > LONGEST_PATH:

@@ -179,7 +179,7 @@ class _Parser:
             raise UsageError(f"position {token.place}: {error.problem}", remedy=error.remedy) from error
 
     def no_column(self, place: int, name: str) -> UsageError:
-        """That the corpus has no such column."""
+        """Build the error of a column that the corpus doesn't have."""
         remedy = plausible.unknown_column(name, {*self.fields, *ALIASES})
         return UsageError(f"position {place}: the corpus has no column {name!r}", remedy=remedy)
 
@@ -209,7 +209,7 @@ class _Parser:
         return plausible.say_if_none(field.text, column, chosen)
 
     def of_text(self, name: str, column: pa.Array, operator: str, value: Token) -> pa.Array:
-        """Where a column of text compares so; a sex or a date has to be one."""
+        """Return where a comparison of a text column holds; a sex or a date has to be valid."""
         try:
             text = {"sex": plausible.sex, "acquired": plausible.date}.get(name, str)(value.text)
         except UsageError as error:
@@ -223,7 +223,7 @@ class _Parser:
         return COMPARE[operator](column, pa.scalar(text))
 
     def any_of(self, field: str, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
-        """Where one of a list is the value, in whatever case."""
+        """Return where a list holds the value, or doesn't for `!=`, ignoring case."""
         if operator not in ("=", "!="):
             raise UsageError(f"position {value.place}: a list is no less and no more", remedy="Use = or !=")
         flat = plausible.squeezed(pc.list_flatten(column))
@@ -236,7 +236,7 @@ class _Parser:
         return pa.array(has if operator == "=" else ~has)
 
     def says(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
-        """Where one of the statements says that a concept, or a kind of it, is there."""
+        """Return where a statement says that a concept or subtype is present, for `!=` where none does."""
         if operator not in ("=", "!="):
             raise UsageError(
                 f"position {value.place}: a concept is no less and no more", remedy="Use = or !="
@@ -284,13 +284,13 @@ class _Parser:
         return token
 
     def end(self) -> None:
-        """See that nothing is left."""
+        """Check that no token is left."""
         if self.next < len(self.tokens):
             text = self.tokens[self.next].text
             raise self.error(f"{text!r} follows without and, or")
 
     def error(self, problem: str) -> UsageError:
-        """That something is wrong with the next token, or with the end."""
+        """Build the error at the next token, or at the end."""
         place = self.tokens[self.next].place if self.next < len(self.tokens) else self.beyond
         remedy = f'Write such as {EXAMPLE}; quote what has spaces, as in "atrial fibrillation"'
         return UsageError(f"position {place}: {problem}", remedy=remedy)

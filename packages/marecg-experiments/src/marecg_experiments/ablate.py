@@ -180,7 +180,7 @@ def _arm(asked: str | Config, settings: Sequence[str]) -> Arm:
 
 
 def _arms(given: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
-    """One per recipe and what is equal; one that FLOPs change by 5 % at most isn't trained twice."""
+    """Return an arm per recipe and budget; one that equal FLOPs change by 5 % at most isn't repeated."""
     if twice := [name for name, count in Counter(arm.name for arm in given).items() if count > 1]:
         raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
     first = given[0].config

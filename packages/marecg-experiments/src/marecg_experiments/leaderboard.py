@@ -133,13 +133,13 @@ def _text(value: float | None, how: str) -> str:
 
 
 def _total(costs: Sequence[float | None]) -> float | None:
-    """What all runs took together; None where one doesn't tell."""
+    """Return the cost of all runs together; None if one is unknown."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
-    """By task and share the test records, and the logits [S, M, K] of all runs of a recipe."""
+    """Return test records and logits [S, M, K] of all runs of a recipe, by task and share."""
     cells: dict[Column, tuple[Predictions, Floats]] = {}
     for probe in probed:
         loaded = load(probe.folder / "probe" / f"{probe.report.task}-{probe.report.protocol}.npz")

@@ -66,5 +66,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, for whoever presses Tab."""
+    """Return the public names, for completion."""
     return sorted([*__all__, "__version__"])

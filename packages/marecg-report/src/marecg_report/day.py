@@ -75,7 +75,7 @@ def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
 
 
 def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Markup:
-    """A line for every stretch with one nearest finding."""
+    """Return a line for every stretch in which the nearest finding stays the same."""
     starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS)
     leaves = [node.index for node in ontology.nodes if not node.root]
     q_MN = concepts(model, rhythm_MD)[:, leaves]

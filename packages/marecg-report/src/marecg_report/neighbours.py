@@ -114,7 +114,7 @@ def _of_different_leaves(primary_B: NDArray[np.int64]) -> list[int]:
 
 
 def _sharing(y_BN: NDArray[np.uint8], nearest_BK: NDArray[np.int64]) -> str:
-    """How many neighbours share a leaf, beside what chance gives."""
+    """Count the neighbours that share a leaf, beside the number by chance."""
     shared_BB = (y_BN.astype(int) @ y_BN.T.astype(int)) > 0
     labelled = np.flatnonzero(y_BN.any(1))
     if len(labelled) < 2:

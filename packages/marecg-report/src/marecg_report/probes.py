@@ -119,7 +119,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
 
 
 def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
-    """What one probe says at its largest share; None where nothing was probed beside the encoder."""
+    """Return one probe's verdict at its largest share; None if only the encoder was probed."""
     rows = scores[scores["fraction"] == scores["fraction"].max()]
     reference_rows, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
     if reference_rows.empty or rivals.empty:

@@ -251,7 +251,7 @@ class _RecordPage:
         return Markup("<br>").join([title, codes, Markup(" · ").join(values)])
 
     def _technical(self, q_N: NDArray[np.float32] | None) -> Section:
-        """What a reader of ECGs need not unfold; resemblance isn't a finding, so it stands here."""
+        """Return the technical details: resemblance isn't a finding, so it belongs here."""
         model, shown, say = self.model, self.shown, self.say
         parts: list[Figure | Markup] = [folded(say("findings"), self._findings(q_N))]
         if q_N is not None:
@@ -261,7 +261,7 @@ class _RecordPage:
         return Section(say("technical"), parts)
 
     def _answers_text(self, q_N: NDArray[np.float32]) -> Markup:
-        """What can be told at the usual risk, of a model whose answers are calibrated."""
+        """Return the answers at the usual risk, if the model has calibrated ones."""
         model, say = self.model, self.say
         answers = answers_of(self.run, model)
         if answers is None:

@@ -139,7 +139,7 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
 
 
 def _paper(shown: Shown, number: int) -> list[Figure]:
-    """As a sheet, and for a narrow window with the leads one below the other."""
+    """Return the ECG as a sheet, and for a narrow window with the leads one below the other."""
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
     gains = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     squares = {"square": 1 / gains.limb, "large": 5 / gains.limb}

@@ -119,7 +119,7 @@ def measurement_remarks(
 
 
 def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> str:
-    """What of a child is beyond the limits of the age, or why none are applied."""
+    """Return a child's values beyond the limits of the age, or the reason why no limits are applied."""
     limits = limits_of(age, sex)
     if not limits:
         return say("child_no_limits")

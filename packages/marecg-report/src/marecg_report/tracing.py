@@ -103,7 +103,7 @@ def tracing_gain(
 
 
 def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
-    """How far each lead is from its median, in mV, in its seconds: the quantile `USUAL` of them."""
+    """Return each lead's distance from its median in mV: the quantile `USUAL` over its seconds."""
     return _usual(np.abs(_centred(x_CL)), fs)
 
 
@@ -204,7 +204,7 @@ def lines(
 
 
 def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float, gain: float) -> float:
-    """Where a lead's name stands clear of its waves, in mm below the baseline."""
+    """Return where a lead's name doesn't cover its waves, in mm below the baseline."""
     if place is None or not np.isfinite(x_CL[place]).any():
         return NAME_HEIGHTS[0]
     near_L = x_CL[place, round(start * fs) : round((start + NAME_WIDTH / MM_PER_SECOND) * fs)]

@@ -52,12 +52,12 @@ class CrtConfig(NarrowConfig):
         return Flops(encoder_flops(shape, visible) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
 
     def dropped(self, progress: float) -> float:
-        """Return the dropped share at a fraction of the run."""
+        """Return the share of patches that is dropped at a fraction of the run."""
         return min(max(progress, self.least), self.most)
 
     @property
     def mean_dropped(self) -> float:
-        """Dropped share, averaged over a run."""
+        """Share of patches that is dropped, averaged over a run."""
         least, most = self.least, max(self.least, self.most)
         return least**2 + (most**2 - least**2) / 2 + most * (1 - most)
 

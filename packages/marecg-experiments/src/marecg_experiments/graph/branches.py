@@ -122,7 +122,7 @@ def _stem(name: str) -> str:
 
 
 def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[str]:
-    """What makes the base's recipe that of a branch: its arm comes last, all else they have in common."""
+    """Return the changes from the base's recipe to a branch's; the arm's come last, the others are common."""
     changes = [
         f"train.max_steps={steps}",
         f"train.checkpoint_every={max(1, steps // 3)}",
@@ -194,7 +194,7 @@ def _members_only(score_MN: NDArray[np.float64], tested: Tested) -> NDArray[np.f
 
 
 def _leaf_logits(run: Path, rhythm_MD: torch.Tensor, onto: Ontology) -> NDArray[np.float64]:
-    """What the averaged linear map of `labels`, which no model keeps, says of every concept, [M, N]."""
+    """Return the concepts' logits [M, N] by the averaged linear map of `labels`, which no model keeps."""
     checkpoint = newest(run)
     assert checkpoint is not None
     held = torch.load(checkpoint, weights_only=True)["state_dict"]

@@ -106,7 +106,7 @@ def _loaded(entry: EntryPoint) -> Any:
 
 @cache
 def _module(path: Path) -> ModuleType:
-    """A file, run once."""
+    """Return the module of a file, which is run once."""
     spec = spec_from_file_location(f"marecg_extension_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

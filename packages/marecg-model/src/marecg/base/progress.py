@@ -23,7 +23,7 @@ class Tell(Protocol):
     """Callback that receives the progress of a task."""
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """How many are done, of how many if that is known, and what else there is to say."""
+        """Receive the number done, the total if it is known, and a note."""
 
 
 Progress = Callable[[str], AbstractContextManager[Tell]]
@@ -104,7 +104,7 @@ class Tenths:
 
 
 class _Bar:
-    """A bar of rich's, drawn by whoever tells: a thread of its own could not say that stderr is full."""
+    """Progress bar of rich, drawn by the caller: a separate thread couldn't report that stderr is full."""
 
     def __init__(self, what: str) -> None:
         from rich.console import Console  # noqa: PLC0415 (a log needs no bar)
@@ -125,7 +125,7 @@ class _Bar:
         self.bar.start()
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """Draw it, ten times a second at most."""
+        """Draw the bar, ten times a second at most."""
         speed, now = self.bar.tasks[0].speed, time.monotonic()
         rate = f"{speed:.3g}/s" if speed else ""
         self.bar.update(self.task, total=total, completed=done, note=note, rate=rate)

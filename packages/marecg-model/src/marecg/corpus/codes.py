@@ -81,7 +81,7 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
 
 
 def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]:
-    """The id of the table that each candidate goes by, by the candidate's place."""
+    """Return the id that the table has for each candidate, by the candidate's place."""
     paths: defaultdict[str, set[int]] = defaultdict(set)
     names: defaultdict[str, set[int]] = defaultdict(set)
     alone = len({candidate.file for candidate in candidates}) == 1
@@ -106,7 +106,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
 
 
 def _record_names(candidate: Candidate, alone: bool) -> set[str]:
-    """What else a record can be called; another may be called the same."""
+    """Return the other names of a record, which other records may share."""
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
@@ -118,5 +118,5 @@ def _record_names(candidate: Candidate, alone: bool) -> set[str]:
 
 
 def _spelt(names: Iterable[str]) -> set[str]:
-    """The names as the table has them: ü is one character, however the disk spells it."""
+    """Return names in the table's spelling: ü is one character, whatever the disk has."""
     return {unicodedata.normalize("NFC", name) for name in names}

@@ -40,7 +40,7 @@ class Texts(Sequence[Text], Generic[Text]):
     def __getitem__(self, place: slice) -> "Texts[Text]": ...
 
     def __getitem__(self, place: Any) -> Any:
-        """One of them, or some as a column."""
+        """Return one text, or several as a column."""
         selected = self.values[place]
         return Texts(selected) if isinstance(place, slice) else selected.as_py()
 
@@ -92,7 +92,7 @@ class BeatColumn(Sequence[NDArray[np.int64]]):
     def __getitem__(self, place: slice) -> list[NDArray[np.int64]]: ...
 
     def __getitem__(self, place: Any) -> Any:
-        """Those of one record, or of some."""
+        """Return the R-peaks of one record, or of several as a column."""
         if isinstance(place, slice):
             return [self[row] for row in range(*place.indices(len(self)))]
         row = range(len(self))[place]

@@ -72,7 +72,7 @@ class RecordDataset(Dataset[Any]):
         return self.__getitems__([range(len(self))[record]])[0]
 
     def __getitems__(self, records: list[int]) -> list[Sample]:
-        """The same of a batch: what a `DataLoader` asks for."""
+        """Return the records of a batch, as a `DataLoader` requests them."""
         rows = np.asarray(records)
         y = self.labels[rows]
         known = np.isfinite(y)

@@ -184,7 +184,7 @@ class Plan:
         return True
 
     def _difference(self, manifest: Any) -> str:
-        """What a corpus in the folder has otherwise, in words."""
+        """Describe how a corpus in the folder differs from the plan."""
         if not isinstance(manifest, dict):
             manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
         if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
@@ -198,7 +198,7 @@ class Plan:
 
 
 def _begun_with(out: Path) -> dict[str, Any] | None:
-    """What the corpus in a folder was begun with; None where nothing was, or another program's."""
+    """Return the settings with which the corpus in a folder was begun; None without such a corpus."""
     paths = (out / "corpus.json", out / "building" / "plan.json")
     manifest = next((read_json(path) for path in paths if path.is_file()), None)
     return manifest if isinstance(manifest, dict) else None

@@ -137,7 +137,7 @@ class Corpus:
         return len(self.ids)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: records by collection, and the most frequent leaves."""
+        """Return the view for notebooks: records by collection, and the most frequent leaves."""
         collections = sorted(self.sources.counts().items(), key=lambda pair: -pair[1])
         counts = zip((node.abbr for node in self.ontology().nodes), self.y.sum(0).tolist(), strict=True)
         leaves = sorted(((name, n) for name, n in counts if n), key=lambda pair: -pair[1])

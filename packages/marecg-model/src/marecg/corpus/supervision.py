@@ -112,7 +112,7 @@ class CorpusSupervision:
 def _read_or_made(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
+    """Return rhythm and phases, stored or computed: a row of `RHYTHM` per record, and int8 [M, T]."""
     patches = (model.fs, model.patch, model.stride, model.context)
     depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
     key = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
@@ -157,7 +157,7 @@ def _make(
 def _read(
     rhythm: Path, phase: Path, records: int, model: ModelConfig
 ) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
-    """What was kept; None where it is not there or not whole. Raises `CorpusError` where it isn't a file."""
+    """Read stored rhythm and phases; None if missing or incomplete. Raises `CorpusError` for no file."""
     for path in (rhythm, phase):
         refuse_pipe(path, "Remove it", CorpusError)
     try:

@@ -128,7 +128,7 @@ def lists_all(run: Path) -> bool:
 
 
 def _header(run: Path) -> TrainedOn | None:
-    """What the file's metadata says, without its rows."""
+    """Read the file's metadata without its rows."""
     path = run / FILE
     if not path.is_file():
         return None
@@ -148,7 +148,7 @@ def _rows(run: Path) -> pa.Table:
 
 
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
-    """The rows but those whose signal and, where it is known, name are among these."""
+    """Return the rows whose signal, or whose known name, isn't among the given ones."""
     name = theirs["identity"]
     known = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
     return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), known)))

@@ -97,7 +97,7 @@ def _sine(frequency_B11: Tensor, phase_BC1: Tensor, time_L: Tensor) -> Tensor:
 
 
 def _real(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
-    """Where there is a record and no padding, bool [B, 1, L]."""
+    """Return the mask of samples without padding, bool [B, 1, L]."""
     return torch.arange(x_BCL.shape[-1], device=x_BCL.device) < n_valid_B[:, None, None]
 
 
@@ -110,7 +110,7 @@ def _std(x_BCL: Tensor, real_B1L: Tensor) -> Tensor:
 
 
 def _places(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
-    """How far along its record each sample stands, [B, 1, L]: 0 at the first, 1 at the last, then more."""
+    """Return each sample's position in its record, [B, 1, L]: 0 at the first, 1 at the last, more behind."""
     along_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
     return along_L * ((x_BCL.shape[-1] - 1) / (n_valid_B[:, None, None] - 1))
 

@@ -121,6 +121,6 @@ def _in_band(slow_NCM: Floats, fs: float) -> Floats:
 
 @cache
 def _gain(fs: float, length: int) -> Floats:
-    """What a filter of second order leaves of each frequency, both ways."""
+    """Return the gain of a second-order filter at each frequency, applied forwards and backwards."""
     _, gain_H = sosfreqz(band(2, fs, BAND_HZ), fft.rfftfreq(length, 1 / fs), fs=fs)
     return np.asarray(np.abs(gain_H) ** 2, np.float32)

@@ -112,7 +112,7 @@ def _series(x_CN: Floats, leads_KC: Floats, dilation: int) -> Floats:
 
 
 def _above(series_KN: Floats, threshold_KQ: Floats) -> NDArray[np.int64]:
-    """How many samples lie above each threshold, [K, Q].
+    """Count the samples above each threshold, [K, Q].
 
     Eight truths of a byte each are added at once, as one word: so many words that no byte overflows.
     """

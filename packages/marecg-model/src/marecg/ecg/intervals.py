@@ -149,7 +149,7 @@ def _intervals(
 
 
 def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
-    """Why no P wave comes back with every beat."""
+    """Return the reason why no P wave recurs with every beat."""
     rr = np.diff(aligned.found_N)
     if np.median(abs(np.diff(rr))) > IRREGULAR * np.median(rr):
         return "irregular_no_p"
@@ -169,7 +169,7 @@ def _lengths(ends: Boundaries) -> dict[str, float]:
 
 
 def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
-    """Whether what stands where the P wave was found is the same before each beat."""
+    """Whether the signal at the P wave's place is alike before every beat."""
     if not math.isfinite(ends.p_on):
         return False
     begin, end = max(0, BEFORE + int(ends.p_on) - 10), BEFORE + int(ends.qrs_on) - 4

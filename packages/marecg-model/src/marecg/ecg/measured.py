@@ -59,7 +59,7 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
 
 
 def _distribution(x_CL: Floats) -> Floats:
-    """Per lead the percentiles around its median, and the standard deviation: [V, C]."""
+    """Return each lead's percentiles around its median, and its standard deviation: [V, C]."""
     centred_CL = x_CL - np.median(x_CL, axis=1, keepdims=True)
     return np.concatenate([np.percentile(centred_CL, PERCENTILES, axis=1), centred_CL.std(axis=1)[None]])
 
@@ -93,7 +93,7 @@ def _intervals(measured: intervals.Measurements) -> Floats:
 
 
 def _heights(beat_CB: Floats, ends: delineation.Boundaries) -> Floats:
-    """Per lead how high the waves of the median beat stand above the PR baseline: [6, C]."""
+    """Return the heights of the median beat's waves above the PR baseline, [6, C]."""
     on, off = (median_beat.BEFORE + round(end) for end in (ends.qrs_on, ends.qrs_off))
     above_CB = beat_CB - beat_CB[:, on - 5 : on + 1].mean(1, keepdims=True)
     qrs_CB = above_CB[:, on : off + 1]
@@ -118,7 +118,7 @@ def _between(x_CB: Floats, start: float, end: float) -> Floats:
 
 
 def _largest(x_CB: Floats) -> Floats:
-    """Per lead the value that is farthest from zero; zero where there are none."""
+    """Return each lead's value that is farthest from zero; zero without samples."""
     if not x_CB.shape[1]:
         return np.zeros(len(x_CB))
     return np.take_along_axis(x_CB, abs(x_CB).argmax(1)[:, None], 1)[:, 0]

@@ -135,7 +135,7 @@ def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many samples of each lead are marked; lead by lead, as along an axis numpy takes twice as long."""
+    """Count each lead's marked samples; lead by lead, because numpy takes twice as long along an axis."""
     return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 

@@ -111,7 +111,7 @@ def _extrema(
 def _around(
     x_NL: NDArray[np.float64], before: int, behind: int, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """What surrounds each sample, [N, L, before + behind]; `beyond` the ends, or the last one if None."""
+    """Return each sample's neighbours, [N, L, before + behind]; `beyond` the ends, or the last if None."""
     ends = ((0, 0), (before, behind))
     padded_NL = np.pad(x_NL, ends, "edge") if beyond is None else np.pad(x_NL, ends, constant_values=beyond)
     return sliding_window_view(padded_NL, before + behind, axis=1)

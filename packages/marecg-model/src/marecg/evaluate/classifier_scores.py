@@ -109,7 +109,7 @@ def class_scores(
     prevalence: Mapping[str, float],
     group: str = "",
 ) -> list[GroupScore]:
-    """Return the figures of each class that has enough of both kinds; of all where there is no group."""
+    """Return the scores of each class; in a `group` only of classes with enough positives and negatives."""
     scores: list[GroupScore] = []
     names = classifier.classes_.tolist()
     calls_MK = classifier.calls(frame[[f"p {name}" for name in names]].to_numpy(np.float64))
@@ -152,7 +152,7 @@ def class_scores(
 
 
 def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts) -> list[GroupScore]:
-    """Return the figures by age, sex, source, device and whether the encoder has seen the record."""
+    """Return the scores by age, sex, source, device, and whether the encoder was trained on the record."""
     by = {
         "age": age_bands(frame["age"]),
         "sex": frame["sex"],

@@ -98,7 +98,7 @@ def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
 
 
 def _unreadable(recordings: Recordings, progress: Progress) -> dict[str, str]:
-    """Why each record that can't be read can't be, by its id."""
+    """Return the reasons of unreadable records, by id."""
     unreadable: dict[str, str] = {}
     for row in passing(range(len(recordings.ids)), f"{recordings.name}: reading", progress):
         try:

@@ -225,7 +225,7 @@ def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None
 
 
 def _counts(judged: Sequence[Judged]) -> Counts:
-    """Of several rotations the test records of all, and of what trains and selects the mean."""
+    """Count the records: of several rotations all that test, and on average those that train and select."""
     train, val, test = ([int((fold.task.split_M == part).sum()) for fold in judged] for part in SPLITS)
     task = judged[0].task
     return Counts(

@@ -155,7 +155,7 @@ def ancestor_text(weights: BeganFrom) -> str:
 
 
 def _support(provenance: Provenance) -> str:
-    """How many labelled records taught each concept."""
+    """Return the number of labelled training records of each concept."""
     if provenance.support is None:
         return ""
     ranked = sorted(provenance.support.items(), key=lambda pair: (-pair[1], pair[0]))

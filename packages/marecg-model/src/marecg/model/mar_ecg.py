@@ -145,7 +145,7 @@ class MarEcg(WindowEncoder):
         ]
 
     def _checked(self, n_valid: Tensor, length: int) -> Tensor:
-        """The samples of each record; a program that is being traced isn't told what they are."""
+        """Check the number of samples of each record, unless the network is being traced."""
         if being_traced():
             return n_valid
         if bool((n_valid > length).any() or (n_valid < self.config.patch).any()):

@@ -70,5 +70,5 @@ class PrototypeHead(nn.Module):
         return normalize(self.norm2(self.conv2(h_NE, self.edge_index, self.edge_weight)), dim=-1)
 
     def _hidden(self) -> Tensor:
-        """What the first layer makes of E, [N, d_e]."""
+        """Return the first layer's output for E, [N, d_e]."""
         return self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))  # type: ignore[no-any-return]

@@ -82,5 +82,5 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
 
 
 def _followed(model: WindowEncoder) -> nn.ModuleList:
-    """What the EMA follows, freshly wrapped: the parameters stay those of the model."""
+    """Return the modules that the EMA follows, in a new list; the parameters stay the model's."""
     return nn.ModuleList([model.tokens, model.encoder])

@@ -130,7 +130,7 @@ def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, t
 
 
 def _some(attended_BK: Tensor) -> Tensor:
-    """What a record attends to; everything where it has nothing, and a softmax over nothing would be NaN."""
+    """Return the mask that a record attends to; all of it if it is empty, as its softmax would be NaN."""
     return attended_BK | ~attended_BK.any(1, keepdim=True)
 
 

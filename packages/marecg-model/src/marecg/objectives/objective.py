@@ -54,7 +54,7 @@ class ObjectiveConfig(Settings):
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
-        """Build the objective. Raises `ConfigError` if none has these values."""
+        """Build the objective that has these values. Raises `ConfigError` if there is none."""
         if not hasattr(self, "objective"):
             remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
             raise ConfigError("no objective is made with these values", where=repr(self), remedy=remedy)
@@ -92,7 +92,7 @@ class Objective(nn.Module, ABC):
         """Return every loss by its name in `captions`, unweighted, each a scalar."""
 
     def forward(self, views: Views) -> dict[str, Tensor]:
-        """Return `losses`, as PyTorch calls a module."""
+        """Return the losses, when PyTorch calls the module."""
         return self.losses(views)
 
     def total(self, losses: Mapping[str, Tensor]) -> Tensor:
@@ -101,7 +101,7 @@ class Objective(nn.Module, ABC):
         return sum(further, start=first)
 
     def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
-        """Update the objective after an optimiser step, such as its slow encoder."""
+        """Update the objective's own state, such as a slow encoder, after an optimiser step."""
 
     def encoders(self) -> Iterable[Encoder]:
         """Return the encoders of the model's size that the objective has, for `train.compile`."""
@@ -112,7 +112,7 @@ class Objective(nn.Module, ABC):
 
 
 class _LookedUp(UserDict[str, Tensor]):
-    """The losses of an objective, which knows of each whether it was looked up."""
+    """Losses of an objective, which record the names that are looked up."""
 
     read: frozenset[str] = frozenset()
 

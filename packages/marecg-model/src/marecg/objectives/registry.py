@@ -13,7 +13,7 @@ GROUP = "marecg.objectives"
 
 
 class Elsewhere(ObjectiveConfig):
-    """Values of an objective that isn't installed: a run can be shown, but not trained."""
+    """Values of an objective that isn't installed, so that its run can be shown, though not trained."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -239,7 +239,7 @@ class Views:
         return Pass(self.model, signal, masked_BTC, h_BTCD, supervision.of_patches(masked_BTC.shape[1]))
 
     def _patches(self, x_BCL: Tensor, n_valid_B: Tensor) -> Signal:
-        """RevIN, then patches of all there is."""
+        """Normalise the signal by RevIN, and cut all of it into patches."""
         shape = self.model.config
         normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
         x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
@@ -247,14 +247,14 @@ class Views:
 
 
 def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-    """H of a signal's first patches, by these tokens and this encoder, with padding alone hidden."""
+    """Return H of a signal's first patches by a token embedding and encoder, with only padding hidden."""
     x_BTCP = signal.x_BSCP[:, :patches]
     padding_BTC = ~signal.real_BS[:, :patches, None].expand(x_BTCP.shape[:3])
     return encoder(tokens(x_BTCP, padding_BTC, signal.scale))  # type: ignore[no-any-return]
 
 
 def _rescaled(signal: Signal, eps: float) -> Signal:
-    """A part of a normalised signal as RevIN makes it of that part alone; overlaps of patches count twice."""
+    """Normalise a part of a signal as RevIN would by that part alone; overlaps of patches count twice."""
     x_BSCP, real_BS, scale = signal
     weight_BS11 = real_or_all(real_BS)[..., None, None].to(x_BSCP.dtype)
     count_B111 = weight_BS11.sum(1, keepdim=True) * x_BSCP.shape[-1]
@@ -267,6 +267,6 @@ def _rescaled(signal: Signal, eps: float) -> Signal:
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:
-    """So many samples of each record from its own start on."""
+    """Cut `length` samples of each record from its start on."""
     place_BL = start_B[:, None] + torch.arange(length, device=x_BCL.device)
     return x_BCL.gather(2, place_BL[:, None].expand(-1, x_BCL.shape[1], -1))

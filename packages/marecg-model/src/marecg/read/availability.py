@@ -78,7 +78,7 @@ def _system_error(error: BaseException) -> OSError | None:
 
 
 def _unreachable(file: Path) -> OSError | None:
-    """Why there is no such file, not even as a link to nothing; None where there is one."""
+    """Return the error for which a file can't be found, not even as a dangling link; None if it exists."""
     try:
         file.lstat()
     except OSError as error:

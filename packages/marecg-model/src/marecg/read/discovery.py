@@ -121,7 +121,7 @@ _REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array fi
 
 
 def _places() -> Callable[[Path], str]:
-    """A function that tells where a file truly lies; it looks up a folder once for all the files in it."""
+    """Return a function that resolves a file's links; it looks up each folder once."""
     folder_of = lru_cache(maxsize=16)(os.path.realpath)
 
     @lru_cache(maxsize=1)  # the rows of a file come one after another
@@ -263,14 +263,14 @@ def _in_folder(
 
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """The names that `is_array` would call arrays, without a look at the disk for each."""
+    """Return the names that `is_array` would accept, without looking each up on the disk."""
     endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
     arrays = (name for name in names if name.lower().endswith(endings))
     return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
-    """Those of some files below `root` that have a clinical format, counted as headers beside them are."""
+    """Find the files below `root` in a clinical format, with the source of WFDB headers beside them."""
     formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
     for file, reader in formats:
         reader.require(file)

@@ -55,7 +55,7 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
 
 
 def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
-    """Read the record that `find_one` finds, or its first seconds. Raises as it does, and `RecordError`."""
+    """Read the record that `find_one` finds, or its beginning. Raises `RecordError`, and as `find_one`."""
     return find_one(path, layout).read(seconds)
 
 

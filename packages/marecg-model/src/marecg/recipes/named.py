@@ -47,7 +47,7 @@ def c2() -> Config:
 
 
 def c3() -> Config:
-    """C3: C2 with multi-scale physiological supervision and views that leave the beats where they are."""
+    """C3: C2 with multi-scale physiological supervision, and with views that don't move the beats."""
     return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
 
 

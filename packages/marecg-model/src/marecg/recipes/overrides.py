@@ -117,7 +117,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
 
 
 def _typed(value: Any) -> Any:
-    """As the settings have it: a tuple for a list, an integer for a whole number, which is a float's too."""
+    """Convert a value to what settings take: a list to a tuple, a whole number to an integer."""
     if isinstance(value, list):
         return tuple(map(_typed, value))
     if isinstance(value, float):
@@ -137,7 +137,7 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
 
 
 def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
-    """Return a group of settings with changes, as by `override`.
+    """Return a group of settings with `key=value` assignments, parsed as by `override`.
 
     Example:
         >>> from marecg.base.config import CorpusConfig
@@ -186,7 +186,7 @@ def parsed(text: str) -> Any:
 
 
 def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
-    """What was wrong, where the key that pydantic names was set, or at all changes where it names none."""
+    """Build the error of an invalid value, located at the change that set its key, or at all changes."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = requirement(first)
@@ -209,7 +209,7 @@ def read_recipe(path: Path) -> tuple[Config, list[Change]]:
 
 
 def _start(name: object, where: str) -> Config:
-    """What a file changes; it has a plain name, because a file that is read makes no other file run."""
+    """Return a file's base recipe by a plain name, because reading a file must not run another."""
     try:
         if isinstance(name, str) and not name.endswith(".toml") and ".py:" not in name:
             return by_name(name)

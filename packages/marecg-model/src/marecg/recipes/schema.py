@@ -60,7 +60,7 @@ class Config(Settings):
     @model_validator(mode="before")
     @classmethod
     def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
-        """Every value that no field is for is an objective from outside, or a mistake.
+        """Read further values as objectives of other packages; others are a mistake.
 
         The context may hold `kinds`, the classes of such objectives, `strict`, for their values too, or
         `elsewhere`: that what is not installed is to be kept as it is.

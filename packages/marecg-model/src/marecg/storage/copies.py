@@ -99,7 +99,7 @@ def upload(where: str, last: str) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class _Mirror:
-    """What lies at an address, and its copy.
+    """Mirror of an address: its files, and their local copies.
 
     `base` is the folder that it is in, as the file system `fs` calls it, with a slash, `prefix` the same as
     an address; `home` holds the `copy`, once it is made, and what is known of it.
@@ -153,7 +153,7 @@ class _Mirror:
                         temporary.write_text(json.dumps(copied), encoding="utf-8")
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """What the store states of each file below `base`; beside one file, what goes by its name."""
+        """Return the store's entries of files below `base`, or of a file and those that share its name."""
         self.fs.invalidate_cache()
         root = self.base + self.copy.name
         listed = self.fs.find(root, detail=True)
@@ -225,12 +225,12 @@ def _is_plain(path: str) -> bool:
 
 
 def _stamp(entry: Mapping[str, Any]) -> str:
-    """What tells a file of a store from what was there before: its etag, when it was changed, its size."""
+    """Return the stamp of a store's file, by which a change shows: etag, time of change and size."""
     return _sha256([str(entry.get(name)) for name in _STATED])
 
 
 def _state(local: Path) -> Any:
-    """The same of a file of this machine; None of what is not there."""
+    """Return the stamp of a local file; None if it doesn't exist."""
     return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
 
 

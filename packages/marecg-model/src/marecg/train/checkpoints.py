@@ -160,7 +160,7 @@ def newest(run: Path) -> Path | None:
 
 
 def _problem(path: Path, sha256: str | None) -> str | None:
-    """What is wrong with a checkpoint, if anything is."""
+    """Return what is wrong with a checkpoint; None if nothing is."""
     try:
         if sha256 != file_sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"

@@ -121,7 +121,7 @@ class Pretraining(lightning.LightningModule):
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
 
     def _generator(self, number: int) -> torch.Generator:
-        """What a rank draws for micro-batch k, however the run came to it.
+        """Return the generator of a rank's draws for micro-batch k, which doesn't depend on interruptions.
 
         Micro-batch k of rank r out of W draws what micro-batch k·W + r of a single process draws, so that
         ranks and accumulation give the same run.

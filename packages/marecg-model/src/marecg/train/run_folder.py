@@ -81,7 +81,7 @@ def claim(
 
 
 def note_length(folder: Path, config: Config) -> None:
-    """Write an extended run's settings over those that it was started with."""
+    """Replace the settings in a run folder by those of the extended run."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     with replacing(described) as temporary:
@@ -98,7 +98,7 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
 
 
 def _begun_with(described: Path) -> dict[str, Any]:
-    """What config.json says."""
+    """Read the settings in config.json."""
     before: dict[str, Any] = read_json(described, _COPY, CheckpointError)
     try:
         config = Config.model_validate(before["config"], context={"elsewhere": True})

@@ -124,7 +124,7 @@ def _is_file(recipe: str) -> bool:
 
 
 def _name(given: str | Path) -> str:
-    """What weights are called: a folder without its path, any other by the name that found it."""
+    """Return the name of weights: a folder's without its path, else the given one."""
     path = Path(given).expanduser()
     if not path.exists():
         return str(given)

@@ -177,7 +177,7 @@ WRITERS = {"onnx": _onnx, "torch": _torch}
 
 
 def _metadata(model: MarEcg) -> dict[str, str]:
-    """What a file says of itself, as text."""
+    """Return a file's metadata as texts."""
     config = model.config
     return {
         "marecg": version("marecg-model"),

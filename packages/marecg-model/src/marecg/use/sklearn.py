@@ -124,7 +124,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return {name: value for name, value in state.items() if name != "_loaded"}
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn may expect: records in three dimensions, float32 out."""
+        """Return the tags for scikit-learn: three-dimensional records in, float32 out."""
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float32"]

@@ -72,7 +72,7 @@ def extract(
 
 
 def _compute(recordings: Recordings, methods: list[Method], progress: Progress) -> dict[Method, FeatureTable]:
-    """By other processes what may be, where there is work for several; the rest by this one."""
+    """Compute features in other processes as far as that is allowed and worth it, the others in this one."""
     threads = torch.get_num_threads()
     count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
     apart = [method for method in methods if method.apart and count > 1]
@@ -95,7 +95,7 @@ def _compute(recordings: Recordings, methods: list[Method], progress: Progress) 
 
 
 def _computed(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
-    """What becomes of some recordings, a batch at a time."""
+    """Return the features of recordings, batch by batch."""
     return [_batch(recordings, methods, rows[at : at + CHUNK_ROWS]) for at in range(0, len(rows), CHUNK_ROWS)]
 
 
@@ -226,7 +226,7 @@ def _is_embedded(path: Path) -> bool:
 
 
 def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
-    """The same of embeddings, whose records go by source and name, or as the world calls them."""
+    """Match embeddings to recordings, by source and name or by published name."""
     number = {record: row for row, record in enumerate(recordings.ids)}
     world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
     matched_MF: NDArray[np.float32] | None = None

@@ -112,7 +112,7 @@ def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) ->
 
 
 def _blank(model: MarEcg) -> MarEcg:
-    """An encoder of the model's shape that has learnt nothing, where the model is."""
+    """Return an untrained encoder of the model's shape, on the model's device."""
     return random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
 
 
@@ -137,12 +137,12 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
 
 
 def _by_beats(config: ModelConfig) -> Row:
-    """The beat readout, whose parts weigh alike."""
+    """Return the row of the beat readout, whose parts have equal weight."""
     return Row(slice(readout_width(config, "beats")), part_weights(config, "beats"))
 
 
 def _by_views(config: ModelConfig) -> Row:
-    """The full readout, each of its views a classifier."""
+    """Return the row of the full readout, with a classifier per view."""
     classifiers: tuple[Choose, ...] = (choose_logistic, choose_logistic, choose_ridge)
     three = tuple(zip(views(config, "full"), classifiers, strict=True))
     return Row(slice(None), part_weights(config, "full"), partial(choose_averaged, views=three))
@@ -179,7 +179,7 @@ def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
 
 
 def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Floats:
-    """What the prototypes say of each class [M, K], by the h_rhythm that the readout begins with."""
+    """Return the prototypes' scores of each class, [M, K], from the h_rhythm that begins the readout."""
     rhythm_MD = x_MF[:, wide_columns(model.config)["rhythm"]]
     return zero_shot(model, rhythm_MD, task, model.ontology, family=False).logits_MK
 

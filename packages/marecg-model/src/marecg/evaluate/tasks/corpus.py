@@ -64,7 +64,7 @@ def corpus_task(root: Path) -> Task:
 
 
 def _record_names(corpus: Corpus) -> tuple[str, ...]:
-    """What records are called: by source and own name, or by their files where several are called so."""
+    """Return the records' names: source and own name, or the file's where several share that."""
     names = [f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True)]
     counts = Counter(names)
     if len(counts) == len(names):

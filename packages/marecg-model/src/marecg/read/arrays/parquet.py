@@ -51,7 +51,7 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
 
 
 def _depth(kind: pa.DataType) -> int:
-    """How many lists deep the numbers are; −1 where there are none."""
+    """Return the nesting depth of a column's numbers; −1 if it has none."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         inner = _depth(kind.value_type)
         return inner + 1 if inner >= 0 else inner
@@ -101,7 +101,7 @@ class Nested:
                 yield cells[0] if len(cells) == 1 else np.stack(cells)
 
     def _rows_at_a_time(self, group: int) -> int:
-        """As many as decoded take no more than they may. Raises `ValueError` where one takes more."""
+        """Return the number of rows of allowed decoded size. Raises `ValueError` if one is too large."""
         metadata = self._file.metadata.row_group(group)
         numbers: int = sum(
             column.num_values

@@ -71,7 +71,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Of what is annotated for each beat, the median; a length without a unit is in milliseconds."""
+    """Return the machine's report, medians over the beats' annotations; without a unit they are in ms."""
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
     for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):

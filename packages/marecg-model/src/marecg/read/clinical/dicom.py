@@ -96,7 +96,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _machine(data: Any) -> MachineReport:
-    """What annotations of the waveform say: texts, and numbers with a concept."""
+    """Return the machine's report from the waveform's annotations: texts, and numbers with a concept."""
     values: dict[str, Any] = {}
     stated = []
     for annotation in data.get("WaveformAnnotationSequence") or ():
@@ -134,7 +134,7 @@ def _refuse_many(content: bytes) -> None:
 
 
 def _elements(content: bytes) -> Any:
-    """What stands before any pixels. Raises `RecordError`, or what pydicom raises."""
+    """Read the elements before any pixels. Raises `RecordError`, or what pydicom raises."""
     from pydicom.filereader import read_dataset  # noqa: PLC0415 — of an extra, and slow to load
     from pydicom.uid import UID, ImplicitVRLittleEndian  # noqa: PLC0415 — as above
 
@@ -150,7 +150,7 @@ def _elements(content: bytes) -> Any:
 
 
 def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
-    """What stops at a tag; in a file of zeros each is as low as the last."""
+    """Return a function that stops at a tag, and refuses tags that don't ascend, as in a file of zeros."""
     last = -1
 
     def stop(tag: Any, _kind: Any, _size: int) -> bool:

@@ -70,7 +70,7 @@ def _machine(root: Element) -> MachineReport:
 
 
 def _lines(parts: Sequence[Element]) -> list[str]:
-    """Whole lines, for `Cannot rule out` is a part of its own; without what compares two ECGs."""
+    """Return whole lines, because `Cannot rule out` is a separate part; without comparisons of two ECGs."""
     lines = [""]
     for part in parts:
         text, flags = _text(part, "StmtText"), [flag.text for flag in part.findall("StmtFlag")]
@@ -92,7 +92,7 @@ def _leads(rhythm: Element) -> list[Element]:
 
 
 def _acquired(root: Element) -> str | None:
-    """MUSE writes the month first."""
+    """Return the time of acquisition; MUSE writes the month first."""
     day, time = (_text(root, f"TestDemographics/Acquisition{what}") for what in ("Date", "Time"))
     try:
         return datetime.datetime.strptime(f"{day} {time}", "%m-%d-%Y %H:%M:%S").isoformat()

@@ -70,7 +70,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _machine(measured: bytes, report: bytes) -> MachineReport:
-    """What is measured of the first reference beat, and the statements of the report."""
+    """Return the machine's report: measurements of the first reference beat, and statements."""
     values: dict[str, object] = {}
     if len(measured) >= 22:
         rr, _, p_on, p_off, qrs_on, qrs_off, t_off = struct.unpack_from("<7H", measured, 2)

@@ -43,7 +43,7 @@ class Cpsc2018:
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all recordings of the table; invalid labels make them unusable. Raises as `rows`."""
+        """Find all recordings of the table; one with invalid labels is unusable. Raises as `rows`."""
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"

@@ -28,7 +28,7 @@ class MimicIvEcg:
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the listed records on disk, and others below `files/`. Raises as `rows`."""
+        """Find the listed records on disk, and unlisted ones below `files/`. Raises as `rows`."""
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])
             for row in rows(root / LIST, "subject_id", "path")

@@ -51,7 +51,7 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
 
 
 def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return by how much the weights of positives and negatives raise the logits of each class, [K]."""
+    """Return the shift of each class's logits that undoes the weights of positives and negatives, [K]."""
     positives_K, count_K = np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0)
     both_K = (positives_K > 0) & (positives_K < count_K)
     odds_K = positives_K / (count_K - positives_K).clip(1)

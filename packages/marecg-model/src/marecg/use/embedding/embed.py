@@ -34,7 +34,7 @@ LARGEST = 1 << 20
 
 
 def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
-    """What a notebook shows of a named tuple: the arrays by name, with their shapes."""
+    """Return a named tuple's view for notebooks: its arrays by name, with their shapes."""
     from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
 
     rows = [(name, " × ".join(map(str, x.shape)), str(x.dtype)) for name, x in arrays.items()]

@@ -86,7 +86,7 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
 
 
 def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
-    """A window, whole: none is long."""
+    """Read a window as a record, always whole."""
     try:
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:
