@@ -32,7 +32,7 @@ def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
 
 def test_an_export_to_an_address_makes_no_folder_of_its_name(onto, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="^s3://bucket/o.ttl: is an address, and a path is wanted"):
+    with pytest.raises(UsageError, match=r"^s3://bucket/o\.ttl: is an address, and a path is wanted"):
         ecg_ontology.export(onto, "s3://bucket/o.ttl")
     assert not list(tmp_path.iterdir())
 

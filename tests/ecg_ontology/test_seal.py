@@ -127,7 +127,7 @@ def test_what_only_stands_beside_is_frozen_too(folder, name):
         (
             "routing.sssom.tsv",
             "\t\t\nsnomedct:426177001",
-            "\tDr. X\t2031-01-01\nsnomedct:426177001",
+            "\tDr. X\t9999-01-01\nsnomedct:426177001",
             "CCG-E320",
         ),
         ("routing.sssom.tsv", "\tcomment\t", "\tcoment\t", "CCG-W322"),

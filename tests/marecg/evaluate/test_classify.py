@@ -17,10 +17,11 @@ from tests.marecg.made_records import make_ecg, make_record
 from ecg_ontology import plain_markdown
 from marecg import EcgClassifier, MarEcg
 from marecg.base.config import CorpusConfig
-from marecg.base.errors import InputError
+from marecg.base.errors import CorpusError, InputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classifier_scores import ppv
+from marecg.evaluate.classify import judged_recordings
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
@@ -179,6 +180,21 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, tmp_path, c
     assert fit(tmp_path / "two", "--exclusive", table=labels) == 3
     assert "1 of 2 records haven't one class, such as georgia/E00003 with 2" in capsys.readouterr().err
     assert fit(tmp_path / "two", "--prevalence", "tall=2") == 2
+
+
+def test_a_ppv_is_that_of_bayes():
+    """Of a thousand records 100 have it: 80 of them are called, and 90 of the 900 others."""
+    assert ppv(0.8, 0.9, 0.1) == pytest.approx(80 / (80 + 90))
+    assert ppv(0.0, 1.0, 0.1) is None, "nobody is called"
+
+
+def test_a_corpus_in_which_a_judged_record_is_not_there_is_another_one(clf, corpus, tmp_path):
+    shutil.copytree(clf, tmp_path / "clf")
+    frame = pd.read_parquet(clf / "predictions.parquet")
+    frame.loc[0, "row"] = RECORDS  # one behind the last
+    frame.to_parquet(tmp_path / "clf" / "predictions.parquet")
+    with pytest.raises(CorpusError, match="isn't the corpus that the classifier was judged on"):
+        judged_recordings(tmp_path / "clf", corpus)
 
 
 def test_a_patient_on_two_sides_is_refused(corpus, tmp_path, monkeypatch):

@@ -51,6 +51,7 @@ def test_the_report_says_what_was_pooled(reports):
     stored = predictions.load(home / "probe/ptbxl-super-strict.npz")
     assert np.bincount(stored.rotation_M).tolist() == [each.records.test for each in alone]
     assert set(compare(stored, stored)) == {0.5, 1.0}
+    assert predictions.load(home.with_name("1") / "probe/ptbxl-super-strict.npz").rotation_M is None
     assert [one["versus_first"] for one in standings([ProbedRun("a", home, pooled)], resamples=20)] == [[]]
 
 
