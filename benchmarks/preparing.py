@@ -20,7 +20,7 @@ from benchmarks.ratio import Effort, Reach, Row, costs, seconds, speedups
 from benchmarks.together import beside_two_apart
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.memory import keep_freed
-from marecg.corpus.prepare import BLOCK, prepare
+from marecg.corpus.prepare import TASK_RECORDS, prepare
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.workers import workers
 from marecg.ecg.signal import resample
@@ -64,8 +64,8 @@ def some_records(effort: Effort) -> list[Candidate]:
 
 def in_blocks(candidates: Sequence[Candidate]) -> None:
     """Prepare records as a worker does, without writing them."""
-    for first in range(0, len(candidates), BLOCK):
-        prepare_block(candidates[first : first + BLOCK], CorpusConfig())
+    for first in range(0, len(candidates), TASK_RECORDS):
+        prepare_block(candidates[first : first + TASK_RECORDS], CorpusConfig())
 
 
 def plain_way(candidate: Candidate) -> NDArray[np.float32]:

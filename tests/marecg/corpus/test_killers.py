@@ -1,4 +1,4 @@
-"""A record whose reading gets the process killed is named and left out; the rest is prepared."""
+"""A record whose reading gets the process killed is named; without it the same command goes on."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.corpus import prepare as module
 from marecg.corpus.shards import NOTES
-from marecg.corpus.workers import KILLED
+from marecg.corpus.workers import WorkerKilledError
 from marecg.read.discovery import find
 from marecg.read.record import Candidate, Record
 from marecg.read.stretch import WHOLE, Stretch
@@ -44,15 +44,17 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_it_is_quarantined_and_the_others_are_kept(folder, jobs, caplog):
+def test_it_is_named_and_without_it_the_same_command_goes_on(folder, jobs, caplog, monkeypatch):
     def prepare():
         return module.prepare([folder / "ward"], folder / "corpus", jobs=jobs)
 
-    if jobs == 1:  # the process itself is killed, and the same command given again
+    if jobs == 1:  # the process itself is killed
         assert forked.run(prepare) == -signal.SIGKILL
         assert list((folder / "corpus" / "building").glob(NOTES))
-    report = prepare()
-    assert (report.kept, report.quarantined) == (2, {"memory": 1})
-    assert report.records[0].path == "bad.hea"
-    assert f"ward/bad.hea: {KILLED.problem}" in caplog.text
+    else:
+        with pytest.raises(WorkerKilledError, match=r"was killed.* were read: .*ward/bad\.hea.* leave out"):
+            prepare()
+    monkeypatch.setattr(module, "find", find)
+    assert prepare().kept == 3
+    assert (f"was killed while it read {folder}/ward/bad.hea" in caplog.text) == (jobs == 1)
     assert not list((folder / "corpus").rglob(".at*"))

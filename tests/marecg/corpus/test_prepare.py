@@ -63,7 +63,7 @@ def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not
 @pytest.mark.parametrize("records", [1, 2, 3])
 def test_how_many_records_a_task_has_does_not_matter(source, tmp_path, monkeypatch, records):
     prepare([source], tmp_path / "one", jobs=1)
-    monkeypatch.setattr(module, "BLOCK", records)
+    monkeypatch.setattr(module, "TASK_RECORDS", records)
     prepare([source], tmp_path / "two", jobs=1)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 

@@ -131,7 +131,6 @@ class Reason(StrEnum):
     duplicated_lead = "duplicated-lead"
     shape = "shape"  # an array whose axes are not the leads named and their samples
     too_long = "too-long"  # beyond the bounds of `read.stretch`
-    memory = "memory"  # whoever reads it is killed by the kernel
     # The signal itself (paper, §Signal preprocessing; thresholds in `CorpusConfig`).
     too_short = "too-short"
     nan = "nan"

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from marecg.corpus.index import read_json, write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
-from marecg.corpus.workers import check_jobs, killers, without, without_killers, workers
+from marecg.corpus.workers import check_jobs, noted, records_named, workers
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
@@ -43,7 +42,7 @@ from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)
 
-BLOCK = 32
+TASK_RECORDS = 32
 """Records per task: large against the cost of handing a task over, small against a shard."""
 DONE = "corpus.json"
 """Written last: it says that the corpus is complete."""
@@ -114,22 +113,19 @@ def prepare(
                 logger.warning("%s is complete already: nothing was done", out)
             else:
                 try:
-                    suspects = partial(killers, plan.candidates, plan.building, config)
-                    with progress("records") as tell:
-                        plan = without_killers(partial(_written, plan, jobs, cluster, tell), suspects)
+                    for name in noted(plan.building):
+                        logger.warning("an earlier call was killed while it read %s", name)
+                    with (
+                        progress("records") as tell,
+                        records_named(plan.building),
+                        workers(len(candidates), jobs, cluster, where=plan.out),
+                    ):
+                        _write_shards(plan, tell, in_place=cluster is None)
                 finally:
                     plan.tidy()
                 _complete(plan, codes if isinstance(codes, CodeMapping) else account)
             shutil.rmtree(plan.building, ignore_errors=True)
             return read_report(plan.out)
-
-
-def _written(plan: Plan, jobs: int, cluster: str | None, tell: Tell, places: set[str]) -> Plan:
-    """Write the missing shards; the plan whose records at some places aren't read."""
-    plan = replace(plan, candidates=without(plan.candidates, places))
-    with workers(len(plan.candidates), jobs, cluster, where=plan.out):
-        _write_shards(plan, tell, in_place=cluster is None)
-    return plan
 
 
 def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
@@ -165,8 +161,8 @@ def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
 
 def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:
     """A shard's candidates a few at a time, each time with the place of the first."""
-    for first in range(0, len(candidates), BLOCK):
-        yield first, candidates[first : first + BLOCK]
+    for first in range(0, len(candidates), TASK_RECORDS):
+        yield first, candidates[first : first + TASK_RECORDS]
 
 
 def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], shard: ShardWriter) -> None:
@@ -191,7 +187,6 @@ def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], sha
 def _labelled(
     rows: Sequence[dict[str, Any]], ontology: Ontology, shard: int, first: int
 ) -> list[dict[str, Any]]:
-    """Rows with their concepts and their places in a shard."""
     y = ontology.leaf_multi_hot([row["codes"] for row in rows], strict=None)
     labels = zip(y, ontology.primary(y).tolist(), strict=True)
     return [

@@ -1,8 +1,7 @@
 """Processes that prepare records: this one, local workers, or a Dask cluster.
 
-Records that get a process killed, as by the kernel for lack of memory, are named, and the rest goes on. A
-killed process has left the name of the record that it was at (`shards.notes`). Each record named so is read
-once more, by a process that does nothing else; what kills that one, too, is quarantined.
+A process that is killed, as by the kernel for lack of memory, has left the name of the record that it was at
+(`shards.notes`), which the error gives.
 """
 
 import gc
@@ -13,29 +12,21 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from joblib import cpu_count, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
-from marecg.base.config import CorpusConfig
-from marecg.base.errors import CorpusError, Reason, UsageError
+from marecg.base.errors import CorpusError, UsageError
 from marecg.base.temporary import temporary_folder
-from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.shards import NOTES  # and with it what a worker runs, loaded before it begins
-from marecg.read.record import Candidate, Unusable
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
-Result = TypeVar("Result")
-KILLED = Unusable(Reason.memory, "whoever reads it is killed, as for lack of memory")
 WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""
 
@@ -98,7 +89,10 @@ def workers(
             is_done = True
         except TerminatedWorkerError as error:
             problem = "a worker process was killed, perhaps for lack of memory"
-            remedy = "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1"
+            remedy = (
+                "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1; "
+                "leave out a record that it happens with again"
+            )
             raise WorkerKilledError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)
@@ -150,53 +144,22 @@ def begin(parent: int, below: str) -> None:
     threading.Thread(target=watch, daemon=True, name="end-with-parent").start()
 
 
-def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
-    """Find the candidates that killed processes had noted, and that get another process killed."""
-    names = noted(folder)
-    return {one.place for one in candidates if one.place in names and kills(prepare_block, [one], config)}
+@contextmanager
+def records_named(folder: Path) -> Iterator[None]:
+    """Add to the error for a killed process the records that were being read (`shards.notes`)."""
+    try:
+        yield
+    except WorkerKilledError as error:
+        if names := noted(folder):
+            problem = f"{error.problem}, while these were read: {', '.join(names)}"
+            raise WorkerKilledError(problem, where=error.where, remedy=error.remedy) from error
+        raise
 
 
-def noted(folder: Path) -> set[str]:
-    """Read and remove the notes that killed processes left in a folder; return the names in them."""
-    names = set()
+def noted(folder: Path) -> list[str]:
+    """Read and remove the notes that killed processes left in a folder; return the names in them, sorted."""
+    names = []
     for path in folder.glob(NOTES):
-        names.add(path.read_text(encoding="utf-8", errors="replace"))
+        names.append(path.read_text(encoding="utf-8", errors="replace"))
         path.unlink()
-    return names
-
-
-def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candidate]:
-    """Return the candidates, with those at given places marked as unusable."""
-    for place in sorted(places):
-        logger.warning("%s: %s", place, KILLED.problem)
-    return [replace(one, unusable=KILLED) if one.place in places else one for one in candidates]
-
-
-def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:
-    """Do a piece of work again and again, without the items that get a process killed; return its result.
-
-    `find` names the killers among what killed processes have noted, of a former call at first. Raises
-    `WorkerKilledError` where a process was killed, and no item does that on its own.
-    """
-    killers = find()
-    while True:
-        try:
-            return work(killers)
-        except WorkerKilledError:
-            more = find() - killers
-            if not more:
-                raise
-            killers |= more
-
-
-def kills(read: Callable[..., object], *given: object) -> bool:
-    """Whether a call gets a process killed that does nothing else."""
-    with temporary_folder() as below:
-        executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
-        try:
-            executor.submit(read, *given).result()
-        except TerminatedWorkerError:
-            return True
-        finally:
-            executor.shutdown(wait=True)
-    return False
+    return sorted(filter(None, names))

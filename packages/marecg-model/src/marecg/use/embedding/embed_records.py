@@ -7,7 +7,6 @@ in a hidden folder beside it.
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,12 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_ontology import replacing
-from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.index import keep_private
-from marecg.corpus.workers import kills, noted, without_killers
+from marecg.corpus.workers import records_named
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
@@ -32,7 +30,7 @@ from marecg.use.embedding.embedding_files import FORMATS, schema, write
 from marecg.use.embedding.embedding_store import EmbeddingStore, manifest
 from marecg.use.embedding.inputs import Inputs, Named, Source
 from marecg.use.embedding.processes import counted, device_here, elsewhere, processes
-from marecg.use.embedding.recordings import Embedded, embedded, guarded, read_only
+from marecg.use.embedding.recordings import Embedded, embedded, noted_when_read
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
@@ -60,14 +58,12 @@ class Shard(NamedTuple):
 class Work:
     """Settings of the work on all parts, sent to other processes beside the model.
 
-    A process notes in the folder `notes`, if there is one, the number of the record that it is at; `killers`
-    are the numbers of those that get whoever reads them killed.
+    A process notes in the folder `notes`, if there is one, the record that it is at.
     """
 
     store: EmbeddingStore
     batch_size: int
     notes: str = ""
-    killers: frozenset[int] = frozenset()
 
 
 def is_folder(out: str | Path) -> bool:
@@ -95,9 +91,8 @@ def embed_records(
     """Embed records into a file, or into a folder of Parquet parts that can be continued.
 
     Parquet has the columns `embedding_files.RECORD_FIELDS`, `rhythm`, the readout's and `patch` where asked;
-    for `.npz` see `gather_npz`. A record that can't be read is left out and named; so is one that gets the
-    process killed: by the processes beside this one at once, by this one when the same command is given
-    again.
+    for `.npz` see `gather_npz`. A record that can't be read is left out and named; of several processes
+    that read, the error for a killed one names the records that were being read.
 
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
@@ -148,13 +143,9 @@ def embed_records(
     def fill(where: str | Path) -> Embedded:
         """Make the parts that a folder lacks."""
         share, store = shard or Shard(), EmbeddingStore(str(where), key)
-        with progress("records") as tell, _noting(out, share) as notes:
-
-            def make(killers: set[int]) -> Embedded:
-                work = Work(store, batch_size, "" if cluster else str(notes), frozenset(killers))
-                return _fill(work, records, share, str(run), model, jobs, cluster, tell)
-
-            return without_killers(make, partial(_killers, notes, records, model.config))
+        with progress("records") as tell, temporary_folder() as notes, records_named(Path(notes)):
+            work = Work(store, batch_size, "" if cluster else notes)
+            return _fill(work, records, share, str(run), model, jobs, cluster, tell)
 
     if folder:
         return fill(out)
@@ -177,28 +168,6 @@ def _refuse_for_file(out: Path, *options: object) -> None:
     if any(option is not None for option in options):
         problem = "part_records, --shard and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")
-
-
-def _killers(notes: Path, records: Inputs, config: ModelConfig) -> set[int]:
-    """The numbers of those records, among the ones that are noted in a folder; the notes are removed."""
-    numbers = {int(name) for name in noted(notes) if name and int(name) < len(records)}
-    return {number for number in numbers if kills(read_only, records.part(number, number + 1), config)}
-
-
-@contextmanager
-def _noting(out: str | Path, shard: Shard) -> Iterator[Path]:
-    """A folder beside an output that only a killed process leaves behind; elsewhere where that can't be."""
-    with temporary_folder() as instead:
-        folder = Path(instead)
-        if not is_remote(out):
-            notes = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
-            with suppress(OSError):
-                notes.mkdir(exist_ok=True)
-                folder = notes
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fill(
@@ -228,8 +197,7 @@ def _fill(
 
     make: Callable[..., Embedded] = partial(make_part, work)
     tasks = ((number, records.part(*store.span(number))) for number in missing)
-    # of a part with one killer there may be another: this process doesn't read it
-    workers = max(min(processes(model, len(records), jobs), len(missing)), 2 if work.killers else 1)
+    workers = max(min(processes(model, len(records), jobs), len(missing)), 1)
     if cluster is None and workers == 1:
         made: Iterator[Embedded] = (
             make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
@@ -255,7 +223,7 @@ def make_part(
     with work.store.writing(number) as temporary:
         rows = embedded(
             model,
-            guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
+            noted_when_read(chain.from_iterable(sources), work.notes),
             done,
             work.batch_size,
             readout=settings["readout"],

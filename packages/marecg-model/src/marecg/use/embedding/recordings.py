@@ -6,11 +6,9 @@ Shapes: C the twelve leads, K leads as found, L samples.
 
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,13 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.corpus.shards import notes
-from marecg.corpus.workers import KILLED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, check_samples, recording
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
 from marecg.read.record import Record, as_text
 from marecg.use.embedding.embed import WideEmbeddings, encode
-from marecg.use.embedding.inputs import Named, Source
+from marecg.use.embedding.inputs import Named
 
 PIECE = 120
 """Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""
@@ -151,20 +148,9 @@ def recordings(
         yield ecg
 
 
-def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:
-    """Yield the records, noting each one's number before it is read; `killers` are refused unread."""
+def noted_when_read(records: Iterable[Named], folder: str) -> Iterator[Named]:
+    """Yield records, and note their names as they are read in a folder, if there is one."""
     with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
-        for number, (name, place, read) in enumerate(records, first):
-            note(str(number))
-            yield name, place, partial(_refuse, place) if number in killers else read
-
-
-def _refuse(place: str, **_: object) -> Record:
-    raise RecordError(*KILLED, where=place)
-
-
-def read_only(sources: Iterable[Source], config: ModelConfig) -> None:
-    """Read records without embedding them, to find those that get the process killed."""
-    for _, _, read in chain.from_iterable(sources):
-        with suppress(InputError, UsageError):
-            read_recording(read, config)
+        for name, place, read in records:
+            note(place)
+            yield name, place, read
