@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import CorpusError, EcgError
+from marecg.base.markdown import table
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import signals_sha256
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
@@ -92,21 +93,23 @@ def judged(
             errors = [expected_calibration_error(is_M, q_M) for q_M in (before_MN[:, root], p_M)]
             rows.append((onto.nodes[root].abbr, is_M.mean(), *errors, error_by_chance(p_M)))
     rows.append(("mean", *np.mean([row[1:] for row in rows], axis=0)))
-    yield f"| family, {len(q_MN):,} records | have it | ECE before | after | by chance |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for name, *values in rows:
-        yield f"| {name} | {' | '.join(f'{100 * value:.1f} %' for value in values)} |"
-    yield f"\n| risk | answers | wrong | outside {EASY} | families alone | wrong | 95 % | of families borne |"
-    yield "| --- |" + " ---: |" * 7
+    yield from table(
+        [f"family, {len(q_MN):,} records", "have it", "ECE before", "after", "by chance"],
+        [[name, *(f"{100 * value:.1f} %" for value in values)] for name, *values in rows],
+    )
+    yield ""
+    by_risk = []
     for risk in RISKS:
         every, apart, point = curve_point(answers, onto, q_MN, is_MN, risk)
         low, high = wilson(sum(apart), len(apart))
         wrong_of_all = f"{100 * np.mean(every):.1f} %" if every else "–"
-        wrong = f"{100 * np.mean(apart):.1f} % | {100 * low:.1f}–{100 * high:.1f} %" if apart else "– | –"
-        yield (
-            f"| {risk:g} | {len(every):,} | {wrong_of_all} | {len(apart):,} | "
-            f"{point[0]:,} | {wrong} | {100 * point[1]:.1f} % |"
-        )
+        wrong = ["–", "–"]
+        if apart:
+            wrong = [f"{100 * np.mean(apart):.1f} %", f"{100 * low:.1f}–{100 * high:.1f} %"]
+        counts = (f"{len(every):,}", wrong_of_all, f"{len(apart):,}", f"{point[0]:,}")
+        by_risk.append([f"{risk:g}", *counts, *wrong, f"{100 * point[1]:.1f} %"])
+    heads = ["risk", "answers", "wrong", f"outside {EASY}", "families alone", "wrong", "95 %"]
+    yield from table([*heads, "of families borne"], by_risk)
 
 
 def curve_point(
@@ -116,9 +119,11 @@ def curve_point(
 
     Of the latter also how many are families alone; and of the families that records bear the share told.
     """
-    said = answers.told(onto, q_MN, risk)
+    of_records = answers.told(onto, q_MN, risk)
     mistakes = [
-        (not is_M[one.concept], one.concept) for is_M, some in zip(is_MN, said, strict=True) for one in some
+        (not is_M[one.concept], one.concept)
+        for is_M, some in zip(is_MN, of_records, strict=True)
+        for one in some
     ]
     easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in mistakes]
     apart = [pair for pair, of_easy in zip(mistakes, easy, strict=True) if not of_easy]

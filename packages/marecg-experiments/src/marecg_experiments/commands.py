@@ -171,18 +171,19 @@ def ablate_graph(
 
     design = with_settings(Design, set_ or [])
     scores, leaves = experiment(base, data, out, design, root, any_base=any_base)
-    kept = endpoints(scores, leaves)
+    frame = endpoints(scores, leaves)
     with replacing(out / "scores.parquet") as temporary:
-        kept.to_parquet(temporary, index=False)
-    result(write_answer(kept, {name: leaves_of(name, leaves) for name in kept["regime"].unique()}, out))
+        frame.to_parquet(temporary, index=False)
+    result(write_answer(frame, {name: leaves_of(name, leaves) for name in frame["regime"].unique()}, out))
     written = [out / name for name in ("table.md", "forest.svg", "scores.parquet")]
     message(f"written: {', '.join(str(path) for path in written if path.is_file())}")
 
 
 def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:
     """Print an ablation: remarks on stderr, and both tables in the requested form."""
+    from marecg.base.markdown import table
     from marecg.evaluate.scores.results import remarks
-    from marecg.evaluate.table_print import FORMATS, markdown_table, records
+    from marecg.evaluate.table_print import FORMATS, records
     from marecg_cli._output import result_json
     from marecg_cli._scores_text import plain_text, rich_table, scores_text
     from marecg_experiments.leaderboard import NOTE, averaged, heads_and_lines, standings
@@ -200,4 +201,4 @@ def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: b
     else:
         result(FORMATS[form](scores, False).rstrip())
         if form == "markdown":
-            result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")
+            result("\n".join([*table(*heads_and_lines(standing), aligned=True), "", NOTE]))

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from ecg_ontology import plain_markdown, replacing
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
+from marecg.base.markdown import table as markdown_table
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.evaluate.classify import CARD, PAGE, PREDICTIONS
-from marecg.evaluate.table_print import markdown_table
 from marecg.use.classifying.classifier_folder import MARK, Description
 from marecg_report import captions
 from marecg_report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
@@ -143,7 +143,8 @@ def _at_prevalence(score: GroupScore) -> str:
 
 def _markdown(scores: Sequence[GroupScore]) -> str:
     heads, rows = heads_and_rows(scores, at_prevalence=_has_prevalence(scores))
-    return markdown_table(heads, [(plain_markdown(name), *figures) for name, *figures in rows])
+    plain = [(plain_markdown(name), *figures) for name, *figures in rows]
+    return "".join(f"{line}\n" for line in markdown_table(heads, plain, aligned=True))
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:

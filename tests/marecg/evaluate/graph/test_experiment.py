@@ -66,7 +66,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "TESTED", 2)
     monkeypatch.setattr(heads, "CHOOSING", 1)
     monkeypatch.setattr(few_records, "ENOUGH", 1)
-    monkeypatch.setattr(second, "FOLDS", 2)
+    monkeypatch.setattr(second, "PATIENT_FOLDS", 2)
     monkeypatch.setattr(second, "STEP_RECORDS", 4)
 
 
@@ -160,7 +160,7 @@ def test_an_arm_whose_graph_reads_other_leaves_is_refused(corpus, bases, tmp_pat
     draft = Corpus.open(corpus).ontology().draft
     rows = tuple(row for row in draft.mappings if row.code != CODES[0])
     deaf = Ontology(draft.model_copy(update={"mappings": rows}))
-    with pytest.raises(EcgError, match="there is no arm 'real graph'"):
+    with pytest.raises(EcgError, match="unknown arm 'real graph'"):
         experiment(bases, corpus, tmp_path, BRANCHES, "real graph")
     monkeypatch.setattr(perturb, "flat", lambda real: deaf)
     with pytest.raises(EcgError, match="the graph of flat gives records other leaves"):

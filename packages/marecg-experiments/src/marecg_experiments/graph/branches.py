@@ -49,7 +49,7 @@ LABELS_WEIGHT = 0.4
 """Pulls on H as hard, by the gradient over ten batches: at equal weights 4.9 times as hard as GSCL."""
 POINTED = 0.01
 """The σ at which a target is the active leaves alone."""
-FOLDS = 8
+PATIENT_FOLDS = 8
 """Patients' folds of the ridge regression."""
 
 
@@ -70,7 +70,7 @@ def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out:
     of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}
     names = [NONE, LABELS, *of_name]
     if strangers := [name for name in design.branch_arms if name not in names]:
-        raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(names)}")
+        raise UsageError(f"unknown arm {strangers[0]!r}", remedy=f"Choose from {', '.join(names)}")
     folder = out / "corpora" / "real"
     if not folder.exists():
         rows = np.sort(np.concatenate([split.teach, split.test]))
@@ -149,7 +149,6 @@ def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[s
 def _scored(
     branch: Branch, run: Path, split: Split, tested: Tested, folder_of_features: Path, progress: Progress
 ) -> list[Row]:
-    """All rows of a branch."""
     name, arm, _ = branch
     model = MarEcg.from_pretrained(run)
     parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
@@ -212,5 +211,5 @@ def _ridge(
 ) -> NDArray[np.float64]:
     """Cross-validated scores of a ridge regression on each concept, [M, N]."""
     ridge = make_pipeline(StandardScaler(), RidgeCV(ALPHAS, alpha_per_target=True))
-    folds = GroupKFold(FOLDS)
+    folds = GroupKFold(PATIENT_FOLDS)
     return np.asarray(cross_val_predict(ridge, x_MF, y_MN.astype(float), groups=patients, cv=folds))

@@ -118,3 +118,8 @@ def holm(p: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
     return [float(value) for value in adjusted]
+
+
+def signed(mean: float, reach: float) -> list[str]:
+    """Return a difference and the half width of its interval as two cells of a table."""
+    return [f"{mean:+.2f}", f"{reach:.2f}"]

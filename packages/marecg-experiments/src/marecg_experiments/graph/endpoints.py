@@ -70,9 +70,9 @@ def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
         for regime, rows in scores.groupby("regime", sort=False)
         for name, part in _parts(rows, leaves_of(str(regime), leaves), groups(leaves))
     ]
-    kept = pd.concat(parts)[[*UNIT, "endpoint", "value"]].astype({"value": "float64", "seed": "int16"})
-    kept["value"] = kept["value"].round(3).astype("float32")
-    return kept.sort_values(["regime", "endpoint", "arm", "sigma", "base", "seed"], ignore_index=True)
+    frame = pd.concat(parts)[[*UNIT, "endpoint", "value"]].astype({"value": "float64", "seed": "int16"})
+    frame["value"] = frame["value"].round(3).astype("float32")
+    return frame.sort_values(["regime", "endpoint", "arm", "sigma", "base", "seed"], ignore_index=True)
 
 
 def _parts(
@@ -105,22 +105,22 @@ def _parts(
         yield RESAMPLED, pd.DataFrame({**row, "seed": values.index.astype(int), "value": values.to_numpy()})
 
 
-def of_kind(kept: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
+def of_kind(frame: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
     """Return the rows of given bases, without rows averaged over all."""
-    return kept[kept["base"].isin(bases)]
+    return frame[frame["base"].isin(bases)]
 
 
-def units(kept: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
+def units(frame: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
     """Return an endpoint at one σ, or at one per arm: a row per base and seed, a column per arm."""
-    rows = kept[kept["endpoint"] == endpoint]
-    wanted = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
-    rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), wanted)]
+    rows = frame[frame["endpoint"] == endpoint]
+    sigmas = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
+    rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), sigmas)]
     table: pd.DataFrame = rows.astype({"value": "float64"}).pivot_table("value", ["base", "seed"], "arm")
     return table
 
 
-def chosen_sigmas(kept: pd.DataFrame) -> dict[str, float]:
+def chosen_sigmas(frame: pd.DataFrame) -> dict[str, float]:
     """Return the σ of each graph with the best mean AUC, over bases and seeds, on held-out source records."""
-    rows = kept[kept["endpoint"].eq(CHOOSING) & kept["sigma"].notna()]
+    rows = frame[frame["endpoint"].eq(CHOOSING) & frame["sigma"].notna()]
     means = rows.groupby(["arm", "sigma"])["value"].mean()
     return {str(arm): float(of_arm.idxmax()[1]) for arm, of_arm in means.groupby("arm")}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from marecg_experiments.graph.arms import EDGELESS, FAMILIES, REAL, SHUFFLE, GraphArm
 from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, READY, WITHIN
-from marecg_experiments.graph.further import KEPT_SIGMA, TURN_SIGMA
+from marecg_experiments.graph.further import FEW_SIGMA, TURN_SIGMA
 from marecg_experiments.graph.heads import unit
 from marecg_experiments.graph.records import Split, Taught
 from marecg_experiments.graph.tested import Row, Tested
@@ -66,7 +66,7 @@ def cross_fitted(
     record which bears several counts for all; the records left over teach nothing. Values are means over
     both halves, each judged by the other's.
     """
-    y_MN, arms = tested.y_MN, some_arms(graphs, KEPT_SIGMA, SHUFFLES[FEW_K])
+    y_MN, arms = tested.y_MN, some_arms(graphs, FEW_SIGMA, SHUFFLES[FEW_K])
     half_M = np.array([_half(split.corpus.patients[row] or str(row)) for row in split.test])
     enough_N = np.min([y_MN[half_M == half].sum(0, dtype=int) for half in (0, 1)], axis=0) >= ENOUGH
     generator = np.random.default_rng(draw)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from marecg.base.markdown import table as markdown_table
 from marecg_experiments.graph.arms import (
     EDGELESS,
     FAMILIES,
@@ -13,10 +14,10 @@ from marecg_experiments.graph.arms import (
     REAL,
     SPREAD,
 )
-from marecg_experiments.graph.differences import difference, over, with_means
+from marecg_experiments.graph.differences import difference, over, signed, with_means
 from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, WITHIN, units
 
-TURN_SIGMA, KEPT_SIGMA = 1.0, 0.5
+TURN_SIGMA, FEW_SIGMA = 1.0, 0.5
 SHOWN = (
     REAL, "shuffles", "flat", FAMILIES, SPREAD, EDGELESS, INFERENCE_ONLY, LABELS, LABELS_INFERENCE
 )  # fmt: skip
@@ -27,7 +28,7 @@ TURN_PAIRS = (
     (LABELS_INFERENCE, INFERENCE_ONLY),
     (FAMILIES, EDGELESS),
 )
-KEPT_PAIRS = (
+FEW_PAIRS = (
     (REAL, EDGELESS),
     (REAL, "shuffles"),
     (REAL, SPREAD),
@@ -40,20 +41,20 @@ KEPT_PAIRS = (
 PRIMARY_K = (1, 2, 5)
 
 
-def further_sections(kept: pd.DataFrame) -> Iterator[str]:
+def further_sections(frame: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of both tables, as far as they have rows."""
-    turned = kept[kept["regime"] == IN_TURN]
+    turned = frame[frame["regime"] == IN_TURN]
     if len(turned):
         yield from _in_turn(turned)
-    by_count = {int(name[len(FEW_K) :]): name for name in kept["regime"].unique() if name.startswith(FEW_K)}
+    by_count = {int(name[len(FEW_K) :]): name for name in frame["regime"].unique() if name.startswith(FEW_K)}
     if by_count:
-        yield from _kept({k: kept[kept["regime"] == by_count[k]] for k in sorted(by_count)})
+        yield from _few_records({k: frame[frame["regime"] == by_count[k]] for k in sorted(by_count)})
 
 
-def by_leaf(kept: pd.DataFrame, prefix: str, sigma: float) -> pd.DataFrame:
+def by_leaf(frame: pd.DataFrame, prefix: str, sigma: float) -> pd.DataFrame:
     """Return each leaf's mean over bases and seeds: a row per leaf, a column per arm."""
-    names = [name for name in kept["endpoint"].unique() if str(name).startswith(prefix)]
-    tables = {str(name)[len(prefix) :].strip(): units(kept, name, sigma).mean() for name in names}
+    names = [name for name in frame["endpoint"].unique() if str(name).startswith(prefix)]
+    tables = {str(name)[len(prefix) :].strip(): units(frame, name, sigma).mean() for name in names}
     return with_means(pd.DataFrame(tables).T)
 
 
@@ -61,43 +62,49 @@ def _pairs(table: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[
     return [pair for pair in pairs if set(pair) <= set(table)]
 
 
-def _in_turn(kept: pd.DataFrame) -> Iterator[str]:
-    outside = by_leaf(kept, LEAF, TURN_SIGMA)
-    inside = by_leaf(kept, WITHIN, TURN_SIGMA).reindex(outside.index)  # a leaf may be its family's only one
+def _in_turn(frame: pd.DataFrame) -> Iterator[str]:
+    outside = by_leaf(frame, LEAF, TURN_SIGMA)
+    inside = by_leaf(frame, WITHIN, TURN_SIGMA).reindex(outside.index)  # a leaf may be its family's only one
     yield f"### in turn: {len(outside)} leaves, each left out alone, σ {TURN_SIGMA:g}\n"
-    yield "| | AUC | AUC within the family |\n| --- | ---: | ---: |"
-    for arm in (name for name in SHOWN if name in outside):
-        yield f"| {arm} | {outside[arm].mean():.1f} | {inside[arm].mean():.1f} |"
-    yield "\n| difference | points | ± over leaves | within the family | ± |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    yield from markdown_table(
+        ["", "AUC", "AUC within the family"],
+        [[arm, *(f"{t[arm].mean():.1f}" for t in (outside, inside))] for arm in SHOWN if arm in outside],
+    )
+    yield ""
+    rows = []
     for arm, other in _pairs(outside, TURN_PAIRS):
-        (mean, reach), (inner, own_reach) = (over((t[arm] - t[other]).dropna()) for t in (outside, inside))
-        yield f"| {arm} − {other} | {mean:+.2f} | {reach:.2f} | {inner:+.2f} | {own_reach:.2f} |"
-    yield "\n| leaf | real | edgeless | inference only | within: real | edgeless |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for leaf in outside.index:
-        three = " | ".join(f"{outside.loc[leaf, arm]:.1f}" for arm in (REAL, EDGELESS, INFERENCE_ONLY))
-        two = " | ".join(f"{inside.loc[leaf, arm]:.1f}" for arm in (REAL, EDGELESS))
-        yield f"| {leaf} | {three} | {two} |"
+        out, inner = (signed(*over((t[arm] - t[other]).dropna())) for t in (outside, inside))
+        rows.append([f"{arm} − {other}", *out, *inner])
+    yield from markdown_table(["difference", "points", "± over leaves", "within the family", "±"], rows)
+    yield ""
+    three, two = (REAL, EDGELESS, INFERENCE_ONLY), (REAL, EDGELESS)
+    columns = [*((outside, arm) for arm in three), *((inside, arm) for arm in two)]
+    yield from markdown_table(
+        ["leaf", "real", "edgeless", "inference only", "within: real", "edgeless"],
+        [[leaf, *(f"{t.loc[leaf, arm]:.1f}" for t, arm in columns)] for leaf in outside.index],
+    )
     yield ""
 
 
-def _kept(parts: dict[int, pd.DataFrame]) -> Iterator[str]:
-    tables = {count: with_means(units(part, PRIMARY, KEPT_SIGMA)) for count, part in parts.items()}
+def _few_records(parts: dict[int, pd.DataFrame]) -> Iterator[str]:
+    tables = {count: with_means(units(part, PRIMARY, FEW_SIGMA)) for count, part in parts.items()}
     draws = len(next(iter(tables.values())).index.unique("seed"))
-    yield f"### k records of a leaf, codes cross-fitted: {draws} draws, σ {KEPT_SIGMA:g}\n"
+    yield f"### k records of a leaf, codes cross-fitted: {draws} draws, σ {FEW_SIGMA:g}\n"
     arms = [arm for arm in SHOWN if all(arm in table for table in tables.values())]
-    yield f"| k | {' | '.join(arms)} |\n| --- |{' ---: |' * len(arms)}"
-    for count, table in tables.items():
-        yield f"| {count} | {' | '.join(f'{table[arm].mean():.1f}' for arm in arms)} |"
+    yield from markdown_table(
+        ["k", *arms],
+        [[count, *(f"{t[arm].mean():.1f}" for arm in arms)] for count, t in tables.items()],
+    )
     few = [count for count in PRIMARY_K if count in tables]
     if few:
         mean = sum((tables[count] for count in few[1:]), tables[few[0]]) / len(few)
-        leaves = by_leaf(pd.concat([parts[count] for count in few]), LEAF, KEPT_SIGMA)
+        leaves = by_leaf(pd.concat([parts[count] for count in few]), LEAF, FEW_SIGMA)
         counts = ", ".join(map(str, few))
-        yield f"\n| mean of k = {counts} | points | ± over draws | by {len(leaves)} leaves | ± over leaves |"
-        yield "| --- | ---: | ---: | ---: | ---: |"
-        for arm, other in _pairs(mean, KEPT_PAIRS):
-            of, (inner, reach) = difference(mean, arm, other), over((leaves[arm] - leaves[other]).dropna())
-            yield f"| {arm} − {other} | {of.mean:+.2f} | {of.reach:.2f} | {inner:+.2f} | {reach:.2f} |"
+        rows = []
+        for arm, other in _pairs(mean, FEW_PAIRS):
+            of, of_leaves = difference(mean, arm, other), over((leaves[arm] - leaves[other]).dropna())
+            rows.append([f"{arm} − {other}", *signed(of.mean, of.reach), *signed(*of_leaves)])
+        heads = [f"mean of k = {counts}", "points", "± over draws", f"by {len(leaves)} leaves"]
+        yield ""
+        yield from markdown_table([*heads, "± over leaves"], rows)
     yield ""

@@ -10,6 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from ecg_ontology import replacing
+from marecg.base.markdown import table as markdown_table
 from marecg_experiments.graph.arms import (
     EDGELESS,
     FAMILIES,
@@ -28,6 +29,7 @@ from marecg_experiments.graph.differences import (
     over,
     permutation,
     shuffles,
+    signed,
     with_means,
 )
 from marecg_experiments.graph.endpoints import (
@@ -63,14 +65,14 @@ ACCENT = "#2f6fb3"
 
 
 def leaf_differences(
-    kept: pd.DataFrame, leaves: Sequence[str], arm: str, other: str, sigma: float | dict[str, float]
+    frame: pd.DataFrame, leaves: Sequence[str], arm: str, other: str, sigma: float | dict[str, float]
 ) -> list[float]:
     """Return each leaf's difference of two arms, averaged over bases and seeds, at one σ or one per arm."""
-    tables = (units(kept, f"{LEAF}{leaf}", sigma) for leaf in leaves)
+    tables = (units(frame, f"{LEAF}{leaf}", sigma) for leaf in leaves)
     return [float((table[arm] - table[other]).mean()) for table in tables if {arm, other} <= set(table)]
 
 
-def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: Path) -> str:
+def write_answer(frame: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: Path) -> str:
     """Write `table.md` into a folder, with `forest.svg` if a regime has seeds, and return the table.
 
     `leaves` names those of each regime's primary endpoint.
@@ -78,13 +80,13 @@ def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: P
     others = (FLOOR, IN_TURN)
     regimes = [
         name
-        for name in kept["regime"].unique()
+        for name in frame["regime"].unique()
         if name not in others and not name.startswith(FEW_K) and len(leaves.get(name, ())) > 1
     ]
-    parts = {name: kept[kept["regime"] == name] for name in regimes}
-    floor = kept[kept["regime"] == FLOOR]
+    parts = {name: frame[frame["regime"] == name] for name in regimes}
+    floor = frame[frame["regime"] == FLOOR]
     lines = [line for name, part in parts.items() for line in _section(name, part, floor, leaves[name])]
-    lines += further_sections(kept)
+    lines += further_sections(frame)
     text = "\n".join(lines).replace("nan", "–")  # of one base or seed
     contents = {"table.md": text} | ({"forest.svg": _forest(parts)} if parts else {})
     for name, content in contents.items():
@@ -93,13 +95,13 @@ def write_answer(kept: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: P
     return text
 
 
-def _section(regime: str, kept: pd.DataFrame, floor: pd.DataFrame, leaves: Sequence[str]) -> Iterator[str]:
-    sigmas = chosen_sigmas(kept)
-    chosen = units(kept, PRIMARY, sigmas or SIGMA)
+def _section(regime: str, frame: pd.DataFrame, floor: pd.DataFrame, leaves: Sequence[str]) -> Iterator[str]:
+    sigmas = chosen_sigmas(frame)
+    chosen = units(frame, PRIMARY, sigmas or SIGMA)
     bases, seeds = (len(chosen.index.unique(level)) for level in ("base", "seed"))
     sizes = f"{_plural(bases, 'base')} × {_plural(seeds, 'seed')}, {_plural(len(leaves), 'leaf')}"
     yield f"### {regime}: {sizes}\n"
-    if len(closed := kept[kept["endpoint"].eq(CLOSED) & kept["arm"].eq(REAL)]):
+    if len(closed := frame[frame["endpoint"].eq(CLOSED) & frame["arm"].eq(REAL)]):
         shares = closed.astype({"value": "float64"}).groupby("sigma")["value"].mean().items()
         closings = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in shares)
         yield f"Closed on held-out records: {closings}.\n"
@@ -115,79 +117,70 @@ def _section(regime: str, kept: pd.DataFrame, floor: pd.DataFrame, leaves: Seque
     yield f"Macro AUC at chosen σ: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS if arm in means)}.\n"
     pairs = _contrasts(chosen)
     columns = [f"base {base}" for base in chosen.index.unique("base")] if bases > 1 else []
-    yield from _table(
-        "difference, σ chosen",
-        "points",
-        "± over bases and seeds",
-        "df",
-        "variance: base, seed, rest",
-        *columns,
-    )
-    for arm, other in pairs:
-        yield _row(f"{arm} − {other}", chosen, arm, other)
+    heads = ["difference, σ chosen", "points", "± over bases and seeds", "df", "variance: base, seed, rest"]
+    yield from markdown_table([*heads, *columns], [_row(chosen, *pair) for pair in pairs])
     yield ""
-    yield from _table("over leaves, σ chosen", "points", "± over leaves", "leaves")
-    for arm, other in pairs:
-        of = leaf_differences(kept, leaves, arm, other, sigmas or SIGMA)
-        if len(of) > 1:
-            mean, reach = over(of)
-            yield f"| {arm} − {other} | {mean:+.2f} | {reach:.2f} | {len(of)} |"
-    drawn = kept.loc[kept["endpoint"] == RESAMPLED, "value"]
+    of_pair = {pair: leaf_differences(frame, leaves, *pair, sigmas or SIGMA) for pair in pairs}
+    yield from markdown_table(
+        ["over leaves, σ chosen", "points", "± over leaves", "leaves"],
+        [[" − ".join(pair), *signed(*over(of)), len(of)] for pair, of in of_pair.items() if len(of) > 1],
+    )
+    drawn = frame.loc[frame["endpoint"] == RESAMPLED, "value"]
     if len(drawn) and regime != LEFT_OUT:
         low, high = np.percentile(drawn.astype(float), (2.5, 97.5))
         yield f"\nReal − edgeless over resamples of the test records, σ {SIGMA:g}: {low:+.2f} to {high:+.2f}."
     yield ""
-    yield from _table("fixed σ", "real", "− shuffles", "p", "− edgeless", "±")
-    for sigma in sorted(kept.loc[kept["arm"] == REAL, "sigma"].dropna().unique()):
-        yield f"| {sigma:g} | {_against(units(kept, PRIMARY, float(sigma)))} |"
+    yield from markdown_table(
+        ["fixed σ", "real", "− shuffles", "p", "− edgeless", "±"],
+        [[f"{sigma:g}", *_against(units(frame, PRIMARY, sigma))] for sigma in _real_sigmas(frame)],
+    )
     yield ""
-    yield from _secondary(kept, floor if regime == "all" else floor.iloc[:0])
-    if (kept["endpoint"].eq(WITHIN) & kept["arm"].eq(INFERENCE_ONLY)).any():
-        yield from _inside(kept)
+    yield from _secondary(frame, floor if regime == "all" else floor.iloc[:0])
+    if (frame["endpoint"].eq(WITHIN) & frame["arm"].eq(INFERENCE_ONLY)).any():
+        yield from _inside(frame)
 
 
-def _secondary(kept: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
+def _secondary(frame: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
     """The list under Holm: by the many shuffles of `floor` where there are some."""
-    tables = {name: units(kept, name) for name in SECONDARY if kept["endpoint"].eq(name).any()}
+    tables = {name: units(frame, name) for name in SECONDARY if frame["endpoint"].eq(name).any()}
     judged = {name: units(floor, name) if len(floor) else table for name, table in tables.items()}
     p = [permutation(table, lower_is_better=name == LOWER_IS_BETTER) for name, table in judged.items()]
     count = len(shuffles(next(iter(judged.values()))))
-    yield from _table(
-        f"endpoint, σ {SIGMA:g}",
-        "real",
-        "− shuffles",
-        f"p of {count}, Holm",
-        "− edgeless",
-        "±",
-        "families − edgeless",
-        "±",
-    )
+    heads = [f"endpoint, σ {SIGMA:g}", "real", "− shuffles", f"p of {count}, Holm", "− edgeless", "±"]
+    rows = []
     for (name, table), adjusted in zip(tables.items(), holm(p), strict=True):
         family = difference(table, FAMILIES, EDGELESS) if FAMILIES in table else None
-        family_text = f"{family.mean:+.2f} | {family.reach:.2f}" if family else "– | –"
-        yield f"| {name} | {_against(table, adjusted)} | {family_text} |"
+        cells = signed(family.mean, family.reach) if family else ["–", "–"]
+        rows.append([name, *_against(table, adjusted), *cells])
+    yield from markdown_table([*heads, "families − edgeless", "±"], rows)
     yield ""
 
 
-def _inside(kept: pd.DataFrame) -> Iterator[str]:
+def _inside(frame: pd.DataFrame) -> Iterator[str]:
     """AUC among the records with a leaf of the same family."""
-    yield from _table("within families", "real", "inference only", "edgeless", "real − edgeless", "±")
-    for sigma in sorted(kept.loc[kept["arm"] == REAL, "sigma"].dropna().unique()):
-        table = units(kept, WITHIN, float(sigma))
+    rows = []
+    for sigma in _real_sigmas(frame):
+        table = units(frame, WITHIN, sigma)
         against = difference(table, REAL, EDGELESS)
-        means = " | ".join(f"{table[arm].mean():.1f}" for arm in (REAL, INFERENCE_ONLY, EDGELESS))
-        yield f"| σ {sigma:g} | {means} | {against.mean:+.2f} | {against.reach:.2f} |"
+        means = [f"{table[arm].mean():.1f}" for arm in (REAL, INFERENCE_ONLY, EDGELESS)]
+        rows.append([f"σ {sigma:g}", *means, *signed(against.mean, against.reach)])
+    yield from markdown_table(
+        ["within families", "real", "inference only", "edgeless", "real − edgeless", "±"], rows
+    )
     yield ""
 
 
-def _row(name: str, table: pd.DataFrame, arm: str, other: str) -> str:
+def _real_sigmas(frame: pd.DataFrame) -> list[float]:
+    return sorted(map(float, frame.loc[frame["arm"] == REAL, "sigma"].dropna().unique()))
+
+
+def _row(table: pd.DataFrame, arm: str, other: str) -> list[str]:
     """A difference over all bases, and over each."""
     of = difference(table, arm, other)
     parts = ", ".join(f"{value:.2f}" for value in (of.base, of.seed, of.residual))
     bases = table.index.unique("base")
     single = [difference(table.loc[[base]], arm, other) for base in bases] if len(bases) > 1 else []
-    cells = [f"{of.mean:+.2f}", f"{of.reach:.2f}", f"{of.df:.1f}", parts, *map(_points, single)]
-    return f"| {name} | {' | '.join(cells)} |"
+    return [f"{arm} − {other}", *signed(of.mean, of.reach), f"{of.df:.1f}", parts, *map(_points, single)]
 
 
 def _points(of: Crossed) -> str:
@@ -204,11 +197,12 @@ def _plural(count: int, name: str) -> str:
     return f"{count} {name if count == 1 else plural}"
 
 
-def _against(table: pd.DataFrame, p: float | None = None) -> str:
+def _against(table: pd.DataFrame, p: float | None = None) -> list[str]:
     """The real graph, what it has over shuffles and over no graph, and p among the shuffles unless given."""
     shuffled, none = (difference(table, REAL, other) for other in ("shuffles", EDGELESS))
     p = permutation(table) if p is None else p
-    return f"{table[REAL].mean():.2f} | {shuffled.mean:+.2f} | {p:.3f} | {none.mean:+.2f} | {none.reach:.2f}"
+    gains = [f"{shuffled.mean:+.2f}", f"{p:.3f}", *signed(none.mean, none.reach)]
+    return [f"{table[REAL].mean():.2f}", *gains]
 
 
 def _contrasts(table: pd.DataFrame) -> list[tuple[str, str]]:
@@ -218,14 +212,9 @@ def _contrasts(table: pd.DataFrame) -> list[tuple[str, str]]:
     return [(arm, other) for arm, other in pairs if {arm, other} <= set(means)]
 
 
-def _table(first: str, *others: str) -> Iterator[str]:
-    yield f"| {' | '.join((first, *others))} |"
-    yield f"| --- |{' ---: |' * len(others)}"
-
-
 def _forest(parts: Mapping[str, pd.DataFrame]) -> str:
     """Every difference with its interval, a panel per regime; ticks are single shuffles."""
-    tables = {regime: units(kept, PRIMARY, chosen_sigmas(kept) or SIGMA) for regime, kept in parts.items()}
+    tables = {regime: units(frame, PRIMARY, chosen_sigmas(frame) or SIGMA) for regime, frame in parts.items()}
     figure = Figure(figsize=(8, 1 + 3.2 * len(tables)), layout="constrained")
     panels = figure.subplots(len(tables), squeeze=False, sharex=True)[:, 0]
     for axes, (regime, table) in zip(panels, tables.items(), strict=True):

@@ -24,6 +24,7 @@ from marecg.evaluate.scores.metrics import (
     resampled_macro_auc,
 )
 from marecg.evaluate.tasks.task import VAL
+from marecg.model.card_figures import Auc
 from marecg.use.classifying.calibration import log_loss
 from marecg.use.classifying.classifier import EcgClassifier
 
@@ -36,7 +37,7 @@ Counts = dict[str, dict[str, tuple[Count, Count]]]
 """By part and class: positives, and records with a label."""
 
 
-class GroupScore(Settings):
+class GroupScore(Auc):
     """Scores of a class on labelled test records, or on a `group` of them such as `sex F`.
 
     `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
@@ -49,9 +50,6 @@ class GroupScore(Settings):
     group: str = ""
     records: Count
     positives: Count
-    auc: Share
-    low: Share
-    high: Share
     average_precision: Share
     ece: Share
     ece_before: Share

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ecg_ontology import guarded, plain_markdown
+from marecg.base.markdown import table
 from marecg.evaluate.table import MEASURED, ROW, as_dicts, names_of, ranks, share, tasks_of, title
 from marecg.nn.collapse import COLLAPSED
 
@@ -86,21 +87,8 @@ def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
     grid = _grid(scores, MARKDOWN, intervals)
     heads = [plain_markdown(f"{over} {head}") for over, head in zip(grid.over, grid.heads, strict=True)]
     rows = [line for group in grid.groups for line in group]
-    return markdown_table(heads, rows, grid.text_columns) + "\n" + "\n".join(_notes(scores, MARKDOWN)) + "\n"
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 1) -> str:
-    """Return an aligned Markdown table; all columns but the first `text_columns` are numbers."""
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    sides = ["<"] * text_columns + [">"] * (len(heads) - text_columns)
-    columns = list(zip(sides, widths, strict=True))
-    rule = ["-" * (width - 1) + ("-" if side == "<" else ":") for side, width in columns]
-    lines = [heads, rule, *rows]
-    aligned = (
-        " | ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True))
-        for line in lines
-    )
-    return "".join(f"| {line} |\n" for line in aligned)
+    lines = table(heads, rows, grid.text_columns, aligned=True)
+    return "\n".join([*lines, "", *_notes(scores, MARKDOWN)]) + "\n"
 
 
 def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
@@ -193,7 +181,6 @@ def _notes(scores: pd.DataFrame, style: Style) -> list[str]:
 
 
 def _spanned(heads: Sequence[str]) -> list[str]:
-    """The heads that neighbours share, each above its columns."""
     if not any(heads):
         return []
     cells, rules, first = [], [], 1

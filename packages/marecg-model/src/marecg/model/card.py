@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ecg_ontology import Ontology, plain_markdown
 from marecg.base.config import LEADS, Count, FromZero, ModelConfig, Settings
+from marecg.base.markdown import table
 from marecg.model.card_figures import Score, reached
 
 LICENSE = "apache-2.0"
@@ -183,16 +184,14 @@ def _records(provenance: Provenance | None) -> str:
     if provenance is None or not provenance.origins:
         return ""
     rows = [
-        f"| {plain_markdown(name)} | {count} | {plain_markdown(provenance.origins.get(name, ''))} | "
-        f"{'no' if name in provenance.without_codes else 'yes'} |"
+        [
+            plain_markdown(name),
+            count,
+            plain_markdown(provenance.origins.get(name, "")),
+            "no" if name in provenance.without_codes else "yes",
+        ]
         for name, count in sorted(provenance.sources.items())
     ]
-    others = [f"| of no published collection | {provenance.others} | | yes |"] if provenance.others else []
-    head = [
-        "",
-        "## What it was trained on",
-        "",
-        "| collection | records | licence, home | codes read |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows, *others, ""])
+    others = [["of no published collection", provenance.others, "", "yes"]] if provenance.others else []
+    lines = table(["collection", "records", "licence, home", "codes read"], [*rows, *others], 4)
+    return "\n".join(["", "## What it was trained on", "", *lines, ""])

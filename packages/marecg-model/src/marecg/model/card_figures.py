@@ -8,13 +8,22 @@ from typing import TypeVar
 
 from ecg_ontology import plain_markdown
 from marecg.base.config import Count, Settings, Share
+from marecg.base.markdown import table
 
 Figure = TypeVar("Figure", bound=Settings)
 POOR = 0.7
 """A class whose interval begins below this AUC is named among the failures."""
 
 
-class ClassFigure(Settings):
+class Auc(Settings):
+    """AUC with its 95 % interval."""
+
+    auc: Share
+    low: Share
+    high: Share
+
+
+class ClassFigure(Auc):
     """Figures of one class on the test records: positives, and AUC with its interval.
 
     `ece` is the expected calibration error of the sigmoid of its logits, `ece_chance` what true probabilities
@@ -23,14 +32,11 @@ class ClassFigure(Settings):
 
     name: str
     positives: Count
-    auc: Share
-    low: Share
-    high: Share
     ece: Share
     ece_chance: Share
 
 
-class GroupFigure(Settings):
+class GroupFigure(Auc):
     """Macro AUC in a group of people, such as `kind` `sex` and `name` `F`, with its interval.
 
     `classes` have enough positives and negatives among its test records; `everyone` is of all on these
@@ -41,13 +47,10 @@ class GroupFigure(Settings):
     name: str
     records: Count
     classes: Count
-    auc: Share
-    low: Share
-    high: Share
     everyone: Share
 
 
-class Score(Settings):
+class Score(Auc):
     """Score of a `method` on a `task`, as a model card prints it (`marecg.evaluate`).
 
     `fraction` is the share of the training records, 0 where none was needed, and `auc` the macro AUC over
@@ -60,9 +63,6 @@ class Score(Settings):
     method: str
     fraction: Share
     tested: Count
-    auc: Share
-    low: Share
-    high: Share
     leaks: bool | None
     classes: tuple[ClassFigure, ...] = ()
     groups: tuple[GroupFigure, ...] = ()
@@ -81,15 +81,17 @@ def reached(scores: Sequence[Score]) -> str:
         "Macro AUC in percent of a linear probe on the frozen encoder, with 95 % bootstrap intervals.",
         "",
     ]
-    lines += [
-        f"| method | training records | {' | '.join(f'{task} ({tested} test)' for task, tested in tasks)} |"
-    ]
-    lines += ["|---|---|" + "---|" * len(tasks)]
-    for method, fraction in rows:
-        figures = [_figure(cells.get((method, fraction, task))) for task, _ in tasks]
-        lines.append(
-            f"| {method} | {f'{100 * fraction:g} %' if fraction else 'none'} | {' | '.join(figures)} |"
-        )
+    lines += table(
+        ["method", "training records", *(f"{task} ({tested} test)" for task, tested in tasks)],
+        [
+            [
+                method,
+                f"{100 * fraction:g} %" if fraction else "none",
+                *(_figure(cells.get((method, fraction, task))) for task, _ in tasks),
+            ]
+            for method, fraction in rows
+        ],
+    )
     if any(score.leaks for score in scores):
         lines += ["", "†: the encoder was pretrained on records of val or test."]
     if any(score.leaks is None for score in scores):
@@ -110,17 +112,22 @@ def _in_detail(score: Score) -> Iterator[str]:
     """Two tables of a task: its classes, and its groups of people."""
     if score.classes:
         yield from ("", f"### {score.task}: {score.method}, {100 * score.fraction:g} %, by class", "")
-        yield "| class | positives | AUC | calibration error (by chance) |"
-        yield "|---|---|---|---|"
-    for figure in score.classes:
-        error = f"{100 * figure.ece:.1f} ({100 * figure.ece_chance:.1f})"
-        yield f"| {figure.name} | {figure.positives} | {_auc(figure)} | {error} |"
+        yield from table(
+            ["class", "positives", "AUC", "calibration error (by chance)"],
+            [
+                [one.name, one.positives, _auc(one), f"{100 * one.ece:.1f} ({100 * one.ece_chance:.1f})"]
+                for one in score.classes
+            ],
+        )
     if score.groups:
-        yield from ("", "| group | records | classes | macro AUC | of all records on these classes |")
-        yield "|---|---|---|---|---|"
-    for group in score.groups:
-        name = f"{group.kind} {group.name}"
-        yield f"| {name} | {group.records} | {group.classes} | {_auc(group)} | {100 * group.everyone:.1f} |"
+        yield ""
+        yield from table(
+            ["group", "records", "classes", "macro AUC", "of all records on these classes"],
+            [
+                [f"{of.kind} {of.name}", of.records, of.classes, _auc(of), f"{100 * of.everyone:.1f}"]
+                for of in score.groups
+            ],
+        )
 
 
 def _failures(scores: Sequence[Score]) -> Iterator[str]:
@@ -140,11 +147,11 @@ def _failures(scores: Sequence[Score]) -> Iterator[str]:
         yield f"- Served worse than all records together: {', '.join(behind)}."
 
 
-def _auc(figure: ClassFigure | GroupFigure | Score, mark: str = "") -> str:
+def _auc(figure: Auc, mark: str = "") -> str:
     return f"{100 * figure.auc:.1f}{mark} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
 
 
 def _figure(score: Score | None) -> str:
     if score is None:
         return ""
-    return _auc(score, "?" if score.leaks is None else "†" * score.leaks)
+    return _auc(score, {None: "?", True: "†", False: ""}[score.leaks])

@@ -1,0 +1,26 @@
+"""Markdown tables."""
+
+from collections.abc import Sequence
+
+
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[object]], text_columns: int = 1, *, aligned: bool = False
+) -> list[str]:
+    """Return the lines of a table; all columns but the first few are numbers, set to the right.
+
+    Cells are filled up to the width of their column where the text itself is read `aligned`.
+
+    Example:
+        >>> table(["class", "AUC"], [["AF", "97.1"]])
+        ['| class | AUC |', '| --- | ---: |', '| AF | 97.1 |']
+    """
+    lines = [[str(cell) for cell in line] for line in (heads, *rows)]
+    widths = [max(map(len, column)) if aligned else 0 for column in zip(*lines, strict=True)]
+    sides = ["<" if place < text_columns else ">" for place in range(len(heads))]
+    columns = list(zip(sides, widths, strict=True))
+    rule = ["-" * (width or 3) if side == "<" else f"{'-' * ((width or 4) - 1)}:" for side, width in columns]
+    filled = (
+        (f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True))
+        for line in (lines[0], rule, *lines[1:])
+    )
+    return [f"| {' | '.join(cells)} |" for cells in filled]
