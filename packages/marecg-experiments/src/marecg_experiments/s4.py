@@ -97,4 +97,4 @@ class S4(nn.Module):
 
 def s4(_task: Task) -> Method:
     """Return the S4 baseline for a task, as `marecg probe --baseline` requests it."""
-    return supervised("S4", partial(choose_network, S4), __file__)
+    return supervised("S4", partial(choose_network, S4))
