@@ -74,7 +74,7 @@ REFUSED = [
     ("data get georgie --out x", 2, "no dataset is called 'georgie'"),
     ("data list --root nowhere", 3, "is not there"),
     ("train --data empty --out x", 3, "empty"),
-    ("train --data empty --out x --recipe c9", 2, "there is no recipe 'c9'"),
+    ("train --data empty --out x --recipe c9", 2, "unknown recipe 'c9'"),
     ("train --data empty --out x --set train.max_step=2", 2, "Did you mean train.max_steps"),
     ("train --data empty --out x --set train.lr", 2, "has no '='"),
     ("train --data P/corpus --out x --from nowhere", 3, "nowhere: is not a folder"),

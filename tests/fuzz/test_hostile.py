@@ -240,7 +240,7 @@ def _sparse(path: Path, size: int, begin: bytes) -> None:
 
 
 SIZE = float(os.environ.get("MARECG_HOSTILE", "0.005"))
-BOUNDS = {stretch: ("MOST_BYTES", "MOST_CODES"), dicom: ("MOST_ELEMENTS",)}
+BOUNDS = {stretch: ("FILE_BYTES", "MOST_CODES"), dicom: ("MOST_ELEMENTS",)}
 BOUNDS[xml] = ("MOST_TAGS",)
 BOUNDS[array_files] = ("LARGEST_CHUNK", "MOST_MEMBERS")
 

@@ -42,16 +42,16 @@ def stopped():
 
 EXAMPLES = {
     "UsageError": {
-        "there is no recipe 'smal'. Did you mean small?": lambda: by_name("smal"),
-        "there is no recipe 'xxl'. marecg recipes lists them, or name your own as FILE.py:NAME.": lambda: (
-            by_name("xxl")
+        "unknown recipe 'smal'. Did you mean small?": lambda: by_name("smal"),
+        "unknown recipe 'xxl'. marecg recipes lists them, or name your own as FILE.py:NAME.": lambda: by_name(
+            "xxl"
         ),
         "no dataset is called 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
-        "there is no readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
+        "unknown readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
         "there is no task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: plugin(
             "ptbxl-supr", {"ptbxl-super": 1}, int, "task"
         ),
-        "there is no tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),
+        "unknown tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),
         "no routing profile is called 'curatd'. Did you mean curated?": lambda: ecg_ontology.load(
             profile="curatd"
         ),

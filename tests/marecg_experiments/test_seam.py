@@ -70,5 +70,5 @@ def test_a_command_of_the_package_says_what_to_install(command, without_experime
 
 
 def test_an_unknown_name_still_lists_the_choice(without_experiments):
-    with pytest.raises(UsageError, match=r"there is no recipe 'tinny'.*Did you mean tiny"):
+    with pytest.raises(UsageError, match=r"unknown recipe 'tinny'.*Did you mean tiny"):
         by_name("tinny")

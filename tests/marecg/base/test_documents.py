@@ -6,7 +6,7 @@ import pytest
 
 from ecg_ontology import InputError
 from marecg.base.config import Count, Frozen, Share
-from marecg.base.documents import MOST_BYTES, read_json, read_model, read_toml
+from marecg.base.documents import JSON_BYTES, read_json, read_model, read_toml
 from marecg.base.errors import CorpusError
 
 
@@ -32,7 +32,7 @@ def test_what_is_whole_is_read(tmp_path):
         (lambda path: path.symlink_to("/dev/zero"), "isn't a file"),
         (lambda path: path.mkdir(), "isn't a file"),
         (lambda path: None, "is missing"),
-        (lambda path: (path.touch(), os.truncate(path, MOST_BYTES + 1)), "has more than 64 MB"),
+        (lambda path: (path.touch(), os.truncate(path, JSON_BYTES + 1)), "has more than 64 MB"),
         (lambda path: path.write_bytes(b"a = " * 3 + b"[" * 1_000_000), "is damaged|isn't TOML"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "is damaged|isn't UTF-8"),
     ],

@@ -121,7 +121,7 @@ def test_a_record_removed_since_it_was_listed_is_unavailable_and_a_missing_signa
 
 def test_a_damaged_record_is_its_own_fault(source):
     header = source / "georgia" / "E00001.hea"
-    header.write_bytes(b"\0" * (wfdb_header.MOST_BYTES + 1))
+    header.write_bytes(b"\0" * (wfdb_header.HEADER_BYTES + 1))
     broken = next(each for each in find([source]) if each.file == header)
     with pytest.raises(RecordError) as caught:
         broken.read()

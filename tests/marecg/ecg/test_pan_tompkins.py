@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.rpeaks import annotated
+from benchmarks.rpeaks import annotated, find_raw
 from marecg.ecg.pan_tompkins import in_band, pan_tompkins
-from marecg.ecg.rpeaks import find_raw
 
 RATES = (250, 360, 500, 1000)
 

@@ -6,11 +6,11 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import sosfiltfilt
 from tests.marecg.made_records import make_bigeminy, make_ecg
 
-from benchmarks.rpeaks import annotated
+from benchmarks.rpeaks import annotated, find_raw
 from marecg.ecg import coincidence
 from marecg.ecg.pan_tompkins import band, in_band, pan_tompkins
 from marecg.ecg.physiology import alternates
-from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw
+from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each
 
 
 def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:

@@ -33,5 +33,5 @@ def test_shares_are_read_by_name_and_as_the_array_they_were(knowing):
     assert list(frame.columns) == list(shares.concepts)
     np.testing.assert_array_equal(frame.to_numpy(), array)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(shares)).to_frame(), frame)  # noqa: S301 (our own)
-    with pytest.raises(UsageError, match="there is no concept 'Afib'"):
+    with pytest.raises(UsageError, match="unknown concept 'Afib'"):
         shares["Afib"]

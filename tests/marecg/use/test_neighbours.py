@@ -44,7 +44,7 @@ def place(request, tmp_path, x_MW) -> Path:
 
 
 def test_they_are_those_of_a_comparison_with_all(place, x_MW, monkeypatch):
-    monkeypatch.setattr(embedding_files, "BLOCK", 7)
+    monkeypatch.setattr(embedding_files, "BATCH_ROWS", 7)
     nearest = neighbours(place, "r4", top=10)
     cosine_M = x_MW @ x_MW[4] / np.linalg.norm(x_MW, axis=1) / np.linalg.norm(x_MW[4])
     cosine_M[4] = -2

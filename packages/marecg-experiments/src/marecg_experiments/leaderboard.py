@@ -114,10 +114,10 @@ def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list
         versus, runs, rank = one["versus_first"], one["runs"], one["rank"]
         above, below = sum(pair["low"] > 0 for pair in versus), sum(pair["high"] < 0 for pair in versus)
         costs = (("records", "{:,.0f}", 1), ("flops", "{:,.2f}", 1e12), ("seconds", "{:,.0f}", 1))
-        fallen = " (collapsed)" * (rank is not None and rank < COLLAPSED)
+        fallen = " (collapsed)" if rank is not None and rank < COLLAPSED else ""
         lines.append(
             [
-                f"{name}{'†' * one['leaked']}{fallen}",
+                f"{name}{'†' if one['leaked'] else ''}{fallen}",
                 str(runs),
                 *means,
                 f"{above} / {below} of {len(versus)}" if versus else ABSENT,
@@ -134,8 +134,8 @@ def _text(value: float | None, how: str) -> str:
 
 def _total(costs: Sequence[float | None]) -> float | None:
     """Return the cost of all runs together; None if one is unknown."""
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+    stated = [cost for cost in costs if cost is not None]
+    return sum(stated) if len(stated) == len(costs) else None
 
 
 def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:

@@ -17,5 +17,5 @@ def named_device(name: str | torch.device) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         here = "cuda, cpu" if torch.cuda.is_available() else "cpu"
-        raise UsageError(f"there is no device {str(name)!r} here", remedy=f"Choose of {here}") from error
+        raise UsageError(f"device {str(name)!r} isn't available", remedy=f"Choose of {here}") from error
     return device

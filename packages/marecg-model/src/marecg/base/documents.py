@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from ecg_ontology import EcgError, InputError, read_bounded
 
-MOST_BYTES = 1 << 26
+JSON_BYTES = 1 << 26
 """Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -21,7 +21,7 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = MOST_BYTES) -> Any:
+def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = JSON_BYTES) -> Any:
     """Read a JSON file. Raises `error` if it isn't JSON, is too large or nests too deeply."""
     return parse_json(read_bounded(path, remedy, error, most), path, remedy, error)
 
@@ -40,7 +40,7 @@ def read_model(
     problem: str,
     remedy: str,
     error: type[InputError] = InputError,
-    most: int = MOST_BYTES,
+    most: int = JSON_BYTES,
 ) -> Model:
     """Read a JSON file as a pydantic model. Raises `error`; `problem` says what the file isn't."""
     content = read_bounded(path, remedy, error, most)

@@ -21,5 +21,5 @@ def requirement(details: Mapping[str, Any]) -> str:
     match = re.fullmatch(r"(?:Input|String) should (?:be an? valid (\w+).*|(.*))", text)
     if match is None:
         return text
-    wanted = match[2] or f"be {_KINDS.get(match[1], f'a {match[1]}')}"
-    return f"must {wanted}" + ("" if details["input"] is None else f", not {details['input']!r}")
+    requirement_text = match[2] or f"be {_KINDS.get(match[1], f'a {match[1]}')}"
+    return f"must {requirement_text}" + ("" if details["input"] is None else f", not {details['input']!r}")

@@ -71,7 +71,6 @@ class BatchStream:
         return np.concatenate([order[place_B[epoch_B == epoch]] for epoch, order in self._orders.items()])
 
     def _order(self, epoch: int) -> NDArray[np.int64]:
-        """The order of an epoch, drawn once for all the batches in it."""
         if epoch in self._orders:
             return self._orders[epoch]
         generator = np.random.default_rng([self.seed, epoch])

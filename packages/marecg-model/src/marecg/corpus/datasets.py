@@ -16,7 +16,7 @@ from marecg.base.errors import UsageError
 from marecg.read.identity import patient_of
 
 LABELS = ("leaves", "primary")
-FOLDS = 10
+HASH_FOLDS = 10
 
 
 class Sample(NamedTuple):
@@ -49,7 +49,7 @@ class RecordDataset(Dataset[Any]):
         elif isinstance(labels, str):
             if labels not in LABELS:
                 remedy = f"Choose {', '.join(LABELS)}, None, or give an array"
-                raise UsageError(f"there are no labels {labels!r}", remedy=remedy)
+                raise UsageError(f"unknown labels {labels!r}", remedy=remedy)
             labels = corpus.y.astype(np.float32) if labels == "leaves" else corpus.primary
         self.corpus, self.labels = corpus, np.asarray(labels)
         if len(self.labels) != len(corpus) or self.labels.dtype.kind not in "biuf":
@@ -75,9 +75,9 @@ class RecordDataset(Dataset[Any]):
         """Return the records of a batch, as a `DataLoader` requests them."""
         rows = np.asarray(records)
         y = self.labels[rows]
-        known = np.isfinite(y)
-        y = np.where(known, y, 0).astype(np.float32 if y.dtype.kind == "f" else np.int64)
-        parts = (self.corpus.signals(rows), self.corpus.n_valid[rows], y, known, self.folds[rows])
+        is_known = np.isfinite(y)
+        y = np.where(is_known, y, 0).astype(np.float32 if y.dtype.kind == "f" else np.int64)
+        parts = (self.corpus.signals(rows), self.corpus.n_valid[rows], y, is_known, self.folds[rows])
         return [Sample(*sample) for sample in zip(*map(torch.as_tensor, parts), strict=True)]
 
 
@@ -87,4 +87,4 @@ def fold_of(source: str, record: str, patient: str | None) -> int:
     The task `corpus` trains on 0 to 5, validates on 6 and 7, and tests on 8 and 9.
     """
     name = patient_of(source, patient) or f"{source}/{record}"
-    return int(FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))
+    return int(HASH_FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

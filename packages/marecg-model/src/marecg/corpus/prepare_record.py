@@ -120,12 +120,12 @@ def beats(
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
         stored = looked_at[rows, ..., :length]
-        found = (
+        detected = (
             detect_each(stored / 1000, config.fs, config.rpeaks)
             if lead_i
             else detect_best_each(stored.astype(np.float32) / np.float32(1000), config.fs)
         )
-        for row, peaks in zip(rows, found, strict=True):
+        for row, peaks in zip(rows, detected, strict=True):
             peaks_of[row] = peaks
     return peaks_of
 

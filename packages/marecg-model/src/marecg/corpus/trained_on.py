@@ -150,8 +150,8 @@ def _rows(run: Path) -> pa.Table:
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
     """Return the rows whose signal, or whose known name, isn't among the given ones."""
     name = theirs["identity"]
-    known = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
-    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), known)))
+    same_name = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
+    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), same_name)))
 
 
 @contextmanager

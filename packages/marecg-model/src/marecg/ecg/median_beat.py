@@ -131,5 +131,4 @@ def _fit(slope_KL: Floats, peak: int, template_F: Floats) -> tuple[int, float]:
 
 
 def _unit(x: Floats) -> Floats:
-    """Flat, of length 1."""
     return np.asarray(x.ravel() / max(float(np.linalg.norm(x)), np.finfo(float).tiny))

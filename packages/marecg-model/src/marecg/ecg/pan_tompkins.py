@@ -82,7 +82,6 @@ def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
 
 
 def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """The mean of the last so many samples, of fewer at the beginning."""
     mean_NL = np.asarray(uniform_filter1d(x_NL, window, origin=(window - 1) // 2), np.float64)
     head = min(window - 1, x_NL.shape[1])
     mean_NL[:, :head] = np.cumsum(x_NL[:, :head], axis=1) / np.arange(1, head + 1)

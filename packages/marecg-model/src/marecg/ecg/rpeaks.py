@@ -74,14 +74,6 @@ def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(moves_N1, x_NL, 0)
 
 
-def find_raw(
-    lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
-) -> NDArray[np.int64]:
-    """Run NeuroKit2's detector unchanged: indices that lag the R-peaks; [] if it fails."""
-    clean_1L = _neurokit_clean(np.asarray(lead_i_mV, np.float64)[None], fs, method)
-    return np.array(_neurokit_answers(clean_1L[0], fs, method), np.int64)
-
-
 def _answers(clean_NL: NDArray[np.float64], fs: float, method: str) -> list[list[int]]:
     if method == "pantompkins1985":
         return pan_tompkins(clean_NL, fs)

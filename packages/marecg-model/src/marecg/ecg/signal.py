@@ -62,14 +62,14 @@ def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
 
     Raises `RecordError` (`missing-lead` or `duplicated-lead`).
     """
-    found = [_BY_NAME.get(name.strip().lower()) for name in names]
-    twice = [lead for lead in leads if found.count(lead) > 1]
+    present = [_BY_NAME.get(name.strip().lower()) for name in names]
+    twice = [lead for lead in leads if present.count(lead) > 1]
     if twice:
         raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
-    missing = [lead for lead in leads if lead not in found]
+    missing = [lead for lead in leads if lead not in present]
     if missing:
         raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
-    return [found.index(lead) for lead in leads]
+    return [present.index(lead) for lead in leads]
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:

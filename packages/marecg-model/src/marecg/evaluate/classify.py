@@ -46,7 +46,7 @@ COMPARED = 256
 """Test records on which an exported file is compared with the classifier."""
 EVALUATION_FILES = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 """What a folder may hold that is replaced."""
-NAMED = 5
+MISSING_NAMED = 5
 """Records that the labels name and the corpus lacks, that are called by name."""
 
 
@@ -104,7 +104,7 @@ def fit_classifier(
         folds=task.folds,
         counts=counts,
         missing=len(task.missing),
-        missing_names=task.missing[:NAMED],
+        missing_names=task.missing[:MISSING_NAMED],
         exclusive=exclusive,
         leak=describe_leak(leaking),
         seen=int(frame["seen"].sum()),
@@ -151,7 +151,7 @@ def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping
     """The shares themselves. Raises `UsageError`."""
     for name, share in prevalence.items():
         if name not in classes:
-            raise UsageError(f"there is no class {name!r}", remedy=f"Choose of {', '.join(classes)}")
+            raise UsageError(f"unknown class {name!r}", remedy=f"Choose of {', '.join(classes)}")
         if not 0 < share < 1:
             raise UsageError(f"{name} has prevalence {share:g}", remedy="Give a share between 0 and 1")
     return prevalence

@@ -19,7 +19,7 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import readout_width
 from marecg.use.classifying.tuning import Vectors
 
-BLOCK_RECORDS = 64
+FILE_RECORDS = 64
 """Records that are embedded between two looks at how far it is, and kept together."""
 
 
@@ -35,8 +35,8 @@ def embed_blocks(
     columns = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
     about = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
     reused, width = 0, readout_width(vectors.model.config, vectors.readout)
-    for first in passing(range(0, len(every), BLOCK_RECORDS), "embedding", progress):
-        rows = every[first : first + BLOCK_RECORDS]
+    for first in passing(range(0, len(every), FILE_RECORDS), "embedding", progress):
+        rows = every[first : first + FILE_RECORDS]
         key = " ".join([about, *(columns[row] for row in rows)])
         file = out.with_name(f"{out.name}-embedding") / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
         x_MW = _read_block(file)

@@ -70,7 +70,7 @@ class Request:
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
         if self.readout not in READ_AS:
-            raise UsageError(f"there is no readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
+            raise UsageError(f"unknown readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
         if self.protocol.reader and self.readout != "rhythm":
             problem = f"protocol {self.protocol.name} reads {self.protocol.row}, so it has no readouts"
             raise UsageError(problem, remedy="Leave out --set readout, or --protocol")

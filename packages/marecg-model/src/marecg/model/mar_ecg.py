@@ -277,4 +277,4 @@ def trainable_readout(readout: str) -> Readout:
     if readout in ("beats", "full"):
         problem = f"{readout} needs R-peaks, which no module finds"
         raise UsageError(problem, remedy="Choose wide or rhythm, or fit marecg.EcgClassifier")
-    raise UsageError(f"there is no readout {readout!r}", remedy="Choose wide or rhythm")
+    raise UsageError(f"unknown readout {readout!r}", remedy="Choose wide or rhythm")

@@ -234,9 +234,9 @@ def _local(given: str | Path) -> Path | None:
         raise CheckpointError(
             "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
         )
-    known = ", ".join(list_models()) or f"such as {DEFAULT}"
+    names = ", ".join(list_models()) or f"such as {DEFAULT}"
     otherwise = (
-        f"Name a run, its folder 'model', one installed ({known}), or owner/name on the Hugging Face hub"
+        f"Name a run, its folder 'model', one installed ({names}), or owner/name on the Hugging Face hub"
     )
     raise CheckpointError("is not a folder", where=given, remedy=suggest(str(given), FOLDERS, otherwise))
 

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from marecg.base.documents import file_sha256
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.plugins import installed
 from marecg.read.arrays import delimited
@@ -35,7 +36,7 @@ from marecg.read.datasets.ptbdb import Ptbdb
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.datasets.ptbxl import PtbXl
 from marecg.read.record import Candidate, Reader, as_text, is_regular
-from marecg.read.wfdb_header import MOST_BYTES
+from marecg.read.wfdb_header import HEADER_BYTES
 from marecg.storage.copies import address
 
 logger = logging.getLogger(__name__)
@@ -189,8 +190,8 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
             refuse_gone(candidate.root)
             unhashed.append(place)
         stated = "" if candidate.stated is None else f" {tuple(candidate.stated)!r}"
-        known = candidate.unusable or candidate.own_name or candidate.key
-        digest.update(f"{place} {known!r} {state or 'unreadable'}{stated}\n".encode())
+        identity = candidate.unusable or candidate.own_name or candidate.key
+        digest.update(f"{place} {identity!r} {state or 'unreadable'}{stated}\n".encode())
     return SourcesHash(digest.hexdigest(), tuple(unhashed))
 
 
@@ -198,10 +199,9 @@ def _content_sha256(file: Path) -> str | None:
     try:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
-                return hashlib.sha256(header.read(MOST_BYTES)).hexdigest()
+                return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
         if address(file) is not None:  # the times of a copy say nothing
-            with file.open("rb") as copy:
-                return hashlib.file_digest(copy, "sha256").hexdigest()
+            return file_sha256(file)
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
     except (OSError, ValueError) as error:

@@ -16,7 +16,7 @@ LONGEST = round(100e6 * WIDER)
 """Samples per lead of a recording: a day at 1000 Hz has 86 million."""
 LONGEST_READ = round(8e6 * WIDER)
 """Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
-MOST_BYTES = round((64 << 20) * WIDER)
+FILE_BYTES = round((64 << 20) * WIDER)
 """Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
 MOST_CODES = round(1000 * WIDER)
 """Of one record; the Challenges have 30 at most."""
@@ -74,8 +74,8 @@ def _nth(seconds: float, fs: float) -> int:
 def refuse_large(file: Path) -> None:
     """Check the size of a file that is read whole. Raises `RecordError`."""
     size = file.stat().st_size
-    if size > MOST_BYTES:
-        problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {WIDEN}"
+    if size > FILE_BYTES:
+        problem = f"has {size >> 20:,} MB, and such a file may have {FILE_BYTES >> 20} MB; {WIDEN}"
         raise RecordError(Reason.too_long, problem)
 
 

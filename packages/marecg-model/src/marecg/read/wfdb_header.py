@@ -18,7 +18,7 @@ from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.read.machine import number
 from marecg.read.record import inside
 
-MOST_BYTES = 1 << 20
+HEADER_BYTES = 1 << 20
 """A header has a few hundred, so a longer file is something else."""
 MOST_SIGNALS = 64
 MOST_DIGITS = 18
@@ -71,11 +71,11 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
             raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder")
         try:
             with path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
+                content = file.read(HEADER_BYTES + 1)
         except OSError as error:
             problem = f"the header can't be read ({error.strerror})"
             raise RecordError(Reason.unreadable, problem) from error
-        if len(content) > MOST_BYTES or b"\0" in content:
+        if len(content) > HEADER_BYTES or b"\0" in content:
             raise RecordError(Reason.unreadable, "is not a text file of a header's size")
         return parse_header(content.decode("utf-8", errors="replace"), path)
 

@@ -190,14 +190,14 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = requirement(first)
-    said = [change for change in changes if key == change.key or key.startswith(f"{change.key}.")]
-    if not said:
+    culprits = [change for change in changes if key == change.key or key.startswith(f"{change.key}.")]
+    if not culprits:
         return ConfigError(
             message, where=" ".join(dict.fromkeys(change.where for change in changes if change.where))
         )
-    if said[-1].where.startswith("--set "):  # which would say the key and the value twice
-        return ConfigError(f"{said[-1].key} {message}" if message.startswith("must ") else message)
-    return ConfigError(message, where=said[-1].where)
+    if culprits[-1].where.startswith("--set "):  # which would say the key and the value twice
+        return ConfigError(f"{culprits[-1].key} {message}" if message.startswith("must ") else message)
+    return ConfigError(message, where=culprits[-1].where)
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
@@ -216,7 +216,7 @@ def _start(name: object, where: str) -> Config:
     except UsageError:
         pass
     remedy = suggest(str(name), RECIPES, "marecg recipes lists them")
-    raise ConfigError(f"there is no recipe {name!r}", where=where, remedy=remedy)
+    raise ConfigError(f"unknown recipe {name!r}", where=where, remedy=remedy)
 
 
 def as_toml(config: Config) -> str:

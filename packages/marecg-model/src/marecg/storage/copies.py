@@ -1,7 +1,9 @@
 """Local copies of remote files, downloaded by fsspec into `cache()` under the same names.
 
 A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
-stated of its file then, and size and time of change of the file here.
+stated of its file then, and size and time of change of the file here. fsspec's `filecache` can't do it: its
+files lie side by side under hashes, so that no header finds its signals and no folder is one; a transfer that
+broke off is given as the whole file by the next call; no other process waits; and what is gone there stays.
 """
 
 import glob

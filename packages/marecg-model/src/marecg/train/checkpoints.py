@@ -172,7 +172,6 @@ def _problem(path: Path, sha256: str | None) -> str | None:
 
 
 def _sums(run: Path) -> dict[str, str]:
-    """Hashes by the name of the checkpoint."""
     try:
         lines = (run / SUMS).read_text(encoding="ascii", errors="replace").splitlines()
     except FileNotFoundError:

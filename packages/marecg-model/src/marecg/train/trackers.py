@@ -36,7 +36,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
     """Refuse an unknown or missing tracker before anything is written. Raises `UsageError`."""
     for name in loggers:
         if isinstance(name, str) and name not in NEEDS:
-            raise UsageError(f"there is no tracker {name!r}", remedy=suggest(name, NEEDS))
+            raise UsageError(f"unknown tracker {name!r}", remedy=suggest(name, NEEDS))
         if isinstance(name, str) and any(find_spec(module) is None for module in NEEDS[name]):
             remedy = f'pip install "marecg-model[{name}]"'
             raise UsageError(f"the tracker {name} is not installed", remedy=remedy)

@@ -99,7 +99,6 @@ def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterab
 
 
 def _made_by(recipe: str | None, given: str | Path) -> str:
-    """The recipe that the weights name."""
     if recipe and not _is_file(recipe):  # a model makes no file run
         try:
             by_name(recipe)

@@ -15,7 +15,7 @@ from marecg.base.errors import InputError, UsageError
 from marecg.read.record import as_text
 from marecg.use.embedding.embedding_files import blocks, vectors
 
-TOLD = ("source", "patient", "codes")
+SHOWN_COLUMNS = ("source", "patient", "codes")
 """What a folder of parts tells of each record beside its name."""
 
 
@@ -44,7 +44,7 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
     name = _whole_name(embeddings, as_text(record))
     query_W = _vector(embeddings, name, readout)
     best: list[Near] = []
-    for block in blocks(embeddings, ["id", readout], TOLD):
+    for block in blocks(embeddings, ["id", readout], SHOWN_COLUMNS):
         cosine_B = _cosines(vectors(block, readout), query_W, embeddings)
         cosine_B[pc.equal(block.column("id"), name).to_numpy(zero_copy_only=False)] = -np.inf
         near = np.argsort(-cosine_B, kind="stable")[:top]
@@ -75,7 +75,6 @@ def _whole_name(embeddings: str | Path, record: str) -> str:
 
 
 def _vector(embeddings: str | Path, name: str, readout: str) -> NDArray[np.float32]:
-    """The record's vector at length 1."""
     for block in blocks(embeddings, ["id", readout]):
         place = pc.index(block.column("id"), name).as_py()
         if place >= 0:

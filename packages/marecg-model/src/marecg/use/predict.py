@@ -39,7 +39,7 @@ from marecg.use.embedding.inputs import Inputs
 from marecg.use.embedding.recordings import Embedded, embedded, recordings
 
 logger = logging.getLogger(__name__)
-BLOCK = 64
+BATCH_RECORDS = 64
 """Records whose signals are in memory at once."""
 RECORD_COLUMNS = ("id", "record", "source", "identity", "patient", "start")
 
@@ -193,7 +193,7 @@ def predict_table(
     stream = recordings(model, chain.from_iterable(records.part(0, len(records))), done, waiting)
     blocks: list[NDArray[np.floating]] = []
     mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
-    while block := list(islice(stream, BLOCK)):
+    while block := list(islice(stream, BATCH_RECORDS)):
         if classifier:
             blocks.append(classifier.predict_recordings(block))
         else:

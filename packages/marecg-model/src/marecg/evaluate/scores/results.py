@@ -162,7 +162,9 @@ def describe_leak(leak: Leak | None) -> str:
 def basis(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the conditions that the numbers depend on, as pairs of name and value."""
     records = report.records
-    pooled = f" (pooled from {report.rotations} rotations, the others on average)" * (report.rotations > 1)
+    pooled = ""
+    if report.rotations > 1:
+        pooled = f" (pooled from {report.rotations} rotations, the others on average)"
     yield (
         "records",
         f"{records.train} train, {records.val} val, {records.test} test{pooled}; {records.unlabelled} "

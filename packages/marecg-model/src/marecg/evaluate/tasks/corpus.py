@@ -29,7 +29,7 @@ from marecg.evaluate.tasks.task import (
 )
 from marecg.read.identity import patient_of, published_as
 
-FOLDS = (
+SPLIT_RULE = (
     "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
 )
 LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
@@ -60,7 +60,7 @@ def corpus_task(root: Path) -> Task:
         split_M=split_R[labelled],
     )
     themselves = {name: (name,) for name in table.classes}
-    return assemble("corpus", recordings, table, FOLDS, concepts=themselves)
+    return assemble("corpus", recordings, table, SPLIT_RULE, concepts=themselves)
 
 
 def _record_names(corpus: Corpus) -> tuple[str, ...]:

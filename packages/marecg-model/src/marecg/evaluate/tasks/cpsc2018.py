@@ -34,7 +34,7 @@ from marecg.read.identity import published_as
 from marecg.read.record import Candidate
 
 SECONDS = 10
-FOLDS = "by a hash of the record's name: train 60 %, val 20 %, test 20 %"
+SPLIT_RULE = "by a hash of the record's name: train 60 %, val 20 %, test 20 %"
 NAMES = {
     "Normal": "NORM",
     "AF": "AFIB",
@@ -59,7 +59,7 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
     candidates = cpsc2018.recordings(root)
     recordings = _recordings(root, candidates)
     if splits is None:
-        table, folds = _by_codes(candidates), FOLDS
+        table, folds = _by_codes(candidates), SPLIT_RULE
     else:
         table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
         folds = described("icbeb", by_position)

@@ -20,7 +20,7 @@ from ecg_ontology import read_bounded, unguarded
 from marecg.base.errors import CorpusError, InputError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.tasks.corpus import FOLDS, begins_record, corpus_recordings, split_by_patient
+from marecg.evaluate.tasks.corpus import SPLIT_RULE, begins_record, corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
 from marecg.read.parts import name_of, whole_of
 
@@ -76,7 +76,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     y_MK = _cells(table, classes, path)
     leaves = {node.abbr for node in corpus.ontology().nodes if not node.root}
     row_M = table["row"].to_numpy(np.int64)
-    split_M, folds = split_by_patient(recordings)[row_M], FOLDS
+    split_M, folds = split_by_patient(recordings)[row_M], SPLIT_RULE
     if SPLIT in table:
         split_M, folds = table[SPLIT].to_numpy(np.str_), f"by the column {SPLIT} of {path.name}"
         patients = [recordings.patients[row] or recordings.ids[row] for row in row_M]

@@ -82,9 +82,9 @@ def ptbxl_task(
 
 def _by_rule(name: str, root: Path, entries: list[Entry], folds: Folds) -> LabelTable:
     class_of = {
-        statement.name: found.strip("_")
+        statement.name: label.strip("_")
         for statement in ptbxl.statements(root).values()
-        if (found := CLASS_OF[name](statement))
+        if (label := CLASS_OF[name](statement))
     }
     classes = tuple(sorted(set(class_of.values())))
     labels = [{class_of[code] for code in entry.scp if code in class_of} for entry in entries]

@@ -41,11 +41,11 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefin
     """
     asked = dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,)))
     tasks = [task_named(name) for name in asked]
-    known = {name for task in tasks for name in (task.name, task.data)}
+    accepted = {name for task in tasks for name in (task.name, task.data)}
     given: dict[str, Path] = {}
     for folder in folders:
         data, separator, path = str(folder).partition("=")
-        if separator and data in known:
+        if separator and data in accepted:
             given[data] = ensure_local(path)
         else:
             first = next((task for task in tasks if not {task.name, task.data} & given.keys()), None)

@@ -25,21 +25,20 @@ class Layout:
     def __post_init__(self) -> None:
         """Raises `UsageError` where the values can't be."""
         adc, names = self.units.lower() == "adc", [name.strip().lower() for name in self.leads]
-        problem = where = remedy = ""
         if not (math.isfinite(self.fs) and self.fs > 0):
             problem = f"{self.fs:g} Hz isn't a sampling rate"
-            where, remedy = "--fs", "Give samples per second"
-        elif not adc and self.units.lower() not in UNITS_PER_MV:
-            problem = f"no unit {self.units!r}"
-            where, remedy = "--set array.units", "Choose mV, uV, V or adc"
-        elif adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
-            problem = "a gain belongs to adc units, and they to it"
-            where, remedy = "--set array.gain", "Give units=adc together with gain=…, in units per mV"
-        elif not names or len(set(names)) != len(names) or not all(names):
-            problem = "a lead is nameless or named twice"
-            where, remedy = "--set array.leads", "Name each lead once"
-        if problem:
-            raise UsageError(problem, where=where, remedy=remedy)
+            raise UsageError(problem, where="--fs", remedy="Give samples per second")
+        if not adc and self.units.lower() not in UNITS_PER_MV:
+            remedy = "Choose mV, uV, V or adc"
+            raise UsageError(f"no unit {self.units!r}", where="--set array.units", remedy=remedy)
+        if adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
+            remedy = "Give units=adc together with gain=…, in units per mV"
+            raise UsageError(
+                "a gain belongs to adc units, and they to it", where="--set array.gain", remedy=remedy
+            )
+        if not names or len(set(names)) != len(names) or not all(names):
+            remedy = "Name each lead once"
+            raise UsageError("a lead is nameless or named twice", where="--set array.leads", remedy=remedy)
 
     @property
     def per_mv(self) -> float:

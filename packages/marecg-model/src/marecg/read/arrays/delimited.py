@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS
 from marecg.read.arrays.lazy_array import Unpacked
 from marecg.read.machine import number
-from marecg.read.stretch import MOST_BYTES
+from marecg.read.stretch import FILE_BYTES
 
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16
-BLOCK = 1 << 16
+PARSED_ROWS = 1 << 16
 """Rows that are parsed at a time."""
 _LEADS = {lead.lower(): lead for lead in LEADS}
 RECORD = ("record", "record_id", "ecg_id", "study_id")
@@ -103,7 +103,7 @@ def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
         skiprows=int(form.names is not None),
         usecols=columns,
         dtype=np.float64,
-        chunksize=BLOCK,
+        chunksize=PARSED_ROWS,
     )
     with reader:
         for block in reader:
@@ -119,8 +119,8 @@ class Several:
     ragged = True
 
     def __init__(self, path: Path, form: Form, record: int) -> None:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"holds many records and more than {MOST_BYTES >> 20} MB: write a file for each")
+        if path.stat().st_size > FILE_BYTES:
+            raise ValueError(f"holds many records and more than {FILE_BYTES >> 20} MB: write a file for each")
         time, lead = form.column(*TIME), None if form.leads else form.column("lead")
         columns = [record, *form.numbers, *(place for place in (time, lead) if place is not None)]
         table = pd.read_csv(

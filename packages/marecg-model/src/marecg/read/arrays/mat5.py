@@ -23,7 +23,7 @@ from marecg.read.arrays.lazy_array import Slices, Unpacked
 HEADER = 128
 TAG = 8
 """Bytes that hold the type and the size of an element."""
-MOST_BYTES = 1 << 28
+VARIABLE_BYTES = 1 << 28
 """Bytes of a struct or a text, which are read whole. A compressed one could hold far more."""
 PIECE = 1 << 12
 """Bytes that are inflated at once; at most a thousand times as many come of them."""
@@ -62,7 +62,7 @@ class Variable:
         """Return numbers [*shape], text, fields by name, or None for other types. Raises `ValueError`."""
         if self.real:
             return self[(slice(None),) * len(self.shape)]
-        return _value(_matrix(self._element, self._order, MOST_BYTES)[0], self._order)
+        return _value(_matrix(self._element, self._order, VARIABLE_BYTES)[0], self._order)
 
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         return self._numbers[key]

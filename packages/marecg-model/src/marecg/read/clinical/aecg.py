@@ -86,7 +86,6 @@ def _machine(root: Element) -> MachineReport:
 
 
 def _cutoff(root: Element, what: str) -> str | None:
-    """The frequency of a filter, in Hz."""
     for outer in root.findall("{*}component/{*}series/{*}controlVariable/{*}controlVariable"):
         if _attribute(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
             values = outer.findall("{*}component/{*}controlVariable/{*}value")

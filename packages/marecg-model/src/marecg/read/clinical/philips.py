@@ -111,7 +111,6 @@ def _lead_names(waves: Element, signal: Element) -> list[str]:
 
 
 def _leads(content: bytes, names: Sequence[str], samples: int) -> Iterator[NDArray[np.float64]]:
-    """Every lead as it is stored."""
     place = 0
     for name in names:
         size, _, first = struct.unpack_from("<ihh", content, place)

@@ -176,7 +176,6 @@ def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
 
 
 def _patient(section: bytes) -> dict[str, Any]:
-    """Number, age, sex, birth and time of acquisition."""
     tags: dict[int, bytes] = {}
     place = 0
     while place + 3 <= len(section):

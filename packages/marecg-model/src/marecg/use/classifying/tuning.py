@@ -69,7 +69,7 @@ class Tuning:
     def __post_init__(self) -> None:
         head, _, count = str(self.layers).partition(":")
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
-            raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
+            raise UsageError(f"unknown layers {self.layers!r}", remedy="Choose head, last:2 or all")
         for name in ("steps", "batch_size", "patience", "lr", "decay"):
             value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
             if not (isinstance(value, kind) and 0 < float(value) < math.inf):

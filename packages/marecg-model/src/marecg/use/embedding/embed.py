@@ -231,7 +231,7 @@ def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.dev
 def check_readout(readout: str) -> None:
     """Check the name of a readout. Raises `UsageError` if it is unknown."""
     if readout not in get_args(Readout):
-        raise UsageError(f"there is no readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
+        raise UsageError(f"unknown readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
 
 
 def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:

@@ -44,7 +44,7 @@ VECTORS = ("rhythm", *READOUTS)
 """Columns of vectors, all of one length."""
 GROUP, PATCH_GROUP = 8192, 64
 """Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
-BLOCK = 8192
+BATCH_ROWS = 8192
 """Records at a time: 25 MB of h_rhythm at the paper's width."""
 
 
@@ -197,8 +197,8 @@ def _npz(
     with np.load(file, allow_pickle=False) as members:
         names = _present(where, columns, further, members.files)
         arrays = {name: members[name] for name in names}
-    for first in range(0, len(arrays[names[0]]), BLOCK):
-        cut = {name: array[first : first + BLOCK] for name, array in arrays.items()}
+    for first in range(0, len(arrays[names[0]]), BATCH_ROWS):
+        cut = {name: array[first : first + BATCH_ROWS] for name, array in arrays.items()}
         yield pa.record_batch(
             {name: pa.array(array) if array.ndim == 1 else _vectors([array]) for name, array in cut.items()}
         )
@@ -209,7 +209,7 @@ def _parquet(
 ) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(file) as part:
         names = _present(where, columns, further, part.schema_arrow.names)
-        yield from part.iter_batches(BLOCK, columns=names)
+        yield from part.iter_batches(BATCH_ROWS, columns=names)
 
 
 def _present(where: str, columns: Sequence[str], further: Sequence[str], names: Sequence[str]) -> list[str]:

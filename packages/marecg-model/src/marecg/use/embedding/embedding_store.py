@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marecg.base.documents import MOST_BYTES, parse_json
+from marecg.base.documents import JSON_BYTES, parse_json
 from marecg.base.errors import CorpusError, OutputError, UsageError
 from marecg.read.discovery import EMBEDDINGS
 from marecg.storage.places import Place
@@ -143,7 +143,7 @@ def manifest(where: str | Path) -> dict[str, Any] | None:
         return None
     try:
         with place.open(EMBEDDINGS) as file:
-            content = file.read(MOST_BYTES)
+            content = file.read(JSON_BYTES)
     except OSError as error:
         where = place.file(EMBEDDINGS)
         raise CorpusError(f"can't be read ({error})", where=where, remedy="Remove the folder") from error
