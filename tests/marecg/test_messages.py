@@ -48,7 +48,7 @@ EXAMPLES = {
         ),
         "no dataset is called 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
         "unknown readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
-        "there is no task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: plugin(
+        "unknown task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: plugin(
             "ptbxl-supr", {"ptbxl-super": 1}, int, "task"
         ),
         "unknown tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),

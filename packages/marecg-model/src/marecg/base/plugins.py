@@ -83,7 +83,7 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
         return UsageError(f"the {what} {name!r} is in the package marecg-experiments", remedy=remedy)
     listed = "marecg recipes lists them" if what == "recipe" else f"Choose from {', '.join(choice)}"
     remedy = suggest(name, choice, f"{listed}, or name your own as FILE.py:NAME")
-    return UsageError(f"there is no {what} {name!r}", remedy=remedy)
+    return UsageError(f"unknown {what} {name!r}", remedy=remedy)
 
 
 def sibling(module: str, package: str, who: str) -> ModuleType:
