@@ -73,13 +73,13 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x_BLW: Tensor) -> Tensor:
-        """[B, L, W] → [B, L, W]."""
+        """Return the block's features, [B, L, W] → [B, L, W]."""
         y_BLW = self.space(self.norm(x_BLW).transpose(1, 2)).transpose(1, 2)
         return x_BLW + self.dropout(self.mix(y_BLW))  # type: ignore[no-any-return]
 
 
 class S4(nn.Module):
-    """Network of state spaces: [B, C, N] in mV, of any length from one step on → logits [B, K]."""
+    """Network of state spaces: signals [B, C, N] in mV, of any length from one step on, → logits [B, K]."""
 
     def __init__(self, classes: int, width: int = WIDTH, layers: int = LAYERS) -> None:
         super().__init__()

@@ -17,7 +17,7 @@ from marecg.objectives.views import Views
 
 
 class CpcConfig(ObjectiveConfig):
-    """Contrastive predictive coding (arXiv:1807.03748): the record's next latents, among all of the batch.
+    """Contrastive predictive coding (arXiv:1807.03748): a record's next latents among all of the batch.
 
     Our encoder sees both ways, so it is causal by what it is given: the context is h_rhythm of the past
     alone, in place of a recurrent network's state, and a latent is H̄ of one later patch alone, in place of
@@ -34,7 +34,7 @@ class CpcConfig(ObjectiveConfig):
 
 
 class Cpc(Objective, of=CpcConfig):
-    """Contrast of what a linear map per horizon predicts from the context with the latents to come."""
+    """Contrast of the latents that a linear map per horizon predicts from the context with the true ones."""
 
     reaches = frozenset({"pool"})
     settings: CpcConfig
@@ -69,7 +69,7 @@ class Cpc(Objective, of=CpcConfig):
 
 @in_float32
 def cpc_loss(predicted_BHD: Tensor, latent_BHD: Tensor, real_BH: Tensor) -> Tensor:
-    """Return InfoNCE of each prediction for its latent among those of every record and horizon (eq. 4).
+    """Return InfoNCE: each prediction has to find its latent among those of all records and horizons (eq. 4).
 
     Its negatives are the record's own other latents and those of the others. Latents of padding are neither
     asked for nor compared with; where all are, the loss is zero.
