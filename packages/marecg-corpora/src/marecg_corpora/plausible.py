@@ -28,7 +28,7 @@ INFARCTIONS = ("mi", "infarction", "myocardial infarction")
 
 
 def infarctions(onto: Ontology, name: str) -> list[int]:
-    """Return the leaves called infarctions if `name` is one of `INFARCTIONS`, and of no concept; else [].
+    """Return all leaves called infarctions, if `name` means them as a set and isn't a concept's; else [].
 
     Example:
         >>> import ecg_ontology

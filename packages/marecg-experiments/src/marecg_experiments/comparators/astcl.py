@@ -64,7 +64,7 @@ class Astcl(Objective, of=AstclConfig):
         self.future = MLP(width, hidden, width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `adversarial`, `spatiotemporal` and `patient`."""
+        """Return the losses `adversarial`, `spatiotemporal` and `patient`."""
         noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
         logits = [
             self.discriminator(reversed_gradient(view.rhythm_BD, self.settings.reversal))[:, 0]

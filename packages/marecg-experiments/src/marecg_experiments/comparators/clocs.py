@@ -35,7 +35,7 @@ class Clocs(Objective, of=ClocsConfig):
     settings: ClocsConfig
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `clocs`, from separately encoded halves."""
+        """Return the loss `clocs`, from separately encoded halves."""
         view = views.clean()
         patches = view.h_BTCD.shape[1]
         half = patches // 2

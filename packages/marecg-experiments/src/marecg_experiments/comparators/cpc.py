@@ -50,7 +50,7 @@ class Cpc(Objective, of=CpcConfig):
         self.predictors.apply(init_linear)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `cpc`, from one moment drawn for the batch."""
+        """Return the loss `cpc`, from one moment drawn for the batch."""
         view = views.clean()
         moments = view.h_BTCD.shape[1] - self.ahead - self.horizons + 1
         draw = torch.rand((), generator=views.generator, device=views.generator.device)

@@ -96,7 +96,7 @@ class Crt(Objective, of=CrtConfig):
         self.register_buffer("progress", torch.zeros(()))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `time`, `spectrum` and `discrimination`."""
+        """Return the losses `time`, `spectrum` and `discrimination`."""
         patches, model = self.shape.context_patches, views.model
         signal = views.signal
         x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]

@@ -32,7 +32,7 @@ class Labels(Objective, of=LabelsConfig):
         init_linear(self.to_leaves)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `labels`."""
+        """Return the loss `labels`."""
         view = views.supervised
         y_BN = view.supervision.y_BN[:, self.leaves]
         return {"labels": labels_loss(self.to_leaves(view.rhythm_BD), y_BN)}

@@ -98,7 +98,7 @@ class Byol(Momentum, of=ByolConfig):
         self.predictor = BatchNormMLP(outputs, hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `byol`."""
+        """Return the loss `byol`."""
         terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
         return {"byol": terms[0] + terms[1]}
 
@@ -133,7 +133,7 @@ class Moco(Momentum, of=MocoConfig):
         self.predictor = BatchNormMLP(outputs, hidden, outputs, closing=True)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `moco`."""
+        """Return the loss `moco`."""
         tau = self.settings.tau
         there, back = (
             moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
@@ -173,7 +173,7 @@ class Dino(Momentum, of=DinoConfig):
         self.register_buffer("centre_K", torch.zeros(settings.prototypes))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `dino`, and update the centre over all ranks."""
+        """Return the loss `dino`, and update the centre over all ranks."""
         pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
         terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
         with torch.no_grad():

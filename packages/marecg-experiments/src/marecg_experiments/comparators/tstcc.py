@@ -63,7 +63,7 @@ class Tstcc(Objective, of=TstccConfig):
         self.projector = MLP(width, width, settings.outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `temporal` and `contextual`, from one moment drawn for the batch."""
+        """Return the losses `temporal` and `contextual`, from one moment drawn for the batch."""
         weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
         latest = weak.h_BTCD.shape[1] - self.horizons
         draw = torch.rand((), generator=views.generator, device=views.generator.device)

@@ -87,7 +87,7 @@ class Simclr(TwoViews, of=SimclrConfig):
         super().__init__(settings, parts, MLP(width, width, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `simclr`."""
+        """Return the loss `simclr`."""
         first_BK, second_BK = (
             views.all_ranks(self.projector(view.rhythm_BD)) for view in self.settings.looks(views)
         )
@@ -116,7 +116,7 @@ class Simsiam(TwoViews, of=SimsiamConfig):
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `simsiam`, the mean of eq. 1 in both directions."""
+        """Return the loss `simsiam`, the mean of eq. 1 in both directions."""
         first_BK, second_BK = self.both(views)
         there = minus_cosine(self.predictor(first_BK), second_BK)
         return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}
@@ -142,7 +142,7 @@ class Barlow(TwoViews, of=BarlowConfig):
         super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `barlow`."""
+        """Return the loss `barlow`."""
         return {"barlow": barlow_loss(*self.both(views), self.settings.redundancy)}
 
 

@@ -84,7 +84,7 @@ class Split:
 
     @classmethod
     def of(cls, corpus: Corpus, test_source: str, synthetic: Sequence[str] = ("synth",)) -> "Split":
-        """Split a corpus: one source's records test; others' with a leaf, except `synthetic` ones, teach."""
+        """Split a corpus: `test_source` tests; records with a leaf, of other and real sources, teach."""
         coded_M, test_M = corpus.primary >= 0, corpus.sources.among([test_source])
         if not test_M.any():
             sources = ", ".join(sorted(corpus.sources.counts()))

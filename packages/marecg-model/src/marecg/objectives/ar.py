@@ -41,7 +41,7 @@ class Ar(Objective, of=ArConfig):
         )
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return `recon` and `mask`; L_AR is their sum."""
+        """Return the losses `recon` and `mask`; L_AR is their sum."""
         view = views.masked
         return ar_losses(self.decoder(view.h_BTCD, view.x_BSCP), view.x_BSCP, view.masked_BTC, view.real_BS)
 

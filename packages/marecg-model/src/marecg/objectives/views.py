@@ -82,7 +82,7 @@ class Pass:
         return self._model.to_concepts(rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Pool another H of the records to h_rhythm, [B, D]."""
+        """Return h_rhythm [B, D], pooled from a given H of the records."""
         self.reached.add("pool")
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 

@@ -26,7 +26,7 @@ from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
 @dataclass(frozen=True)
 class Record:
-    """Recording with its standard leads.
+    """Recording with its standard leads in mV, codes, patient and notes.
 
     Attributes:
         id, source: its name within the collection that it comes from, such as `georgia`.

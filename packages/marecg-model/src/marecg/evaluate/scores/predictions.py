@@ -152,7 +152,7 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """Yield the differences of the first run from each other, on given tasks or on all common ones.
+    """Yield the differences of the first run from every other run, on given tasks or on all common ones.
 
     Raises `UsageError` of fewer than two runs, and as `load` and `compare` do.
     """

@@ -99,7 +99,7 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Validation and test records in the encoder's pretraining, by the first sign of identity."""
+    """Validation and test records on which the encoder was pretrained, by the sign that identified them."""
 
     records: Count
     same_record: tuple[str, ...]
