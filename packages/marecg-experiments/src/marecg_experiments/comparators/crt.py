@@ -179,7 +179,7 @@ def cut(x_BCf: Tensor, patch: int) -> Tensor:
 @in_float32
 def discrimination_loss(z_BK: Tensor) -> Tensor:
     """Return the log of the mean of exp(cosine) between records, which is least for uniform directions."""
-    if len(z_BK) < 2:  # there is no other record
+    if len(z_BK) < 2:  # no other record to compare
         return z_BK.sum() * 0
     z_BK = normalize(z_BK, dim=-1)
     itself = torch.eye(len(z_BK), dtype=torch.bool, device=z_BK.device)

@@ -138,13 +138,13 @@ def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
     quarantined = sum(
         len(read_json(plan.quarantine_file(number))) for number in numbers if number not in missing
     )
-    kept = sum(len(plan.shard(number)) for number in numbers if number not in missing) - quarantined
+    written = sum(len(plan.shard(number)) for number in numbers if number not in missing) - quarantined
 
     def counted(blocks: Iterable[PreparedRecords]) -> Iterator[PreparedRecords]:
-        nonlocal kept, quarantined
+        nonlocal written, quarantined
         for block in blocks:
-            kept, quarantined = kept + len(block.rows), quarantined + len(block.quarantined)
-            tell(kept + quarantined, len(plan.candidates), f"{kept} kept, {quarantined} quarantined")
+            written, quarantined = written + len(block.rows), quarantined + len(block.quarantined)
+            tell(written + quarantined, len(plan.candidates), f"{written} kept, {quarantined} quarantined")
             yield block
 
     shards = {number: ShardWriter(plan.growing_file(number), plan.config.window) for number in missing}

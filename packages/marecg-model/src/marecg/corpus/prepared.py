@@ -46,7 +46,7 @@ class Corpus:
         sources: M collection names.
         patients: M names within their collection, None where unknown.
         y: uint8 [M, N], the active leaves.
-        primary: int64 [M], c*; −1 where there is no leaf.
+        primary: int64 [M], c*; −1 without a leaf.
         n_valid: int64 [M], samples before the zero-padding.
         rpeaks: M arrays int64 [n], sample indices in the window.
 
@@ -162,7 +162,7 @@ class Corpus:
                 number or a row for each record, NaN where nobody knows; or None.
 
         Raises:
-            UsageError: there are no such labels.
+            UsageError: the labels are unknown.
 
         Example:
             >>> from torch.utils.data import DataLoader

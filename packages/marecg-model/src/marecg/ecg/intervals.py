@@ -87,14 +87,14 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 
 
 def measure_beats(
-    aligned: AlignedBeats, leads: Sequence[str], known: Boundaries | None = None
+    aligned: AlignedBeats, leads: Sequence[str], boundaries: Boundaries | None = None
 ) -> Measurements:
     """Measure the intervals and axes of aligned beats.
 
     Args:
         aligned: the beats.
         leads: the names of their rows.
-        known: the boundaries of their median, where they have been found already.
+        boundaries: those of their median wave, where they have been measured already.
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
@@ -106,7 +106,7 @@ def measure_beats(
     if len(aligned.windows_NKB) < LEAST_BEATS:
         few_alike: dict[str, Reason] = dict.fromkeys(AGREE_MS, "few_alike")
         return Measurements(rate, axis=_qrs_axis(beat_KB, names), paced=paced, reasons=few_alike)
-    ends = known or delineate(beat_KB, aligned.rr)
+    ends = boundaries or delineate(beat_KB, aligned.rr)
     values, reasons = _intervals(ends, aligned, 60 / rate)
     if "p" in values and not paced and arms_swapped(beat_KB, names):
         return Measurements(rate, paced=paced, reasons=reasons | {"axis": "swapped_arms"}, **values)

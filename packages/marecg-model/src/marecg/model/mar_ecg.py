@@ -64,7 +64,7 @@ class MarEcg(WindowEncoder):
             h_rhythm [B, D], H̄ [B, T, D], zero behind a record's last patch, and the wide readout [B, W].
 
         Raises:
-            UsageError: x is no such tensor, a lead is unknown, or a record is shorter than a patch.
+            UsageError: x isn't such a tensor, a lead is unknown, or a record is shorter than a patch.
         """
         x_BCL, absent_BC = self._placed(x, absent, lead_places(leads))
         records, length = x_BCL.shape[0], x_BCL.shape[-1]

@@ -171,7 +171,7 @@ class Pretrained(nn.Module, ModelHubMixin):
             The model.
 
         Raises:
-            UsageError: there is no such device here.
+            UsageError: the device isn't available.
             CheckpointError: a file is missing or damaged, a tensor missing, extra, of another shape or type
                 or not finite, the leads stand in another order, the enumeration is another, or the hub
                 can't give it.

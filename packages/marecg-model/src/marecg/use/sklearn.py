@@ -70,7 +70,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The embedder itself.
 
         Raises:
-            UsageError: the leads don't fit the array, there is no such readout, or `fs` isn't given.
+            UsageError: the leads don't fit the array, the readout is unknown, or `fs` isn't given.
             CheckpointError: the encoder can't be loaded.
         """
         self._records(X, reset=True)

@@ -54,7 +54,7 @@ CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
 def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
     """Build the task on the records at any depth under `root`; with `splits`, by MERL's tables.
 
-    Raises `CorpusError` where a table is damaged, or there is no record with one of the classes.
+    Raises `CorpusError` where a table is damaged, or no record has one of the classes.
     """
     candidates = cpsc2018.recordings(root)
     recordings = _recordings(root, candidates)

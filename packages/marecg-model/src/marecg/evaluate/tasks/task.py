@@ -264,7 +264,7 @@ class TaskDefinition:
         if splits is None:
             return self.build(root)
         if "splits" not in self.takes:
-            problem = f"there are no split tables for the task {self.name}"
+            problem = f"the task {self.name} has no split tables"
             raise UsageError(problem, remedy="Leave out --set splits")
         return self.build(root, splits=splits, by_position=by_position)
 

@@ -63,7 +63,7 @@ class ArrayFile:
         """Read one record in mV, or a stretch: (x_KL, samples per lead in the file).
 
         Raises `RecordError` where the row can't be read, or its shape is not that of the others,
-        `OutputError` where there is no room to unpack the file.
+        `OutputError` where the disk has too little room to unpack the file.
         """
         try:
             x, length = self._record(row, stretch)

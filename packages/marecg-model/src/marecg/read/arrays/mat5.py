@@ -186,7 +186,7 @@ def _numbers(element: Element, order: str, count: int | None = None) -> NDArray[
     """The numbers of an element. Raises `ValueError` where they are others, or not `count`."""
     kind, content = element
     if kind not in STORED:
-        raise ValueError("there are no numbers where they should be")
+        raise ValueError("lacks numbers where they should be")
     numbers = np.frombuffer(content, order + STORED[kind])
     if count not in (None, len(numbers)):
         raise ValueError(f"{len(numbers)} numbers stand where {count} should be")

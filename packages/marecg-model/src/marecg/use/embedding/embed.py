@@ -139,7 +139,7 @@ def embed(
         float32 vectors of each record; with another readout than `rhythm` that one too.
 
     Raises:
-        UsageError: there is no such readout or device, the array has another shape or no records, a lead is
+        UsageError: the readout or device is unknown, the array has another shape or no records, a lead is
             unknown or named twice, the rate isn't given or can't be, a value is masked, not finite or too
             large to compute with, or a record is shorter than a patch.
         CheckpointError: the model can't be loaded, or gives values that aren't finite.

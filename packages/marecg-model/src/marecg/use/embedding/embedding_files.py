@@ -144,9 +144,9 @@ FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
 def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
     """Read columns of embeddings from a file, or a folder's parts, block by block.
 
-    `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
-    others are read where there are such. Raises `UsageError` where there is no such column, `InputError` for
-    a file that isn't there, or can't be read.
+    `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; the `further` columns
+    are read where they are present. Raises `UsageError` for a column that isn't, `InputError` for a file
+    that is missing or can't be read.
     """
     one = None if is_remote(path) or Path(path).is_dir() else Path(path)
     place = Place(path if one is None else one.parent)
