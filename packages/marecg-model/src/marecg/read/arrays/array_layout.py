@@ -57,8 +57,3 @@ class Layout:
     def as_dict(self) -> dict[str, Any]:
         """Return the layout for JSON."""
         return asdict(self) | {"leads": list(self.leads)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Layout":
-        """Build a layout from the result of `as_dict`."""
-        return cls(**values | {"leads": tuple(values["leads"])})
