@@ -29,11 +29,11 @@ def step_by_step(space: StateSpace, direction: int, u_BWL: np.ndarray) -> np.nda
 
 
 def test_one_pole_decays_by_its_rate():
-    """A = −1, Δ = log 2 and C = 1: one sample adds ½, and half of it is left a step later."""
+    """A = −1, Δ = log 4 and C = 1: one sample adds ¾, and a quarter of it is left a step later."""
     space = StateSpace(1, 1).requires_grad_(False)
-    space.log_step_GW[:], space.log_decay_GWP[:], space.frequency_GWP[:] = np.log(np.log(2)), 0, 0
+    space.log_step_GW[:], space.log_decay_GWP[:], space.frequency_GWP[:] = np.log(np.log(4)), 0, 0
     space.output_GWP2[:] = torch.tensor([1.0, 0.0])
-    torch.testing.assert_close(space.kernel(3)[0, 0], torch.tensor([0.5, 0.25, 0.125]))
+    torch.testing.assert_close(space.kernel(3)[0, 0], torch.tensor([0.75, 0.1875, 0.046875]))
 
 
 @pytest.mark.parametrize("length", [1, 2, 37])
