@@ -136,3 +136,39 @@ def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):
     table = write(tmp_path / "t.csv", f"id,code\na,{AF}\na,{SINUS}\nb,\n")
     coverage = ecg_ontology.coverage_of(onto, corpus_of(read_code_table(table)))
     assert (coverage.leaves["AF"], coverage.records.records, coverage.records.without_leaf) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "code", "targets"),
+    [
+        (("1.1", "11"), "11", (AF,)),
+        (("1.1", "11"), "1.1", (SINUS,)),
+        (("1.1",), "11", ()),
+        (("AF",), "af", (SINUS,)),
+        *(((("AF",), text, ())) for text in ("no:AF", "Denies:AF", "possible:AF", "A.F.")),
+        (("I48.0",), "icd10:I480", (SINUS,)),
+        (("icd10cm:I48.0",), "I480", (SINUS,)),
+        (("icd10cm:I48.0",), "ICD10:I48.0", (SINUS,)),
+        (("ge:11",), "muse:11", ()),
+        (("ge:11",), "11", (SINUS,)),
+        (("ge:11", "muse:11"), "11", ()),
+        (("a", "A"), "A", (AF,)),
+    ],
+)
+def test_a_code_has_the_target_of_no_other_code(tmp_path, subjects, code, targets):
+    """Codes of the mapping stand for sinus rhythm and, the second, atrial fibrillation."""
+    rows = "".join(f"{subject},{target}\n" for subject, target in zip(subjects, (SINUS, AF), strict=False))
+    mapping = write(tmp_path / "m.csv", f"code,snomed\n{rows}")
+    assert ecg_ontology.CodeMapping.read(mapping).of(code) == targets
+
+
+def test_a_target_that_a_spreadsheet_counted_up_is_refused(tmp_path):
+    mapping = write(tmp_path / "m.csv", f"code,snomed\n1,{AF}\n2,164889004\n")
+    with pytest.raises(InputError, match=r"line 3.*isn't a SNOMED CT identifier: its check digit"):
+        ecg_ontology.CodeMapping.read(mapping)
+
+
+def test_a_table_with_two_columns_of_codes_is_refused(tmp_path):
+    table = write(tmp_path / "t.csv", f"id,code,code\na,{AF},{SINUS}\n")
+    with pytest.raises(InputError, match="has two columns code"):
+        read_code_table(table)

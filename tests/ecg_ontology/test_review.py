@@ -112,11 +112,11 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
         ({"decision": "add"}, "routed to AF already"),
         ({"decision": "remove", "node": "AFL"}, "164889003 is in no row of the table base with this node"),
         (
-            {"decision": "add", "node": "AFL", "label": "sinus rhythm"},
+            {"decision": "add", "node": "AFL", "label": "sinus rhythm", "state": ""},
             "is 'atrial fibrillation' in the table",
         ),
-        ({"decision": "add", "node": "Heart"}, "no concept has the abbreviation 'Heart'"),
-        ({"decision": "add", "table": "../x", "node": "AFL"}, "no table can be called"),
+        ({"decision": "add", "node": "Heart", "state": ""}, "no concept has the abbreviation 'Heart'"),
+        ({"decision": "add", "table": "../x", "node": "AFL", "state": ""}, "no table can be called"),
     ],
 )
 def test_a_bad_decision_is_refused_with_its_row_and_nothing_is_written(apply, folder, sources, cells, says):

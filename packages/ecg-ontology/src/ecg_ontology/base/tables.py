@@ -21,7 +21,8 @@ def column_names(path: Path) -> list[str]:
 def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
     """Yield each row's place, such as ``line 3``, and its cells in these columns, text but for Parquet.
 
-    Raises `InputError` where the table can't be read, or a row has not as many cells as the header.
+    Raises `InputError` where the table can't be read, two columns have one of these names, or a row has not
+    as many cells as the header.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):
@@ -29,6 +30,8 @@ def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
         return
     numbered = lines(path)
     names = next(numbered)[1]
+    if doubled := next((name for name in columns if names.count(name) > 1), ""):
+        raise InputError(f"has two columns {doubled}", where=path, remedy="Leave the one that is meant")
     places = [names.index(name) for name in columns]
     for number, cells in numbered:
         if len(cells) != len(names):

@@ -10,12 +10,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ecg_ontology.base.errors import InputError, UsageError, refuse_unknown
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.formats.sssom import code_pairs
+from ecg_ontology.graph.routing import malformation
 
 CodeVocabulary = Literal["snomed", "icd10", "omop", "scp"]
 VOCABULARIES: tuple[str, ...] = get_args(CodeVocabulary)
@@ -23,6 +25,9 @@ ID_COLUMN = "id"
 CODE_COLUMNS = ("code", "codes")
 """What the column of codes is called where nobody says."""
 MAPPING_COLUMNS = ("code", "snomed")
+_ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z]\.?[0-9A-Z]{0,4}")
+_SHORT_NAMES = {"icd10cm": "icd10", "icd10gm": "icd10", "icd-10": "icd10"}
+"""Names of ICD-10 in other tables."""
 MACHINE = "machine"
 """The name of the packaged mapping of electrocardiographs' statements."""
 
@@ -54,7 +59,7 @@ class CodeMapping:
 
     Attributes:
         path: the file.
-        targets: the identifiers of each code or text, under its own spelling and under its barest.
+        targets: the identifiers of each code or text, as it is spelt.
 
     Example:
         >>> CodeMapping(Path("m.csv"), {"I480": ("164889003",)}).of("icd10:I48.0")
@@ -80,17 +85,36 @@ class CodeMapping:
             return MachineStatements()
         targets: dict[str, tuple[str, ...]] = {}
         for subject, target in _pairs(Path(path)):
-            for key in {subject, _bare(subject)}:
-                targets[key] = (*targets.get(key, ()), target)
+            targets[subject] = (*targets.get(subject, ()), target)
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the SNOMED CT identifiers of a code or text, whatever its case and points.
+        """Return the SNOMED CT identifiers of a code or text; () where it isn't in the mapping.
+
+        Its case, its vocabulary's name and the point of ICD-10 may be another than in the mapping. () as well
+        where these are all that tells two codes of the mapping apart.
 
         Args:
             code: as a hospital wrote it.
         """
-        return self.targets.get(code) or self.targets.get(_bare(code), ())
+        if code in self.targets:
+            return self.targets[code]
+        vocabulary, bare = _parted(code)
+        alike = {
+            targets
+            for other, targets in self._by_bare.get(bare, ())
+            if not vocabulary or other == vocabulary or (not other and vocabulary in VOCABULARIES)
+        }
+        return alike.pop() if len(alike) == 1 else ()
+
+    @cached_property
+    def _by_bare(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """Vocabulary and targets of the subjects of one bare spelling."""
+        subjects: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for subject, targets in self.targets.items():
+            vocabulary, bare = _parted(subject)
+            subjects.setdefault(bare, []).append((vocabulary, targets))
+        return subjects
 
     @property
     def about(self) -> dict[str, Any]:
@@ -202,16 +226,20 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
         raise InputError(problem, where=path, remedy="Name its columns code and snomed")
     for place, (code, target) in rows(path, list(MAPPING_COLUMNS)):
         identifier = _text(target)
-        if identifier and not identifier.isdecimal():
-            problem = f"{identifier!r} isn't a SNOMED CT identifier"
+        if not identifier:
+            continue
+        if reason := malformation(identifier) if identifier.isdecimal() else "it isn't a number":
+            problem = f"{identifier!r} isn't a SNOMED CT identifier: {reason}"
             raise InputError(problem, where=f"{path}, {place}", remedy="Write the number alone, or nothing")
-        if identifier:
-            yield _text(code), identifier
+        yield _text(code), identifier
 
 
-def _bare(code: str) -> str:
-    """A code without its vocabulary's name and without dots: hospitals write I48.0 and I480."""
-    return re.sub(r"^[\w.-]+:(?=\S)", "", code).replace(".", "").upper()
+def _parted(code: str) -> tuple[str, str]:
+    """The vocabulary's name and the code in capitals, of ICD-10 without its point: hospitals write I480."""
+    named = re.match(r"([\w.-]+):(?=\S)", code)
+    bare = code[named.end() :].upper() if named else code.upper()
+    vocabulary = named[1].lower() if named else ""
+    return _SHORT_NAMES.get(vocabulary, vocabulary), bare.replace(".", "") if _ICD10.fullmatch(bare) else bare
 
 
 def _concepts(path: Path) -> dict[str, str]:

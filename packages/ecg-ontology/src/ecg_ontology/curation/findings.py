@@ -10,8 +10,9 @@ from ecg_ontology.checks.mappings import breach
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.curation.label_index import words_of
 from ecg_ontology.curation.matching import SURE, ConceptMatch, match_label
-from ecg_ontology.graph.concepts import Concept, Finding, Profile, Severity
+from ecg_ontology.graph.concepts import Concept, Finding, Profile, Severity, Status
 from ecg_ontology.graph.drafts import Draft, RoutingRow
+from ecg_ontology.graph.routing import CURATED, PAPER
 from ecg_ontology.loading import read_draft
 from ecg_ontology.ontology import Ontology
 
@@ -36,6 +37,16 @@ class Compared:
         """Draft of the packaged ontology."""
         return read_draft(None)
 
+    @cached_property
+    def _shipped(self) -> set[tuple[str, str, str]]:
+        rows = self.packaged.mappings
+        return {(row.table, row.code, self.packaged.abbreviation(row.node or "")) for row in rows}
+
+    def ships(self, rows: list[RoutingRow]) -> bool:
+        """Return whether the packaged ontology has all these rows."""
+        names = {(row.table, row.code, self.draft.abbreviation(row.node or "")) for row in rows}
+        return names <= self._shipped
+
 
 @AGAINST_OTHERS.rule(
     CONTRADICTED,
@@ -45,16 +56,41 @@ class Compared:
     fix="Correct the node or the label; or add --override with the reason, which stays in the row",
 )
 def _contradicted_row(compared: Compared) -> Iterator[Breach]:
-    rows: dict[str, list[RoutingRow]] = {}
-    for row in compared.onto.rows:
-        if row.node is not None:
-            rows.setdefault(row.code, []).append(row)
-    for code, of_code in rows.items():
-        if not any(row.override for row in of_code):
-            reached = [compared.draft.abbreviation(row.node or "") for row in of_code]
-            if says := contradiction(compared.onto, of_code[0].label, reached, code):
-                names = ", ".join(reached)
-                yield breach(of_code[0], f"({of_code[0].label}) is routed to {names}, and its label {says}")
+    for (table, code), of_code in _judged_rows(compared).items():
+        if any(row.override for row in of_code):
+            continue
+        reached = [compared.draft.abbreviation(row.node or "") for row in of_code]
+        says = contradiction(compared.onto, of_code[0].label, reached, code)
+        decided = "" if table == CURATED else _other_decision(compared, code, reached)
+        if problem := f"its label {says}" if says else decided:
+            yield breach(of_code[0], f"({of_code[0].label}) is routed to {', '.join(reached)}, and {problem}")
+
+
+def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
+    """The rows of both profiles by table and code, but those that the paper prints or curators replaced.
+
+    A shipped row that the curators replaced is a doubt that they know of.
+    """
+    decided = {row.code for row in compared.draft.mappings if row.table == CURATED}
+    rows: dict[tuple[str, str], list[RoutingRow]] = {}
+    for row in compared.draft.mappings:
+        if row.node is not None and row.table != PAPER:
+            rows.setdefault((row.table, row.code), []).append(row)
+    return {
+        place: of_code
+        for place, of_code in rows.items()
+        if place[0] == CURATED or place[1] not in decided or not compared.ships(of_code)
+    }
+
+
+def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
+    """How the curators decided a code of the base table that reaches a leaf of which they know nothing."""
+    decided = compared.onto.route(code)
+    if decided.status is Status.unknown:
+        return ""
+    leaves = {name for name in reached if not compared.onto.node(name).root}
+    names = [compared.onto.nodes[index].abbr for index in decided.nodes]
+    return "" if leaves <= set(names) else f"the curators route it to {', '.join(names) or 'nothing'}"
 
 
 @AGAINST_OTHERS.rule(

@@ -10,7 +10,7 @@ from ecg_ontology.base.text_folding import disguise, undisguised
 from ecg_ontology.codes.cue_scope import Certainty
 from ecg_ontology.codes.reading import Mention, has_rules, read_text
 from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
-from ecg_ontology.curation.review import SHEET_COLUMNS
+from ecg_ontology.curation.review import SHEET_COLUMNS, candidate_state
 from ecg_ontology.curation.sheets import read_sheet
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
 from ecg_ontology.graph.routing import canonical_code, malformation
@@ -259,6 +259,7 @@ def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int 
     for new in codes:
         blank = dict.fromkeys((*SHEET_COLUMNS, "score", "matched", "note"), "")
         blank |= {"table": table, "code": new.code, "label": new.label}
+        blank["state"] = candidate_state(new.code, new.label)
         candidates = match_label(onto, new.label, n)
         rows += [blank | _candidate_cells(candidate) for candidate in candidates] or [blank]
     return rows

@@ -44,6 +44,11 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
     }
 
 
+def candidate_state(code: str, label: str) -> str:
+    """Return the state of a candidate's row, which tells whether code and label still belong together."""
+    return sha256_of((code, label))[:8]
+
+
 def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     """Write a review sheet as .tsv, .csv, or .xlsx, which offers the decisions as a list.
 

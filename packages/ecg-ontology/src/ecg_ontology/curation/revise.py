@@ -10,7 +10,7 @@ from ecg_ontology.base.errors import InputError, SourceError, UsageError
 from ecg_ontology.checks.enumeration import NO_LOCK, OTHER_VERSION
 from ecg_ontology.checks.table_heads import bad_name
 from ecg_ontology.curation.findings import findings
-from ecg_ontology.curation.review import DECISIONS, review_rows
+from ecg_ontology.curation.review import DECISIONS, candidate_state, review_rows
 from ecg_ontology.curation.routing_file import Decision, RoutingFile
 from ecg_ontology.curation.sheets import read_sheet
 from ecg_ontology.formats.sources import read_source
@@ -35,15 +35,23 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
         draft: of the ontology that it was made from.
 
     Raises:
-        InputError: the sheet can't be read, a decision is unknown or unsigned, or a row was edited without.
+        InputError: the sheet can't be read, a decision is unknown or unsigned, a row was edited without one,
+            or an added row stands for another code or mapping.
     """
     stated = {(row["table"], row["code"], row["node"]): row for row in review_rows(draft)}
-    decisions: dict[tuple[str, str, str], Decision] = {}
-    for place, cells in read_sheet(Path(sheet), _NEEDED):
+    routed = {code for _, code, _ in stated}
+    rows = read_sheet(Path(sheet), _NEEDED)
+    for _, cells in rows:
         cells["code"] = canonical_code(cells["code"])
+    removed = {_mapping_of(cells) for _, cells in rows if cells["decision"].casefold() == "remove"}
+    decisions: dict[tuple[str, str, str], Decision] = {}
+    for place, cells in rows:
         key = cells["table"], cells["code"], cells["node"]
         kind = cells["decision"].casefold()
-        _refuse_lost_edit(cells, stated.get(key), kind, place)
+        if (kind == "add" and key not in stated) or _is_candidate(cells):
+            _refuse_moved_row(cells, kind, routed, removed, place)
+        elif kind != "add":
+            _refuse_lost_edit(cells, stated.get(key), kind, place)
         if not kind:
             continue
         if key in decisions:
@@ -54,10 +62,35 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
     return tuple(decisions.values())
 
 
+def _mapping_of(cells: Mapping[str, str]) -> tuple[str, str, str]:
+    return cells["table"], cells["code"], cells.get("state", "")
+
+
+def _is_candidate(cells: Mapping[str, str]) -> bool:
+    """Whether this is a row of `ecgonto match`, with the code and the label that it was made for."""
+    return cells.get("state", "") == candidate_state(cells["code"], cells["label"])
+
+
+def _refuse_moved_row(
+    cells: Mapping[str, str], kind: str, routed: set[str], removed: set[tuple[str, str, str]], place: str
+) -> None:
+    """Check that an added row is still that of its code, and that nobody else has routed the code since."""
+    if not kind or not cells.get("state", ""):
+        return
+    if _is_candidate(cells):
+        if cells["code"] in routed:
+            problem = f"{cells['code']} has a row since the sheet was made"
+            raise InputError(problem, where=place, remedy="Make a sheet of all mappings, and decide there")
+    elif _mapping_of(cells) not in removed:
+        problem = f"{cells['code']} ({cells['label']}) isn't what this row of the sheet was made for"
+        remedy = "Put code and label back; to move a code, `remove` its row; for a further row, empty `state`"
+        raise InputError(problem, where=place, remedy=remedy)
+
+
 def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
     """See that what was edited is decided upon, and that a decision is about the row as it stands now."""
     state = cells.get("state", "")
-    if kind == "add" or (not state and not kind):
+    if not state and not kind:
         return
     if before is None and state:
         problem = f"{cells['code']} is in no row of the table {cells['table']} with this node"

@@ -48,11 +48,13 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
     """Return place (``file:line``) and stripped cells by column of each row of a sheet.
 
     Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed; `InputError` where
-    the file can't be read, or lacks a `needed` column.
+    the file can't be read, lacks a `needed` column, or has two of one name.
     """
     _refuse_other_endings(path)
     numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
     header = [cell.strip() for cell in numbered[0][1]] if numbered else []
+    if doubled := next((column for column in header if column and header.count(column) > 1), ""):
+        raise InputError(f"has two columns {doubled}", where=path, remedy="Keep the header as written")
     missing = [column for column in needed if column not in header]
     if missing:
         problem = f"has no column {', '.join(missing)}"

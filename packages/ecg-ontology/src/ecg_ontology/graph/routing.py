@@ -13,6 +13,7 @@ from ecg_ontology.graph.concepts import Concept, Profile, Regime, Route, Status,
 from ecg_ontology.graph.drafts import BASE_TABLE, RoutingRow
 
 PAPER: Profile = "paper"
+CURATED: Profile = "curated"
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 SNOMED_PREFIXES = {"snomedct", "sctid", "snomed", "sct"}
