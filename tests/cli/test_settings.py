@@ -44,6 +44,15 @@ def test_settings_are_read_with_their_types():
     assert read(Probe, ["without=a;b, c"]).given() == {"without": ("a", "b, c")}
 
 
+@pytest.mark.parametrize(
+    ("key", "commands"),
+    [("zero_limit", "prepare"), ("train.lr", "train, ablate"), ("shuffles", "ablate-graph")],
+)
+def test_a_setting_of_a_corpus_a_recipe_or_a_design_names_its_command(key, commands):
+    with pytest.raises(UsageError, match=rf"It is of {commands}\. "):
+        read(Probe, [f"{key}=3"])
+
+
 def test_a_setting_of_another_command_names_the_command():
     with pytest.raises(UsageError, match="there is no value named 'patience'") as refused:
         read(Probe, ["patience=3"])

@@ -129,7 +129,6 @@ def _prepared(data: Path, model: str, out: Path) -> Path:
 
 
 def _share(text: str) -> tuple[str, float]:
-    """A class and its prevalence."""
     name, _, share = text.rpartition("=")
     try:
         return name, float(share)

@@ -20,9 +20,7 @@ from marecg_cli._options import (
     Corpus,
     Fs,
     Profile,
-    array_layout,
     by_group,
-    codes_of,
     one_of,
     set_option,
 )
@@ -149,6 +147,7 @@ def prepare(
     from marecg.corpus.prepare import prepare
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
+    from marecg_cli._settings import array_layout, codes_of
 
     if select == "paper":
         sibling("marecg_corpora", "marecg-corpora", "marecg prepare --select paper")

@@ -152,7 +152,6 @@ def show(
 
 
 def _show_tree(onto: "Ontology", top: "Concept | None", lang: str, form: str) -> None:
-    """Subtypes under their parents, of the whole graph or of one concept."""
     from ecg_ontology.graph.hierarchy import branches
 
     lines = list(branches(onto.nodes, onto.relations, onto.roots if top is None else (top.index,)))
@@ -247,7 +246,6 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
 
 
 def _codes_or_stdin(codes: list[str]) -> list[str]:
-    """The codes, those of stdin for ``-``: parted by blanks, commas or lines."""
     return list(_each_code(codes))
 
 

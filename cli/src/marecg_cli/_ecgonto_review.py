@@ -11,7 +11,7 @@ import typer
 import ecg_ontology
 from marecg_cli._ecgonto_build import place_to_name
 from marecg_cli._ecgonto_look import Rule, Sigma, Source
-from marecg_cli._options import As, Profile, code_settings
+from marecg_cli._options import As, Profile
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def coverage(
 
     onto = ecg_ontology.load(ontology, profile)
     if set_:
+        from marecg_cli._settings import code_settings
+
         records = corpus_of(ecg_ontology.read_code_table(corpus, **code_settings(set_)))
     else:
         records = _read_corpus(corpus, sources or ())
@@ -67,7 +69,6 @@ def coverage(
 
 
 def _print_coverage(covered: "Coverage", form: As) -> None:
-    """Print what the codes hit and miss."""
     if form == "json":
         result_json(covered.model_dump(mode="json"))
         return

@@ -2,15 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ecg_ontology import UsageError
-
-if TYPE_CHECKING:
-    from ecg_ontology import CodeMapping, CodeTable
-    from marecg.read.arrays.array_layout import Layout
 
 
 def local_path(where: str) -> Path:
@@ -123,36 +119,3 @@ def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], 
     listed = list(assignments or ())
     inside = [name for name in listed if name.startswith(group)]
     return inside, [name for name in listed if name not in inside]
-
-
-def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
-    """Return the stated layout of arrays; None without a rate. Raises `UsageError`."""
-    from marecg.read.arrays.array_layout import Layout
-    from marecg_cli._settings import Arrays, read
-
-    values = read(Arrays, assignments, "array.").given()
-    if fs is None and values:
-        raise UsageError("array.leads and the like are of arrays", remedy="Add --fs, in samples per second")
-    return None if fs is None else Layout(fs, **values)
-
-
-def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
-    """Return `--set codes.KEY=VALUE` as arguments of `read_code_table`."""
-    from marecg_cli._settings import Codes, read
-
-    return read(Codes, assignments, "codes.").given()
-
-
-def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
-    """Return the named code table; without one the mapping alone, if there is any.
-
-    Raises `UsageError` or `InputError` as `read_code_table`, or columns are named of no table.
-    """
-    from ecg_ontology import CodeMapping, read_code_table
-
-    values = code_settings(assignments)
-    if table is not None:
-        return read_code_table(table, **values)
-    if values.keys() - {"mapping"}:
-        raise UsageError("codes.id_column and the like are of a table of codes", remedy="Name it as --codes")
-    return CodeMapping.read(values["mapping"]) if values else None

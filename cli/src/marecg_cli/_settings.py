@@ -3,23 +3,22 @@
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ecg_ontology import UsageError, suggest
+from marecg_cli._options import local_path
+
+if TYPE_CHECKING:
+    from ecg_ontology import CodeMapping, CodeTable
+    from marecg.read.arrays.array_layout import Layout
 
 
 def _folds(value: str) -> Any:
     from marecg.evaluate.tasks.task import Folds
 
     return tuple(map(Folds.of, value.split(";")))
-
-
-def _local(value: str) -> Path:
-    from marecg_cli._options import local_path
-
-    return local_path(value)
 
 
 def _split_names(value: str) -> tuple[str, ...]:
@@ -30,7 +29,7 @@ Shares = Annotated[tuple[float, ...], BeforeValidator(lambda value: tuple(value.
 Rows = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value.split(";")))]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 Folds = Annotated[Any, BeforeValidator(_folds)]
-File = Annotated[Path, BeforeValidator(_local)]
+File = Annotated[Path, BeforeValidator(local_path)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -169,6 +168,36 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
         raise UsageError(f"{group}{key} {requirement(details | {'input': values[key]})}") from error
 
 
+def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
+    """Return the stated layout of arrays; None without a rate. Raises `UsageError`."""
+    from marecg.read.arrays.array_layout import Layout
+
+    values = read(Arrays, assignments, "array.").given()
+    if fs is None and values:
+        raise UsageError("array.leads and the like are of arrays", remedy="Add --fs, in samples per second")
+    return None if fs is None else Layout(fs, **values)
+
+
+def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
+    """Return `--set codes.KEY=VALUE` as arguments of `read_code_table`."""
+    return read(Codes, assignments, "codes.").given()
+
+
+def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
+    """Return the named code table; without one the mapping alone, if there is any.
+
+    Raises `UsageError` or `InputError` as `read_code_table`, or columns are named of no table.
+    """
+    from ecg_ontology import CodeMapping, read_code_table
+
+    values = code_settings(assignments)
+    if table is not None:
+        return read_code_table(table, **values)
+    if values.keys() - {"mapping"}:
+        raise UsageError("codes.id_column and the like are of a table of codes", remedy="Name it as --codes")
+    return CodeMapping.read(values["mapping"]) if values else None
+
+
 def described(command: str) -> Iterator[tuple[str, str, str]]:
     """Return all settings of a command: key, default, and description."""
     for group, place in OF_COMMAND[command].items():
@@ -197,12 +226,14 @@ def _model(place: str) -> type[BaseModel]:
 
 
 def _remedy(name: str, kind: type[Settings], group: str) -> str:
-    """The commands that have this key, or the keys of this one."""
-    places = [(command, *pair) for command, groups in OF_COMMAND.items() for pair in groups.items()]
-    theirs = [
-        command
-        for command, prefix, place in places
-        if place.startswith(HERE) and name in {f"{prefix}{key}" for key in _model(place).model_fields}
-    ]
+    """Name the commands that have this key, or the keys of this one."""
+    theirs = [command for command in OF_COMMAND if name in _keys(command)]
     choice = suggest(name, [group + key for key in kind.model_fields])
     return f"It is of {', '.join(theirs)}. {choice}" if theirs else choice
+
+
+def _keys(command: str) -> set[str]:
+    try:
+        return {key for key, _, _ in described(command)}
+    except ImportError:  # its package isn't installed
+        return set()

@@ -1,10 +1,7 @@
 # ruff: noqa: I001 - a line for each module; what the package shows, and where it is
 
-from .codes.code_tables import (
-    CodeMapping as CodeMapping,
-    CodeTable as CodeTable,
-    read_code_table as read_code_table,
-)
+from .codes.code_mapping import CodeMapping as CodeMapping
+from .codes.code_tables import CodeTable as CodeTable, read_code_table as read_code_table
 from .graph.coded_records import CodedRecords as CodedRecords
 from .graph.concepts import (
     Concept as Concept,
@@ -45,12 +42,11 @@ from .views.explain import explain_codes as explain_codes
 from .views.exports import export as export
 from .views.figures import inline_svg as inline_svg
 from .base.files import (
-    read_bounded as read_bounded,
     refuse_address as refuse_address,
     refuse_others as refuse_others,
-    refuse_pipe as refuse_pipe,
     replacing as replacing,
 )
+from .base.reading import read_bounded as read_bounded, refuse_pipe as refuse_pipe
 from .graph.graph import ConceptGraph as ConceptGraph
 from .views.languages import label_in as label_in
 from .loading import errata as errata, load as load

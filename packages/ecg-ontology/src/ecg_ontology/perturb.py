@@ -109,7 +109,6 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
 
 
 def _moved(relation: DraftRelation, place: Mapping[str, str]) -> DraftRelation:
-    """The relation between what stands in the place of its ends."""
     subject, end = (place.get(iri, iri) for iri in (relation.subject, relation.object))
     return DraftRelation(kind=relation.kind, subject=subject, object=end)
 

@@ -193,6 +193,5 @@ def breach(row: RoutingRow, problem: str) -> Breach:
 
 
 def _folded_names(concept: DraftConcept) -> set[str]:
-    """What a concept is called, in any language, as `fold` compares it."""
     further = (variant.text for variant in (*concept.translations, *concept.synonyms))
     return {fold(text) for text in (concept.label, concept.abbr, *further)}

@@ -17,7 +17,6 @@ Rows = list[RoutingRow]
 
 
 def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
-    """Rows by table and code."""
     rows: dict[tuple[str, str], Rows] = defaultdict(list)
     for row in draft.mappings:
         rows[row.table, row.code].append(row)

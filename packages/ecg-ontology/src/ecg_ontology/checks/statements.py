@@ -1,7 +1,7 @@
 """Statements outside of the graph: preserved, and checked for contradictions with it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.checks.structure import resolved
@@ -33,7 +33,9 @@ def _contradicting_statement(draft: Draft) -> Iterator[Breach]:
         place = draft.by_iri[one].place
         if word in _SAME:
             yield Breach(draft.abbreviation(one), f"{names} makes two concepts one", place)
-        elif word == "disjointWith" and _is_kind(one, other, upwards):
+        elif word == "disjointWith" and (
+            other in reachable([one], upwards) or one in reachable([other], upwards)
+        ):
             yield Breach(draft.abbreviation(one), f"{names}, and one is a kind of the other", place)
         elif word == "isReplacedBy" and not draft.by_iri[one].deprecated:
             yield Breach(draft.abbreviation(one), f"{names}, and it isn't retired (owl:deprecated)", place)
@@ -44,7 +46,3 @@ def _contradicting_statement(draft: Draft) -> Iterator[Breach]:
             names = ", ".join(map(draft.abbreviation, living))
             message = f"{concept.abbr} is retired, and its findings {names} aren't"
             yield Breach(concept.abbr, message, concept.place)
-
-
-def _is_kind(one: str, other: str, upwards: Mapping[str, list[str]]) -> bool:
-    return other in reachable([one], upwards) or one in reachable([other], upwards)

@@ -110,6 +110,5 @@ def _look_alike(draft: Draft) -> Iterator[Breach]:
 
 
 def _texts(concept: DraftConcept) -> Iterator[str]:
-    """What a concept is called, in any language."""
     yield from (concept.abbr, concept.label)
     yield from (variant.text for variant in (*concept.translations, *concept.synonyms))

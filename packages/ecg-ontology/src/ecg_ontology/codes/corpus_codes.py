@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ecg_ontology.base.errors import InputError, UsageError
-from ecg_ontology.base.files import refuse_pipe
+from ecg_ontology.base.reading import refuse_pipe
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.codes.code_tables import CodeTable
 from ecg_ontology.codes.dx import CPSC_LABELS, diagnoses, header_comments

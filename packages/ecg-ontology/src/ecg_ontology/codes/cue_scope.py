@@ -101,7 +101,6 @@ class CueScopes:
         return any("present" in self._items[here].cues for here in self._span(place))
 
     def _span(self, place: int) -> list[int]:
-        """The places from a delimiter to the next."""
         span = []
         for here in range(place + 1, len(self._items)):
             if self._items[here].sign or self._items[here].cues & (_LISTING | {"with", "but"}):

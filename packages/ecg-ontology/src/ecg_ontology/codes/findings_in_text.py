@@ -206,7 +206,6 @@ def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tu
 
 
 def _walls(pattern: Pattern, terms: Sequence[Occurrence]) -> list[int]:
-    """The places of the walls that an infarction is at."""
     infarction = any("INFARCT" in alternatives for alternatives in pattern.terms)
     return [term.place for term in terms if term.term in WALLS] if infarction else []
 

@@ -190,7 +190,7 @@ class Lexicon:
             phrase
             for form in forms
             for phrase in self._phrases.get(form, ())
-            if (small or not phrase.capitals or _in_capitals(tokens[place]))
+            if (small or not phrase.capitals or tokens[place].text.removesuffix("s").isupper())
             and place + len(phrase.words) <= len(tokens)
             and all(
                 word in self.forms(token.fold)
@@ -248,10 +248,6 @@ _ASKING = "questionmark"
 def _folded(word: str) -> str:
     stem = word.endswith("*")
     return (fold(word.rstrip("*")).replace(" ", "") or word) + ("*" if stem else "")
-
-
-def _in_capitals(token: Token) -> bool:
-    return token.text.removesuffix("s").isupper()
 
 
 def _is_shortening(

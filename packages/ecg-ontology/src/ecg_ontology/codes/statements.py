@@ -3,29 +3,23 @@
 The table holds lines of GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from ecg_ontology.base.errors import InputError
-from ecg_ontology.base.files import read_text as file_text
+from ecg_ontology.base.reading import read_text as file_text
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.base.text_folding import fold
-from ecg_ontology.codes.code_tables import CodeMapping
 from ecg_ontology.codes.cue_scope import Certainty
 from ecg_ontology.codes.finding_patterns import chain_of
-from ecg_ontology.codes.lexicon import TABLES, table_rows
+from ecg_ontology.codes.lexicon import table_rows
 from ecg_ontology.codes.reading import Mention, read_text, resolved
-from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.ontology import Ontology
-
-if TYPE_CHECKING:
-    from ecg_ontology.graph.concepts import Concept
 
 TEXT_COLUMNS = ("statement", "statements", "text", "report")
 """What the column of statements is called."""
@@ -35,9 +29,6 @@ _NUMBERED = re.compile(r"report_\d+")
 """The columns of MIMIC-IV-ECG's machine measurements."""
 _SAID = re.compile(r"(\S+)(?: \(([^)]*)\))?")
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
-_NORMAL_ECG = "164854000"
-_NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relatedMatch")
-"""How a code may relate to a concept that it stands for, the nearest first."""
 
 
 class KnownStatement(NamedTuple):
@@ -91,60 +82,6 @@ def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | No
         incomplete=bool(read and read.incomplete),
         acuity=read.acuity if read else "",
     )
-
-
-class MachineStatements(CodeMapping):
-    """Packaged mapping from machines' statements to SNOMED CT, certain and probable findings only.
-
-    Example:
-        >>> MachineStatements().of("Sinus rhythm with PVC(s)")
-        ('426783006', '427172004')
-    """
-
-    def __init__(self) -> None:
-        super().__init__(TABLES / "statements.tsv", {})
-
-    @cached_property
-    def _graph(self) -> Ontology:
-        return Ontology(read_bundle(TABLES.parent / "ccg-extended.json"), "curated", checked=True)
-
-    @cached_property
-    def _codes(self) -> dict[int, str]:
-        """The code of each concept that reaches it and no other leaf, SNOMED CT before others."""
-        ranked: dict[int, tuple[int, bool, str]] = {}
-        for row in self._graph.rows:
-            leaves = self._graph.route(row.code).leaves
-            node = self._graph.draft.by_iri.get(row.node or "")
-            if node is None or leaves != (node.index,) or row.predicate not in _NEAREST:
-                continue
-            rank = (_NEAREST.index(row.predicate), not row.code.isdecimal())
-            if leaves[0] not in ranked or rank < ranked[leaves[0]][:2]:
-                ranked[leaves[0]] = (*rank, row.code)
-        codes = {leaf: code for leaf, (*_, code) in ranked.items()}
-        codes[self._graph.node("Normal").index] = _NORMAL_ECG
-        return codes
-
-    def of(self, code: str) -> tuple[str, ...]:
-        """Return the codes of a statement's certain and probable findings.
-
-        Args:
-            code: the statement.
-        """
-        said = read_statement(self._graph, code)
-        concepts: list[Concept] = [
-            mention.concept
-            for mention in said
-            if mention.concept and mention.present and mention.certainty != "possible"
-        ]
-        return tuple(dict.fromkeys(self._codes[node.index] for node in concepts if node.index in self._codes))
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Identity of the mapping, for provenance."""
-        digest = hashlib.sha256()
-        for path in sorted(TABLES.glob("*.tsv")):
-            digest.update(path.read_bytes())
-        return {"sha256": {"mapping": digest.hexdigest()}}
 
 
 class StatementUse(FrozenModel):

@@ -7,7 +7,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from ecg_ontology.base.errors import EcgError, SourceError, UsageError
-from ecg_ontology.base.files import read_text, refuse_others, replacing
+from ecg_ontology.base.files import refuse_others, replacing
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
 from ecg_ontology.curation.findings import findings
 from ecg_ontology.formats.bundle import bundle_text, read_bundle

@@ -146,7 +146,6 @@ def _changed_labels(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str
 
 
 def _changed(old: Ontology, new: Ontology, part: Callable[[Concept], object]) -> tuple[str, ...]:
-    """The concepts of both in which a part differs."""
     before = {node.iri: part(node) for node in old.nodes}
     return tuple(node.abbr for node in new.nodes if node.iri in before and before[node.iri] != part(node))
 

@@ -37,16 +37,6 @@ class Compared:
         """Draft of the packaged ontology."""
         return read_draft(None)
 
-    @cached_property
-    def _shipped(self) -> set[tuple[str, str, str]]:
-        rows = self.packaged.mappings
-        return {(row.table, row.code, self.packaged.abbreviation(row.node or "")) for row in rows}
-
-    def ships(self, rows: list[RoutingRow]) -> bool:
-        """Return whether the packaged ontology has all these rows."""
-        names = {(row.table, row.code, self.draft.abbreviation(row.node or "")) for row in rows}
-        return names <= self._shipped
-
 
 @AGAINST_OTHERS.rule(
     CONTRADICTED,
@@ -76,11 +66,17 @@ def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
     for row in compared.draft.mappings:
         if row.node is not None and row.table != PAPER:
             rows.setdefault((row.table, row.code), []).append(row)
+    shipped = {place: _reached(compared.packaged, *place) for place in rows if place[1] in decided}
     return {
         place: of_code
         for place, of_code in rows.items()
-        if place[0] == CURATED or place[1] not in decided or not compared.ships(of_code)
+        if CURATED in place or place not in shipped or _reached(compared.draft, *place) != shipped[place]
     }
+
+
+def _reached(draft: Draft, table: str, code: str) -> set[str]:
+    rows = (row for row in draft.mappings if (row.table, row.code) == (table, code))
+    return {draft.abbreviation(row.node or "") for row in rows}
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
@@ -168,7 +164,6 @@ def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozen
 
 
 def _word_sets(node: Concept) -> list[frozenset[str]]:
-    """The words of each name of a concept."""
     further = (name.text for name in (*node.translations, *node.synonyms))
     return [words_of(text) for text in (node.label, *further)]
 

@@ -48,12 +48,7 @@ _FUZZY = 5
 
 
 def is_denied(label: str) -> bool:
-    """Whether a label denies its finding, in English, German, Spanish, French or Chinese.
-
-    Example:
-        >>> is_denied("LBBB absent"), is_denied("kein Vorhofflimmern"), is_denied("nonspecific ST changes")
-        (True, True, False)
-    """
+    """Whether a label denies its finding, in English, German, Spanish, French or Chinese."""
     return _DENIED.search(fold(label)) is not None
 
 

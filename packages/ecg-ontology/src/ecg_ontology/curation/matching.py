@@ -116,7 +116,6 @@ def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tu
 
 
 def _of_mentions(mentions: Sequence[Mention]) -> tuple[ConceptMatch, ...]:
-    """What the rules read, as candidates."""
     present = [
         mention for mention in mentions if mention.present and mention.concept and not mention.concept.root
     ]

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ecg_ontology.base.errors import InputError
-from ecg_ontology.base.files import read_text
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.sssom import (
     AUTHOR,
     DATE,

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_bounded
+from ecg_ontology.base.reading import read_bounded
 from ecg_ontology.graph.drafts import Draft
 
 _HASH = "bundle_sha256"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text, refuse_pipe
 from ecg_ontology.formats.from_networkx import KINDS, draft_from_networkx
 from ecg_ontology.formats.obo_text import LANGUAGE, OBO, PROPERTIES, SCOPES, STRING, TAGS
 from ecg_ontology.formats.turtle import iri_text, literal_text, name_text
@@ -79,7 +79,6 @@ def _leave_out_obsolete(terms: "dict[str, _Stanza]", path: Path) -> None:
 
 
 def _stanzas(path: Path) -> tuple["_Stanza", list["_Stanza"]]:
-    """The header, and the stanzas of terms."""
     current = head = _Stanza()
     terms: list[_Stanza] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):

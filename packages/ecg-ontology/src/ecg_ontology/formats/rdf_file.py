@@ -8,7 +8,7 @@ import rdflib
 from rdflib.term import Node
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text, refuse_pipe
 from ecg_ontology.base.xml_entities import refuse_nested_entities
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
 

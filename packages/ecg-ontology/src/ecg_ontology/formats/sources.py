@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text, refuse_pipe
 from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.formats.rdf_reader import read_errata, read_graph
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
@@ -162,7 +162,6 @@ def _read_crosswalk(path: Path, draft: Draft) -> tuple[RoutingRow, ...]:
 
 
 def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Labels and abbreviations by code."""
     if not path.exists():
         return {}, {}
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t", restval="")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.files import read_text
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.graph.concepts import Regime
 from ecg_ontology.graph.drafts import DraftConcept, RoutingRow, TableHead
 from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, canonical_code, regime_of
@@ -124,7 +124,6 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
 
 
 def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
-    """The metadata lines, and every row with its place."""
     head, body = metadata_and_table(text)
     reader = csv.reader(io.StringIO(body, newline=""), delimiter="\t", strict=True)
     rows: list[tuple[list[str], str]] = []

@@ -80,12 +80,7 @@ def sha256_of(lines: Sequence[str]) -> str:
 
 
 def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the changed lines: ``- …`` is only in `old`, ``+ …`` only in `new`.
-
-    Example:
-        >>> enumeration_difference(["node\t0\tRoot\tNormal\tx#N"], ["node\t0\tRoot\tHealthy\tx#N"])
-        ('- node 0 Root Normal x#N', '+ node 0 Root Healthy x#N')
-    """
+    r"""Return the changed lines: ``- …`` is only in `old`, ``+ …`` only in `new`."""
     before, after = set(old), set(new)
     changes = [(line, "- ") for line in old if line not in after]
     changes += [(line, "+ ") for line in new if line not in before]
@@ -151,7 +146,9 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
     rows["abbreviations"] = list(draft.abbreviations.items())
     rows["shapes"] = [("shapes.ttl", sha256_of(draft.shapes.splitlines()))] if draft.shapes else []
     return {
-        group: sorted("\t".join(("item", group, *map(_one_line, cells))) for cells in table)
+        group: sorted(
+            "\t".join(("item", group, *(re.sub(r"[\t\r\n]", " ", cell) for cell in cells))) for cells in table
+        )
         for group, table in rows.items()
         if table
     }
@@ -159,10 +156,6 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
 
 def _digest(texts: Iterable[str]) -> str:
     return sha256_of([text.replace("\n", "\\n") for text in texts])[:16]
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"[\t\r\n]", " ", text)
 
 
 def yielding(draft: Draft) -> tuple[int, ...]:

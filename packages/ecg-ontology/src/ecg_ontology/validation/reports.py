@@ -41,13 +41,7 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
 
 
 def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
-    """Whether a finding is at least as severe as `at`.
-
-    Example:
-        >>> import ecg_ontology
-        >>> fails(ecg_ontology.validate()), fails(ecg_ontology.validate(), Severity.warn)
-        (False, True)
-    """
+    """Whether a finding is at least as severe as `at`."""
     failing = _SEVEREST_FIRST[: _SEVEREST_FIRST.index(at) + 1]
     return any(finding.severity in failing for finding in findings)
 
@@ -70,16 +64,13 @@ def _command(finding: Finding, source: str | Path | None) -> str:
     if file and source is not None:
         file = _path_from(file, source).as_posix()
     properties = {"file": file, "line": line, "title": f"{finding.id} {finding.subject}"}
-    stated = ",".join(f"{name}={_property(text)}" for name, text in properties.items() if text)
+    texts = {name: _data(text).replace(":", "%3A").replace(",", "%2C") for name, text in properties.items()}
+    stated = ",".join(f"{name}={text}" for name, text in texts.items() if text)
     return f"::{_GITHUB[finding.severity]} {stated}::{_data(f'{finding.message}. {finding.fix}.')}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def catalogue_markdown() -> str:

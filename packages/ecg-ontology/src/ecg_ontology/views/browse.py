@@ -57,13 +57,6 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
     Labels are in `language`, and English where there is none. Raises `UsageError` where another file is
     there, which would be lost; `OutputError` where the file can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> out = Path(tempfile.mkdtemp()) / "onto.html"
-        >>> page = write_page(ecg_ontology.load(), out)
-        >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
-        True
     """
     refuse_unmarked(Path(out), MARK.encode())
     write_text(out, page_text(onto, language))
@@ -207,7 +200,13 @@ def _article(
         ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
         (own_codes, list(codes)),
         (OTHERS, other_items(onto, node.index)),
-        ("Errata", [_erratum_link(entry) for entry in concerning]),
+        (
+            "Errata",
+            [
+                f'<li><a href="#e-{escape(e.id)}">{escape(e.id)}</a> {escape(e.printed)}</li>'
+                for e in concerning
+            ],
+        ),
     )
     classes = {own_codes: " class=wide", OTHERS: ' class="wide row others"', NAMES: " class=row"}
     sections = "".join(
@@ -246,10 +245,6 @@ def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
             if node.index in coded or node.abbr in words or f" {fold(node.label)} " in folded:
                 errata.setdefault(node.index, []).append(entry)
     return errata
-
-
-def _erratum_link(entry: Erratum) -> str:
-    return f'<li><a href="#e-{escape(entry.id)}">{escape(entry.id)}</a> {escape(entry.printed)}</li>'
 
 
 def _unrouted(items: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ecg_ontology.base.errors import EcgError, UsageError, optional
 from ecg_ontology.base.escaping import guarded
-from ecg_ontology.base.files import read_text, refuse_others, refuse_unmarked, replacing, write_text
+from ecg_ontology.base.files import refuse_others, refuse_unmarked, replacing, write_text
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.views.class_view import classes_json, classes_xml
@@ -129,7 +130,6 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
 
 
 def _named_in(path: Path, ending: str) -> set[str]:
-    """The IRIs by which a file of this ending says what it is."""
     try:
         if ending in _READ_AGAIN:
             return {read_source(path).header.iri}

@@ -1,0 +1,113 @@
+"""Printed predictions and embeddings: of one record, of many, and what could not be read."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
+
+SHOWN = 5
+"""Problems that are named one by one; of more there is the number."""
+BESIDE = 4
+"""Neighbours that are printed for each concept; JSON has all."""
+
+
+def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, form: str) -> None:
+    """Print what a record is nearest to, then what is judged by its family, then what can be told."""
+    from marecg.use.predict import nearest, untaught_leaves
+
+    concepts = nearest(reader, q_N, top)
+    shown = {concept.index for concept in concepts}
+    untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in shown]
+    answered = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
+    if form == "json":
+        shown |= {leaf.index for leaf in untaught}
+        also = [one for one in nearest(reader, q_N, len(q_N)) if one.index in {*answered} - shown]
+        every_one = [*concepts, *untaught, *also]
+        result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in every_one])
+        return
+    names = [one.label if one.label == one.abbr else f"{one.label} ({one.abbr})" for one in concepts]
+    for concept, name in zip(concepts, names, strict=True):
+        near = [f"{one.relation} {one.abbr} {one.probability:.1%}" for one in concept.neighbours]
+        more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
+        around = " · ".join(near[:BESIDE]) + more
+        if concept.support == 0:
+            mass = "" if concept.by_family is None else f"; by family {concept.by_family:.1%}"
+            around += f"  (no record of it in the training{mass})"
+        result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
+    for leaf in untaught:
+        family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
+        result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
+    for at, probability in answered.items():
+        node = reader.ontology.nodes[at]
+        which = f"{node.label}: which finding of it can't be told" if node.root else node.label
+        result(f"told at a risk of {risk:.0%}: {which} ({node.abbr}), probability {probability:.0%}")
+    if answers is not None and not answered:
+        result(f"told at a risk of {risk:.0%}: nothing")
+    message(
+        "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
+    )
+
+
+def print_table(table: Any, done: Any, form: str) -> None:
+    """Print what many records are nearest to; exit code 1 where one could not be read."""
+    from marecg.use.predict import as_csv
+
+    tell_problems("not predicted", done.failed, done.doubtful)
+    if form == "json":
+        result_json(table.astype(object).where(table.notna(), None).to_dict("records"))
+    else:
+        result(as_csv(table).rstrip("\n"))
+    if done.failed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def print_steps(steps: dict[float, list[Any]], form: str) -> None:
+    """Print what each step of a recording is nearest to."""
+    if form == "json":
+        lines = [{"start": at, "concepts": [asdict(one) for one in near]} for at, near in steps.items()]
+        result_json(lines)
+        return
+    for start, near in steps.items():
+        minutes, seconds = divmod(round(start), 60)
+        shares = " · ".join(f"{concept.abbr} {concept.probability:.1%}" for concept in near)
+        result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
+
+
+def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
+    """Print what a classifier says of a record, the most probable class first."""
+    of_each = zip(classifier.classes_.tolist(), probabilities, classifier.thresholds_.tolist(), strict=True)
+    calls = [
+        {"name": name, "probability": p, "threshold": cut, "called": bool(p >= cut)}
+        for name, p, cut in of_each
+    ]
+    calls.sort(key=lambda call: -call["probability"])
+    if form == "json":
+        result_json(calls)
+        return
+    width = 1 + max(len(str(call["name"])) for call in calls)
+    for call in calls:
+        side = "called: at or above" if call["called"] else "below"
+        probability, threshold = (f"{100 * call[key]:.1f} %" for key in ("probability", "threshold"))
+        name = f"{call['name']}:"
+        result(f"{name:<{width}} {probability:>7} ({side} its threshold, {threshold})")
+
+
+def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
+    """Print the number of written records; exit code 1 where one could not be read."""
+    tell_problems(f"not {verb}", done["failed"], done["doubtful"])
+    if form == "json":
+        result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})
+    else:
+        result(f"{done['records']:,} records in {out}")
+    if done["failed"]:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, str]) -> None:
+    """Report records that could not be read, and doubtful units."""
+    doubts = [f"{name}: {doubt}" for name, doubt in doubtful.items()]
+    for kind, lines in ((what, failed.values()), ("check the units", doubts)):
+        say_first(kind, lines, "(--format json names all)", problem, SHOWN)

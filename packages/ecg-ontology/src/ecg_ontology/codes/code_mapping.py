@@ -1,0 +1,193 @@
+"""Mappings from a hospital's codes, and from machines' statements, to SNOMED CT."""
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecg_ontology.base.errors import InputError
+from ecg_ontology.base.tables import column_names, rows
+from ecg_ontology.codes.lexicon import TABLES
+from ecg_ontology.formats.sssom import code_pairs
+from ecg_ontology.graph.routing import malformation
+
+if TYPE_CHECKING:
+    from ecg_ontology.ontology import Ontology
+
+VOCABULARIES = ("snomed", "icd10", "omop", "scp")
+MAPPING_COLUMNS = ("code", "snomed")
+_ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z]\.?[0-9A-Z]{0,4}")
+_SHORT_NAMES = {"icd10cm": "icd10", "icd10gm": "icd10", "icd-10": "icd10"}
+"""Names of ICD-10 in other tables."""
+MACHINE = "machine"
+"""The name of the packaged mapping of electrocardiographs' statements."""
+_NORMAL_ECG = "164854000"
+_NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relatedMatch")
+"""How a code may relate to a concept that it stands for, the nearest first."""
+
+
+@dataclass(frozen=True)
+class CodeMapping:
+    """Mapping from codes or texts to SNOMED CT.
+
+    Attributes:
+        path: the file.
+        targets: the identifiers of each code or text, as it is spelt.
+
+    Example:
+        >>> CodeMapping(Path("m.csv"), {"I480": ("164889003",)}).of("icd10:I48.0")
+        ('164889003',)
+    """
+
+    path: Path
+    targets: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "CodeMapping":
+        """Return the mapping in a `.csv` with the columns `code` and `snomed`, or in a `.sssom.tsv`.
+
+        Args:
+            path: the file; ``machine`` for the packaged mapping of electrocardiographs' statements.
+
+        Raises:
+            InputError: it can't be read.
+        """
+        if str(path) == MACHINE:
+            return MachineStatements()
+        targets: dict[str, tuple[str, ...]] = {}
+        for subject, target in _pairs(Path(path)):
+            targets[subject] = (*targets.get(subject, ()), target)
+        return cls(Path(path), targets)
+
+    def of(self, code: str) -> tuple[str, ...]:
+        """Return the SNOMED CT identifiers of a code or text; () where it isn't in the mapping.
+
+        Its case, its vocabulary's name and the point of ICD-10 may be another than in the mapping. () as well
+        where these are all that tells two codes of the mapping apart.
+
+        Args:
+            code: as a hospital wrote it.
+        """
+        if code in self.targets:
+            return self.targets[code]
+        vocabulary, bare = _parted(code)
+        alike = {
+            targets
+            for other, targets in self._by_bare.get(bare, ())
+            if not vocabulary or other == vocabulary or (not other and vocabulary in VOCABULARIES)
+        }
+        return alike.pop() if len(alike) == 1 else ()
+
+    @cached_property
+    def _by_bare(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """Vocabulary and targets of the subjects of one bare spelling."""
+        subjects: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for subject, targets in self.targets.items():
+            vocabulary, bare = _parted(subject)
+            subjects.setdefault(bare, []).append((vocabulary, targets))
+        return subjects
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Identity of the mapping, for provenance."""
+        return {"sha256": {"mapping": file_sha256(self.path)}}
+
+
+class MachineStatements(CodeMapping):
+    """Packaged mapping from machines' statements to SNOMED CT, certain and probable findings only."""
+
+    def __init__(self) -> None:
+        super().__init__(TABLES / "statements.tsv", {})
+
+    @cached_property
+    def _graph(self) -> "Ontology":
+        from ecg_ontology.formats.bundle import read_bundle
+        from ecg_ontology.ontology import Ontology
+
+        return Ontology(read_bundle(TABLES.parent / "ccg-extended.json"), "curated", checked=True)
+
+    @cached_property
+    def _codes(self) -> dict[int, str]:
+        """The code of each concept that reaches it and no other leaf, SNOMED CT before others."""
+        ranked: dict[int, tuple[int, bool, str]] = {}
+        for row in self._graph.rows:
+            leaves = self._graph.route(row.code).leaves
+            node = self._graph.draft.by_iri.get(row.node or "")
+            if node is None or leaves != (node.index,) or row.predicate not in _NEAREST:
+                continue
+            rank = (_NEAREST.index(row.predicate), not row.code.isdecimal())
+            if leaves[0] not in ranked or rank < ranked[leaves[0]][:2]:
+                ranked[leaves[0]] = (*rank, row.code)
+        codes = {leaf: code for leaf, (*_, code) in ranked.items()}
+        codes[self._graph.node("Normal").index] = _NORMAL_ECG
+        return codes
+
+    def of(self, code: str) -> tuple[str, ...]:
+        """Return the codes of a statement's certain and probable findings.
+
+        Args:
+            code: the statement.
+        """
+        from ecg_ontology.codes.statements import read_statement
+
+        concepts = [
+            mention.concept
+            for mention in read_statement(self._graph, code)
+            if mention.concept and mention.present and mention.certainty != "possible"
+        ]
+        return tuple(dict.fromkeys(self._codes[node.index] for node in concepts if node.index in self._codes))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Identity of the mapping, for provenance."""
+        digest = hashlib.sha256()
+        for path in sorted(TABLES.glob("*.tsv")):
+            digest.update(path.read_bytes())
+        return {"sha256": {"mapping": digest.hexdigest()}}
+
+
+def _pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """The rows of a mapping: (code or text, SNOMED CT identifier); one without an identifier says nothing."""
+    if path.suffix.lower() != ".csv":
+        yield from code_pairs(path)
+        return
+    if missing := [name for name in MAPPING_COLUMNS if name not in column_names(path)]:
+        problem = f"isn't a mapping: it has no column {', '.join(missing)}"
+        raise InputError(problem, where=path, remedy="Name its columns code and snomed")
+    for place, (code, target) in rows(path, list(MAPPING_COLUMNS)):
+        identifier = cell_text(target)
+        if not identifier:
+            continue
+        if reason := malformation(identifier) if identifier.isdecimal() else "it isn't a number":
+            problem = f"{identifier!r} isn't a SNOMED CT identifier: {reason}"
+            raise InputError(problem, where=f"{path}, {place}", remedy="Write the number alone, or nothing")
+        yield cell_text(code), identifier
+
+
+def _parted(code: str) -> tuple[str, str]:
+    """The vocabulary's name and the code in capitals, of ICD-10 without its point: hospitals write I480."""
+    prefix = re.match(r"([\w.-]+):(?=\S)", code)
+    bare = code[prefix.end() :].upper() if prefix else code.upper()
+    vocabulary = prefix[1].lower() if prefix else ""
+    return _SHORT_NAMES.get(vocabulary, vocabulary), bare.replace(".", "") if _ICD10.fullmatch(bare) else bare
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as text; of pandas' column of whole numbers with gaps, the whole number.
+
+    A Mac spells ü in two characters and a spreadsheet in one: here it is one.
+    """
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)
+    return "" if cell is None else unicodedata.normalize("NFC", str(cell).strip())
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
