@@ -257,8 +257,8 @@ class TaskDefinition:
         """
         if folds is not None:
             if "folds" not in self.takes or splits is not None:
-                beside = "" if splits is None else " beside splits"
-                problem = f"the folds of the task {self.name} can't be chosen{beside}"
+                reason = "" if splits is None else " beside splits"
+                problem = f"the folds of the task {self.name} can't be chosen{reason}"
                 raise UsageError(problem, remedy="Leave out --set folds")
             return self.build(root, folds=folds)
         if splits is None:
