@@ -97,15 +97,21 @@ def test_no_rule_is_without_a_fault_that_it_catches():
 
 
 @pytest.mark.parametrize(
-    ("rule", "fault", "message"),
+    ("rule", "fault", "subject", "message"),
     [
-        ("CCG-E002", lambda d: with_concept(d, "Normal", index=40), "no concept carries index 0, but higher"),
-        ("CCG-E010", OTHER_FAULTS["CCG-E010"], "subtypeOf runs in a circle: AntMI → AMI → AntMI"),
-        ("CCG-E011", OTHER_FAULTS["CCG-E011"], "no path leads from Normal to AF, AFL"),
+        (
+            "CCG-E002",
+            lambda d: with_concept(d, "Normal", index=40),
+            "index 0",
+            "no concept carries index 0, but",
+        ),
+        ("CCG-E010", OTHER_FAULTS["CCG-E010"], "AntMI", "subtypeOf runs in a circle: AntMI → AMI → AntMI"),
+        ("CCG-E011", OTHER_FAULTS["CCG-E011"], "AF", "no path leads from Normal to AF, AFL"),
     ],
 )
-def test_a_fault_of_the_graph_s_shape_names_the_concepts(sound, rule, fault, message):
+def test_a_fault_of_the_graph_s_shape_names_the_concepts(sound, rule, fault, subject, message):
     [finding] = [f for f in findings(fault(sound)) if f.id == rule]
+    assert finding.subject == subject
     assert finding.message.startswith(message)
 
 

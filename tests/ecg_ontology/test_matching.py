@@ -80,6 +80,7 @@ def test_what_a_label_denies_is_flagged_and_has_no_predicate(onto, label):
     matches = ecg_ontology.match_label(onto, label)
     assert matches
     assert {(each.note.partition(":")[0], each.predicate) for each in matches} == {("denied", "")}
+    assert all(each.denied for each in matches)
 
 
 @pytest.mark.parametrize("label", ["No atrioventricular conduction", "sinus rhythm without abnormality"])
