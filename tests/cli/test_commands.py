@@ -143,15 +143,25 @@ def log(monkeypatch):
 
 def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_came_for_long(log):
     lines = log(range(1, 1001), PAUSE / 10, 1000, 1000, None, "")
-    assert len(lines) == 11
-    assert lines[0] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
+    assert [line.split()[1] for line in lines[:4]] == ["16", "32", "64", "100"], (
+        "it is seen to be alive early"
+    )
+    assert len(lines) == 14
+    assert lines[3] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
     assert lines[-2] == "records: 1,000 of 1,000 (100 %), 3 kept, 2/s"
     assert lines[-1].startswith("records: 1,000, ")
 
 
 def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(log):
     assert log(range(1, 101), 0.0, 100) == []
-    assert log(range(501, 601), 1.0, 1000) == ["records: 600 of 1,000 (60 %), 3 kept, 1/s, 6:40 left"]
+    assert log(range(501, 601), 1.0, 1000)[-1] == "records: 600 of 1,000 (60 %), 3 kept, 1/s, 6:40 left"
+
+
+def test_a_task_of_unknown_length_says_what_it_is_at_ever_more_seldom(log):
+    lines = log(range(1, 2001), 1.0, None)
+    assert [line.split()[1] for line in lines] == [
+        f"{at:,}," for at in (8, 16, 32, 64, 128, 256, 512, 1024, 1624)
+    ]
 
 
 def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(monkeypatch):

@@ -1,6 +1,7 @@
 """Probing a run: its report holds every method's cells and all that its numbers depend on."""
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ import ecg_ontology
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.frozen_encoder import random_encoder
+from marecg.evaluate.methods.frozen_encoder import random_control, random_encoder
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import f_max, macro_auc
 from marecg.evaluate.scores.predictions import load
@@ -135,6 +136,31 @@ def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_ru
     for wrong in ("encoder, wide", "encoder, long"):
         with pytest.raises(UsageError, match=f"without={wrong}"):
             probed(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
+
+
+def test_the_random_encoder_is_read_as_far_as_its_rows_ask_for(gscl_run, ptbxl_root, monkeypatch):
+    def extracted(recordings, methods, *given):
+        (random,) = [method for method in methods if method.name == "random encoder"]
+        assert random.sha256 == random_control(MarEcg.from_pretrained(gscl_run)).sha256
+        return extract(recordings, methods, *given)
+
+    monkeypatch.setattr(evaluation, "extract", extracted)
+    without = ("random encoder, beats", "hand-crafted", "encoder", "encoder, wide", "encoder, mean H")
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, without=without, readout="beats"))
+    assert [cell.method for cell in report.cells] == ["encoder, beats", "random encoder", "zero-shot"]
+
+
+def test_progress_says_what_is_being_fitted(gscl_run, ptbxl_root):
+    notes: list[tuple[str, int, str]] = []
+
+    @contextmanager
+    def progress(what):
+        yield lambda done, total, note="": notes.append((what, done, note))
+
+    probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, fractions=(0.5, 1.0)), progress=progress)
+    fits = [each for each in notes if each[0] == "ptbxl-super: encoder: of 6 fits done"]
+    assert [done for _, done, note in fits if not note] == [1, 2, 3, 4, 5, 6]
+    assert fits[0] == (fits[0][0], 0, "now 24 records, strength 1e-05, class 1 of 4")
 
 
 def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_root, monkeypatch):

@@ -1,13 +1,17 @@
 import os
+import shutil
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tests import forked
 
 from marecg.base.config import ModelConfig
-from marecg.base.errors import CorpusError, InputError, RecordError
+from marecg.base.errors import CheckpointError, CorpusError, InputError, RecordError
 from marecg.evaluate.methods import features as module
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
@@ -73,7 +77,7 @@ def methods() -> list[Method]:
 def two_processes(monkeypatch: pytest.MonkeyPatch, forked_workers: None) -> None:
     """Forty recordings are worth two processes of a thread each."""
     monkeypatch.setattr(module, "WORTH_A_PROCESS", 20)
-    monkeypatch.setattr(module, "SPAN", 9)
+    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
     monkeypatch.setattr(module.torch, "get_num_threads", lambda: 2)
 
 
@@ -87,7 +91,7 @@ def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path
         steps.extend((what, total) for total in totals)
 
     many = extract(Beats().recordings, methods(), tmp_path / "many", progress)
-    assert steps == [("made: features", 5), ("made: features", 2)]
+    assert steps == [("made: features", 40), ("made: features", 40)]
     monkeypatch.setattr(module.torch, "get_num_threads", lambda: 1)
     one = extract(Beats().recordings, methods(), tmp_path / "one")
     usable = np.r_[0:5, 7:40]
@@ -101,7 +105,7 @@ def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path
         assert features.unreadable == {"r5": "truncated", "r6": "nan"}
 
 
-def test_a_killed_process_is_told_and_nothing_is_kept(tmp_path, two_processes):
+def test_a_killed_worker_is_told_and_none_of_its_features_are_kept(tmp_path, two_processes):
     killed = Method("killed", "e" * 64, lambda signals: os.kill(os.getpid(), signal.SIGKILL), apart=True)
     with pytest.raises(CorpusError, match=r"a worker process was killed.*OMP_NUM_THREADS"):
         extract(Source().recordings, [killed], tmp_path)
@@ -128,26 +132,87 @@ def test_later_nothing_is_read_but_of_other_data_or_for_another_model(data, meth
     assert second.unreadable == first.unreadable
 
 
-NOTHING = {"features": np.zeros((1, 1)), "unreadable": np.zeros((0, 2), str)}
+def blocks_in(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.npz"))
+
+
+def flip(block: Path) -> None:
+    """Change one bit of a feature."""
+    content = bytearray(block.read_bytes())
+    content[content.index(b"features.npy") + 200] ^= 1
+    block.write_bytes(content)
+
+
+ELSE = {"key": np.array("of another"), "reasons": np.full(9, "")}
+NINE = np.zeros((9, 2), np.float32)
 
 
 @pytest.mark.parametrize(
     ("spoil", "warning"),
     [
-        (lambda cache: cache.write_bytes(cache.read_bytes()[:100]), "is damaged"),
-        (lambda cache: np.savez(cache, ids=np.array([object()]), **NOTHING), ""),
-        (lambda cache: np.savez(cache, ids=np.array(["x"]), **NOTHING), ""),
+        (lambda block, other: block.write_bytes(block.read_bytes()[:100]), "is damaged"),
+        (lambda block, other: flip(block), "is damaged"),
+        (lambda block, other: np.savez(block, features=np.array([object()]), **ELSE), "is damaged"),
+        (lambda block, other: shutil.copyfile(other, block), "belongs to other"),
+        (
+            lambda block, other: np.savez(block, features=NINE, **ELSE),
+            "belongs to other",
+        ),
     ],
-    ids=["cut", "pickled objects", "other records"],
+    ids=["cut", "a bit flipped", "pickled objects", "another block under its name", "other data's"],
 )
-def test_a_cache_that_does_not_hold_the_features_is_computed_again(spoil, warning, tmp_path, caplog):
-    extract(Source().recordings, [mean()], tmp_path)
-    [cache] = tmp_path.iterdir()
-    spoil(cache)
+def test_a_block_that_does_not_hold_its_features_is_computed_again_and_that_one_alone(
+    spoil, warning, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
+    first = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
+    blocks = blocks_in(tmp_path)
+    assert len(blocks) == 5
+    spoil(blocks[0], blocks[1])
     again = Source()
-    extract(again.recordings, [mean()], tmp_path)
-    assert again.reads == 40
+    second = extract(again.recordings, [mean()], tmp_path)["mean of all"]
+    assert again.reads in (4, 9), "a block of nine, or the last four"
     assert warning in caplog.text
+    np.testing.assert_array_equal(second.x_RF, first.x_RF)
+    assert second.unreadable == first.unreadable
+
+
+def test_a_killed_probe_goes_on_where_it_was_with_the_same_features(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
+    methods = [encoder(random_encoder(TINY)), mean()]
+
+    def killed(row: int) -> np.ndarray:
+        if row == 30:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Beats().read(row)
+
+    dying = replace(Source().recordings, read=killed)
+    assert forked.run(lambda: extract(dying, methods, tmp_path / "killed")) == -signal.SIGKILL
+    assert len(blocks_in(tmp_path / "killed")) == 2 * 3
+    notes: list[tuple[int, int | None, str]] = []
+
+    @contextmanager
+    def progress(what):
+        yield lambda *given: notes.append(given)
+
+    source, whole = Beats(), Beats()
+    resumed = extract(source.recordings, methods, tmp_path / "killed", progress)
+    assert source.reads == 40 - 27
+    assert notes == [(36, 40, "27 of them before"), (40, 40, "27 of them before")]
+    for name, features in extract(whole.recordings, methods, tmp_path / "whole").items():
+        np.testing.assert_array_equal(resumed[name].x_RF, features.x_RF, err_msg=name)
+        assert resumed[name].unreadable == features.unreadable == {"r5": "truncated", "r6": "nan"}
+    assert not list((tmp_path / "killed").rglob(".*"))
+
+
+def test_features_of_a_method_that_changed_meanwhile_are_not_kept(tmp_path):
+    model = random_encoder(TINY)
+    method = encoder(model)
+    with torch.no_grad():
+        next(model.parameters()).add_(1)
+    with pytest.raises(CheckpointError, match="encoder changed while"):
+        extract(Beats().recordings, [method], tmp_path)
+    assert not blocks_in(tmp_path)
 
 
 def test_nothing_is_kept_when_a_method_fails(tmp_path):

@@ -1,22 +1,19 @@
 """Vectors of a classifier's records, kept in blocks beside it so that the next run reuses them.
 
-Shapes: M records, W values of a readout.
+Shapes: M records, B of a block, F features.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecg_ontology import replacing
 from marecg.base.progress import Progress, passing
 from marecg.corpus import index
+from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
 from marecg.evaluate.tasks.task import Task
 from marecg.model.pretrained import weights_sha256
-from marecg.model.readout import readout_width
 from marecg.use.classifying.tuning import Vectors
 
 FILE_RECORDS = 64
@@ -34,26 +31,14 @@ def embed_blocks(
     every = sorted(every, key=lambda row: task.row_M[row])
     columns = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
     about = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
-    reused, width = 0, readout_width(vectors.model.config, vectors.readout)
+    reused, folder = 0, out.with_name(f"{out.name}-embedding")
     for first in passing(range(0, len(every), FILE_RECORDS), "embedding", progress):
         rows = every[first : first + FILE_RECORDS]
         key = " ".join([about, *(columns[row] for row in rows)])
-        file = out.with_name(f"{out.name}-embedding") / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
-        x_MW = _read_block(file)
-        if x_MW is not None and x_MW.shape == (len(rows), width):
-            vectors.add(rows, x_MW)
+        block = read_block(folder, key, len(rows))
+        if block is None:
+            write_block(folder, key, Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
+        else:
+            vectors.add(rows, block.x_BF)
             reused += len(rows)
-            continue
-        with replacing(file) as temporary, temporary.open("wb") as stream:
-            np.save(stream, vectors(rows).astype(np.float32))
-        index.keep_private(file)
     return reused
-
-
-def _read_block(file: Path) -> NDArray[np.float32] | None:
-    """The vectors of a file; None where it is missing or damaged."""
-    try:
-        x_MW: NDArray[np.float32] = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return x_MW if x_MW.dtype == np.float32 and np.isfinite(x_MW).all() else None

@@ -4,19 +4,21 @@ Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
-from marecg.base.progress import Progress, passing, shown
+from marecg.base.progress import Progress, shown
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.frozen_encoder import read_alike
+from marecg.evaluate.methods.frozen_encoder import random_control, read_alike
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, rank_of, try_writing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import ENCODER_METHODS, Trial
+from marecg.evaluate.scores.summary import ENCODER_METHODS, RANDOM, Trial
 from marecg.evaluate.tasks.task import Task, TaskDefinition
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
@@ -65,7 +67,7 @@ def evaluate(
     for rotation in task:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
         _check_rows(methods, files, under_test.name, request)
-        methods = tuple(method for method in methods if not set(method.judged) <= set(request.without))
+        methods = _left(methods, model, request)
         every = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
         features_of = {name: features for name, features in every.items() if name not in request.without}
         unreadable = {name: why for made in features_of.values() for name, why in made.unreadable.items()}
@@ -141,6 +143,16 @@ def _check_rows(
         raise UsageError(f"the name {twice[0]!r} is taken", remedy="Name the features otherwise: NAME=FILE")
 
 
+def _left(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
+    """The methods that have a row left; the random encoder without the readout that is left out."""
+    rows = {method: {*method.judged} - {*request.without} for method in methods}
+    return tuple(
+        random_control(model) if model and rows[method] == {RANDOM} else method
+        for method in methods
+        if rows[method]
+    )
+
+
 def _trials(
     features_of: Mapping[str, FeatureTable],
     task: Task,
@@ -155,12 +167,26 @@ def _trials(
             continue
         key = (features.sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            learn = request.protocol.on_features(features.values(task), features.row.choose)
-            fits = request.protocol.trials(learn, task, request.fractions, request.seeds)
             try:
-                cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
+                cache[key] = _fitted(features, task, request, f"{task.name}: {name}", progress)
             except InputError as error:
                 raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
         trials[name] = cache[key]
     unlearnt = {name: features.unlearnt(task) for name, features in features_of.items()}
     return trials | {name: [trial] for name, trial in unlearnt.items() if trial}
+
+
+def _fitted(
+    features: FeatureTable, task: Task, request: Request, what: str, progress: Progress
+) -> list[Trial]:
+    """The trials of a row; progress tells what is being fitted, as the last fit may take longest."""
+    trials: list[Trial] = []
+    single = request.protocol.seed is not None
+    count = sum(1 if single or fraction == 1 else request.seeds for fraction in request.fractions)
+    with progress(f"{what}: of {count} fits done") as tell:
+        part = replace(features.values(task), note=lambda text: tell(len(trials), None, f"now {text}"))
+        learn = request.protocol.on_features(part, features.row.choose)
+        for trial in request.protocol.trials(learn, task, request.fractions, request.seeds):
+            trials.append(trial)
+            tell(len(trials), None)
+    return trials

@@ -1,50 +1,36 @@
-"""Features of recordings: computed once per method and cached in the run folder, or read from a file.
+"""Features of recordings: computed once per method and kept in the run folder, or read from a file.
 
 Elsewhere is an `.npz` with `ids` [R] and `features` [R, F], or what `marecg embed` wrote.
 Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C leads, L samples.
 """
 
 import hashlib
-import logging
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_ontology import replacing
 from marecg.base.documents import file_sha256
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.numbers import refuse_impossible
-from marecg.base.progress import Progress, passing, shown
+from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers
+from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 from marecg.read.identity import published_as
 from marecg.use.embedding.embedding_files import READOUTS, blocks, vectors
 
-logger = logging.getLogger(__name__)
-
-CHUNK_ROWS = 32
-"""Recordings in memory at a time."""
-SPAN = 64
-"""Recordings of a task for another process."""
+BLOCK_ROWS = 32
+"""Recordings in memory at a time, whose features are kept together."""
 WORTH_A_PROCESS = 256
 """Recordings: `small` and the hand-crafted features take three times as long for them as a process does
 to begin."""
-
-
-class Computed(NamedTuple):
-    """Features of a batch: usable rows, reasons of unusable recordings by id, and [B, F] per method."""
-
-    usable: list[int]
-    unreadable: dict[str, str]
-    made: list[NDArray[np.floating]]
 
 
 def extract(
@@ -56,70 +42,121 @@ def extract(
 ) -> dict[str, FeatureTable]:
     """Return the features of all methods and `files` by name, from the cache or computed.
 
-    What `folder` holds under the same method and data is used, anything else is computed and put there. A
-    recording is read once, or twice where only some of the methods may be computed by other processes.
+    What `folder` holds under the same method and data is used; anything else is computed and put there block
+    by block, so that the next call goes on where a killed one was. A recording is read once, or twice where
+    only some of the methods may be computed by other processes.
     """
-    places = {method: _place(folder, recordings, method) for method in methods}
-    cached = {method: _load(place, recordings) for method, place in places.items()}
-    features_of = {method: features for method, features in cached.items() if features is not None}
-    made = _compute(recordings, [method for method in methods if method not in features_of], progress)
-    for method, features in made.items():
-        method.verify()
-        _save(places[method], recordings, features)
-    features_of |= made
-    rows = {name: method.read(name, features_of[method]) for method in methods for name in method.judged}
+    tables = {method: _Table(recordings, method, folder) for method in methods}
+    threads = torch.get_num_threads()
+    apart = [method for method in methods if method.apart]
+    count = min(threads, len(_lacking(tables, apart)) * BLOCK_ROWS // WORTH_A_PROCESS)
+    if count > 1:
+        with workers(0, count, None, threads // count, where=recordings.name):
+            _compute(recordings, tables, apart, None, progress)
+    _compute(recordings, tables, methods, 1, progress)
+    rows = {
+        name: method.read(name, tables[method].features()) for method in methods for name in method.judged
+    }
     return rows | {name: read_features(path, recordings) for name, path in (files or {}).items()}
 
 
-def _compute(recordings: Recordings, methods: list[Method], progress: Progress) -> dict[Method, FeatureTable]:
-    """Compute features in other processes as far as that is allowed and worth it, the others in this one."""
-    threads = torch.get_num_threads()
-    count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
-    apart = [method for method in methods if method.apart and count > 1]
-    local = [method for method in methods if method not in apart]
-    features_of: dict[Method, FeatureTable] = {}
-    for some, processes, span in ((apart, count, SPAN), (local, 1, CHUNK_ROWS)):
-        if not some:
-            continue
-        spans = [range(len(recordings.ids))[at : at + span] for at in range(0, len(recordings.ids), span)]
-        shown_spans = passing(spans, f"{recordings.name}: features", progress)
-        if processes == 1:
-            batches = [batch for span in shown_spans for batch in _computed(recordings, some, span)]
-        else:
-            with workers(0, processes, None, threads // processes, where=recordings.name):
-                parallel = Parallel(return_as="generator", batch_size=1)
-                made = parallel(delayed(_computed)(recordings, some, span) for span in spans)
-                batches = [batch for _, span in zip(shown_spans, made, strict=True) for batch in span]
-        features_of |= _gathered(recordings, some, batches)
-    return features_of
+class _Table:
+    """Features of a method, whose blocks are kept in a folder of their own."""
+
+    def __init__(self, recordings: Recordings, method: Method, folder: Path) -> None:
+        name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
+        self.folder = folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}"
+        self.recordings, self.method = recordings, method
+        every = range(len(recordings.ids))
+        self.x_RF, self.reasons = np.empty((len(every), 0), np.float32), [""] * len(every)
+        blocks = [every[at : at + BLOCK_ROWS] for at in every[::BLOCK_ROWS]]
+        self.missing = {rows for rows in blocks if not self._take(rows, self._read(rows))}
+
+    def add(self, rows: range, block: Block) -> None:
+        """Keep a block that was computed. Raises what `Method.verify` does."""
+        self.method.verify()
+        write_block(self.folder, self._key(rows), block)
+        self._take(rows, block)
+        self.missing.remove(rows)
+
+    def features(self) -> FeatureTable:
+        """Return the features of all recordings."""
+        reasons = zip(self.recordings.ids, self.reasons, strict=True)
+        return FeatureTable(self.x_RF, {record: reason for record, reason in reasons if reason})
+
+    def _read(self, rows: range) -> Block | None:
+        return read_block(self.folder, self._key(rows), len(rows))
+
+    def _key(self, rows: range) -> str:
+        ids = self.recordings.ids[rows.start : rows.stop]
+        return " ".join([self.recordings.sha256, self.method.sha256, *ids])
+
+    def _take(self, rows: range, block: Block | None) -> bool:
+        """Put a block into its rows; return whether there is one."""
+        if block is None:
+            return False
+        width, rows_of = block.x_BF.shape[1], slice(rows.start, rows.stop)
+        if width > self.x_RF.shape[1]:  # known from the first recording that can be used
+            self.x_RF = np.full((len(self.x_RF), width), np.nan, np.float32)
+        self.x_RF[rows_of] = block.x_BF if width else np.nan
+        self.reasons[rows_of] = block.reasons
+        return True
 
 
-def _computed(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
-    """Return the features of recordings, batch by batch."""
-    return [_batch(recordings, methods, rows[at : at + CHUNK_ROWS]) for at in range(0, len(rows), CHUNK_ROWS)]
+def _lacking(tables: Mapping[Method, _Table], methods: Sequence[Method]) -> dict[range, list[Method]]:
+    """Return the blocks that some method lacks, in order, with the methods that lack them."""
+    blocks = sorted(set().union(*(tables[method].missing for method in methods)), key=lambda rows: rows.start)
+    return {rows: [method for method in methods if rows in tables[method].missing] for rows in blocks}
 
 
-def _batch(recordings: Recordings, methods: list[Method], rows: range) -> Computed:
+def _compute(
+    recordings: Recordings,
+    tables: Mapping[Method, _Table],
+    methods: Sequence[Method],
+    jobs: int | None,
+    progress: Progress,
+) -> None:
+    """Compute and keep the blocks that methods lack, by `workers` or, with one job, in this process."""
+    lacking = _lacking(tables, methods)
+    if not lacking:
+        return
+    done = before = len(recordings.ids) - sum(map(len, lacking))
+    note = f"{before:,} of them before" if before else ""
+    with progress(f"{recordings.name}: features") as tell:
+        calls = (delayed(_blocks)(recordings, some, rows) for rows, some in lacking.items())
+        made = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
+        for (rows, some), blocks in zip(lacking.items(), made, strict=True):
+            for method, block in zip(some, blocks, strict=True):
+                tables[method].add(rows, block)
+            done += len(rows)
+            tell(done, len(recordings.ids), note)
+
+
+def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> list[Block]:
+    """Return the features of recordings by each method."""
     signals: Signals = []
-    usable, unreadable = [], {}
+    reasons = []
     for row in rows:
         try:
             signals.append(finite(recordings.read(row)))
-            usable.append(row)
+            reasons.append("")
         except RecordError as error:
             if error.reason == Reason.unavailable:
                 raise CorpusError(error.problem, where=error.where, remedy=error.remedy) from error
-            unreadable[recordings.ids[row]] = error.reason
-    made = []
-    for method in methods if signals else ():
-        x_BF = method.compute(signals)
-        assert x_BF.shape[:-1] == (len(signals),), (
-            f"{method.name}: {x_BF.shape} for {len(signals)} recordings"
+            reasons.append(str(error.reason))
+    usable = [place for place, reason in enumerate(reasons) if not reason]
+    blocks = []
+    for method in methods:
+        made_BF = method.compute(signals) if signals else np.empty((0, 0))
+        assert made_BF.shape[:-1] == (len(signals),), (
+            f"{method.name}: {made_BF.shape} for {len(signals)} recordings"
         )
-        if not np.isfinite(x_BF).all():
+        if not np.isfinite(made_BF).all():
             raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
-        made.append(x_BF)
-    return Computed(usable, unreadable, made)
+        x_BF = np.full((len(rows), made_BF.shape[1]), np.nan, np.float32)
+        x_BF[usable] = made_BF
+        blocks.append(Block(x_BF, tuple(reasons)))
+    return blocks
 
 
 def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -127,53 +164,6 @@ def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
     if not np.isfinite(x_CL).all():
         raise RecordError("nan", "has samples without a value")
     return x_CL
-
-
-def _gathered(
-    recordings: Recordings, methods: list[Method], batches: list[Computed]
-) -> dict[Method, FeatureTable]:
-    usable = [row for batch in batches for row in batch.usable]
-    unreadable = {record: why for batch in batches for record, why in batch.unreadable.items()}
-    read = [batch.made for batch in batches if batch.usable]
-    features_of = {}
-    for number, method in enumerate(methods):
-        width = read[0][number].shape[1] if read else 0
-        x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
-        if read:
-            x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in read])
-        features_of[method] = FeatureTable(x_RF, unreadable)
-    return features_of
-
-
-def _place(folder: Path, recordings: Recordings, method: Method) -> Path:
-    name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
-    return folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}.npz"
-
-
-def _save(path: Path, recordings: Recordings, features: FeatureTable) -> None:
-    with replacing(path) as temporary:
-        np.savez(
-            temporary,
-            ids=np.array(recordings.ids),
-            features=features.x_RF,
-            unreadable=np.array(list(features.unreadable.items()), str).reshape(-1, 2),
-        )
-
-
-def _load(path: Path, recordings: Recordings) -> FeatureTable | None:
-    if not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            ids, x_RF, unreadable = arrays["ids"], arrays["features"], arrays["unreadable"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        logger.warning("%s is damaged (%s); computing its features again", path, error)
-        return None
-    if ids.tolist() != list(recordings.ids) or len(x_RF) != len(ids):
-        logger.warning("%s belongs to other recordings; computing its features again", path)
-        return None
-    reasons = {str(record): str(reason) for record, reason in unreadable}
-    return FeatureTable(np.asarray(x_RF, np.float32), reasons)
 
 
 def features_sha256(path: Path) -> str:

@@ -38,13 +38,14 @@ class Part:
 
     `weight_F` is what features are multiplied by once they are standardised, if by anything. With
     `class_wise` the last K features are each read by one class alone: they say what is known of it without a
-    label.
+    label. `note` is called with what is being fitted on the part, for whoever shows it.
     """
 
     x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
     weight_F: NDArray[np.floating] | None = None
     class_wise: bool = False
+    note: Callable[[str], None] = lambda text: None
 
     def records(self, rows: NDArray[np.integer]) -> "Part":
         """Return the part with selected records."""
@@ -120,6 +121,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         with warnings.catch_warnings():  # the best that rounding allows is good enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
+                train.note(f"{len(x_MF):,} records, strength {strength:g}, class {k + 1} of {classes}")
                 read_MF = np.c_[x_MF, own_MK[:, k]] if read_own else x_MF
                 regression.set_params(C=strength, tol=tolerance).fit(read_MF, train.y_MK[:, k])
                 weight_FK[:, k] = regression.coef_[0, : x_MF.shape[1]]

@@ -1,0 +1,67 @@
+"""Blocks of features, kept as soon as they are computed: a probe or a classifier goes on where it was killed.
+
+Shapes: B recordings of a block, F features.
+"""
+
+import hashlib
+import logging
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import replacing
+from marecg.corpus.index import keep_private
+
+logger = logging.getLogger(__name__)
+
+
+class Block(NamedTuple):
+    """Features float32 [B, F] and B reasons: NaN where a recording can't be used, "" where it can."""
+
+    x_BF: NDArray[np.float32]
+    reasons: tuple[str, ...]
+
+
+def write_block(folder: Path, key: str, block: Block) -> None:
+    """Write a block under the hash of its key, which names all that it was computed from.
+
+    Raises `OutputError` where it can't be written.
+    """
+    file = _file(folder, key)
+    with replacing(file) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, key=np.array(file.stem), features=block.x_BF, reasons=np.array(block.reasons, str))
+    keep_private(file)
+
+
+def read_block(folder: Path, key: str, records: int) -> Block | None:
+    """Read the block of a key; return None if it is missing, damaged or another key's."""
+    file = _file(folder, key)
+    if not file.is_file():
+        return None
+    try:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            x_BF, reasons, key_read = (arrays[name] for name in ("features", "reasons", "key"))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        logger.warning("%s is damaged (%s); computing its features again", file, error)
+        return None
+    block = Block(x_BF, tuple(reasons.tolist()))
+    if str(key_read) != file.stem or not _is_sound(block, records):
+        logger.warning("%s belongs to other recordings; computing its features again", file)
+        return None
+    return block
+
+
+def _is_sound(block: Block, records: int) -> bool:
+    """Return whether each recording has either finite values or a reason."""
+    x_BF, reasons = block
+    if x_BF.dtype != np.float32 or x_BF.ndim != 2 or not len(x_BF) == len(reasons) == records:
+        return False
+    usable_B = np.array(reasons) == ""
+    return bool(np.isfinite(x_BF[usable_B]).all() and np.isnan(x_BF[~usable_B]).all())
+
+
+def _file(folder: Path, key: str) -> Path:
+    return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
