@@ -7,8 +7,9 @@ import pytest
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
-from marecg_corpora import expression as module
-from marecg_corpora.expression import INTERVALS, intervals, matching
+from marecg_corpora import corpus_intervals as module
+from marecg_corpora.corpus_intervals import INTERVALS, intervals
+from marecg_corpora.expression import matching
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ false, and so is its negation (Kleene): a record without an age is in neither `a
 Rate, P, PR, QRS, QT, QTc and axis of every record are measured once, when one is asked for, and kept with the
 corpus.
 
-Shapes: M records, C leads, L samples.
+Shapes: M records.
 """
 
 import logging
@@ -20,62 +20,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, EcgError, OutputError, find_concept, read_statement, replacing
-from marecg.base.config import LEADS
+from ecg_ontology import Concept, EcgError, find_concept, read_statement
 from marecg.base.errors import UsageError
-from marecg.base.progress import passing
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import FOLDER as SUPERVISION
-from marecg.ecg.intervals import measure
 from marecg_corpora import plausible
+from marecg_corpora.corpus_intervals import INTERVALS, intervals
 
 logger = logging.getLogger(__name__)
-
-INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
-SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
-BLOCK_RECORDS = 64
-MEASURED_BY = 3
-"""The version of what measures: intervals of an earlier one are measured again."""
-
-
-def intervals(corpus: Corpus) -> pa.Table:
-    """Return a table with a row of `INTERVALS` per record, from the corpus' cache or measured now."""
-    path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
-    hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
-    if path.is_file():
-        cached = index.read(path)
-        if cached.schema == SCHEMA and cached["signal_hash"].equals(hashes):
-            return cached.drop_columns("signal_hash")
-    logger.warning("the intervals of %d records are measured once", len(corpus))
-    starts = range(0, len(corpus), BLOCK_RECORDS)
-    work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
-    blocks = [next(work) for _ in passing(starts, "intervals measured")]
-    columns = list(zip(*(row for block in blocks for row in block), strict=True))
-    table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with replacing(path) as temporary:
-            index.write(table, temporary)
-    except (OSError, OutputError) as error:  # a corpus that only others may write
-        logger.warning("they aren't kept: %s", error)
-    return table.drop_columns("signal_hash")
-
-
-def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
-    rows: list[tuple[float | None, ...]] = []
-    for row in range(first, min(first + BLOCK_RECORDS, len(corpus))):
-        x_CL = corpus.signals([row])[0][:, : corpus.n_valid[row]]
-        measured = measure(x_CL, corpus.config.fs, LEADS)
-        rows.append(
-            (measured.rate, measured.p, measured.pr, measured.qrs, measured.qt, measured.qtc(), measured.axis)
-        )
-    return rows
-
 
 ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements", "says": "statements"}
 """Names of fields that read better than the index's; `seconds` is its length over its rate."""
