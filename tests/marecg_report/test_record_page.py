@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cli.calls import invoke
+from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg_report.test_page import Checked, read
 
@@ -189,19 +190,30 @@ def test_a_model_without_probes_is_believed_as_far_as_its_card_says(own, rival, 
     assert trust([]).verdict is Verdict.untested
 
 
-def test_the_name_of_a_lead_gives_way_to_its_waves():
-    """A wave that crosses all of its places is crossed, and the name of V5 stays above V5."""
+def test_the_name_of_a_lead_gives_way_to_its_waves_and_stays_in_its_row():
+    """Below a wave that hides its usual place, or beside one that crosses all heights."""
     quiet = np.zeros((12, 5000), np.float32)
     loud, high = quiet.copy(), quiet.copy()
     loud[1, 100:150] = 0.9  # 9 mm high, where the name of lead II usually stands
-    high[1, 100:150] = np.linspace(0, 3, 50)
-    name = r'<text x="11" y="([\d.]+)"[^>]*>II<'
-    drawn = (re.findall(name, tracing(each, 500)) for each in (quiet, loud, high))
-    usual, moved, crossed = ([float(y) for y in each] for each in drawn)
-    for before, after, above in zip(usual, moved, crossed, strict=True):
-        baseline = before - NAME_HEIGHTS[0]
-        assert not after - NAME_SIZE < baseline - 9 < after
-        assert max(after, above) < baseline
+    high[1, 50:150] = np.linspace(0, 3, 100)  # 2.5 to 7.5 mm behind the lead's beginning
+    name = r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>II<'
+    usual, below, beside = (re.findall(name, tracing(each, 500)) for each in (quiet, loud, high))
+    assert len(usual) == len(below) == len(beside) == 2
+    for (x, y), (below_x, below_y), (beside_x, beside_y) in zip(usual, below, beside, strict=True):
+        baseline = float(y) - NAME_HEIGHTS[0]
+        assert (below_x, beside_y) == (x, y) == ("11", y)
+        assert not float(below_y) - NAME_SIZE < baseline - 9 < float(below_y) < baseline
+        assert float(beside_x) - 10 > 7.5
+
+
+def test_a_page_says_that_it_shows_the_beginning_and_what_few_leads_cannot_tell(run, tmp_path):
+    """A minute of three limb leads has no axis, and nobody knows whether its arms are swapped."""
+    x_KL = make_ecg(seconds=60)[:3]
+    header = make_record(tmp_path, "minute", x_KL, leads=("I", "II", "III"))
+    text = read(write_record(run, header, tmp_path / "p.html", language="de")).text
+    assert "die ersten 10,0 von 60,0 s mit 500 Hz, 3 Ableitungen" in text
+    assert "lässt sich ohne die Ableitungen I und V6 nicht sagen" in text
+    assert "Achse: dafür braucht es die Ableitungen I und aVF" in text
 
 
 def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(records, tmp_path):
@@ -262,7 +274,7 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     page = read(write_record(tmp_path / "clf", records["AF"], tmp_path / "p.html"))
     assert "What the classifier finds" in page.headings
     assert "Nobody has judged this classifier" in page.text
-    figures = dict.fromkeys(GroupScore.model_fields, 0) | {"group": "", "ppv": None, "chosen_by": None}
+    figures = dict.fromkeys(GroupScore.model_fields, 0) | {"group": "", "ppv": None, "chosen_by": 3}
     score = GroupScore(
         **figures | {"name": "always", "records": 20, "positives": 7, "auc": 0.9, "high": 0.95}
     )
@@ -273,7 +285,7 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     assert (
         "on 20 test records of tall, with 95 % interval and positives: always 90.0 (0.0–95.0, n" in page.text
     )
-    assert "always" in page.text
+    assert "so that their sensitivity may be far from the one tested: always (3)." in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
 
 

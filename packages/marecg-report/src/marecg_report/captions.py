@@ -75,7 +75,7 @@ AUC with its 95 % interval over records. ECE is the expected calibration error, 
 records: of the sigmoid, as calibrated, and what so many records show by chance where every probability is
 true."""
 
-CLASSIFIER_CURVES = "ROC and precision by recall on test; the dot is the threshold."
+CLASSIFIER_CURVES = "ROC and precision by recall on test; the dot is where the class is called."
 
 RELIABILITY = """\
 The calibrated probability and the share that has the class, before (grey) and after; a bar is the 95 %

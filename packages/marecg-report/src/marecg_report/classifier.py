@@ -3,7 +3,7 @@
 Shapes: C leads, L samples, M test records.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,7 @@ def _sections(
     order = {node.abbr: node.index for node in corpus.ontology().nodes}
     names = sorted(map(str, classifier.classes), key=lambda name: order.get(name, -1))
     cut_of = dict(zip(map(str, classifier.classes), classifier.thresholds, strict=True))
-    cuts = [cut_of[name] for name in names]
+    calls = calls_of(frame, {name: cut_of[name] for name in names}, exclusive=evaluation.exclusive)
     leaked = f" {evaluation.seen} of the {len(frame)} test records; they are marked." * bool(evaluation.seen)
     yield Section(
         "Figures",
@@ -73,7 +73,7 @@ def _sections(
             paragraph(evaluation.leak + leaked, "warning" if leaked else ""),
         ],
     )
-    curves = [roc(frame, names, cuts), precision_recall(frame, names, cuts)]
+    curves = [roc(frame, calls), precision_recall(frame, calls)]
     yield Section("Curves", [Figure("curves", curves, captions.CLASSIFIER_CURVES, kind="row")])
     reliability = [reliability_chart(frame, name) for name in names]
     kinds = [
@@ -81,7 +81,7 @@ def _sections(
             str(name),
             curve.kind,
             ", ".join(f"{kind} {loss:.4f}" for kind, loss in curve.log_loss.items()) or "too few to compare",
-            _percent(cut),
+            _percent(cut if classifier.several else None),
         )
         for name, curve, cut in zip(
             classifier.classes, classifier.calibrations, classifier.thresholds, strict=True
@@ -95,14 +95,23 @@ def _sections(
             paragraph(captions.CALIBRATION),
         ],
     )
-    matrix = confusion(frame, names, cuts)
+    matrix = confusion(frame, calls)
     yield Section("Confusion", [Figure("confusion", [matrix], captions.CLASSIFIER_CONFUSION, kind="row")])
     groups = [score for score in evaluation.scores if score.group]
     none = paragraph("No group has five records with and without a class.")
     yield Section("Groups", [_scores(groups, "class, group") if groups else none])
     yield Section(
-        "Worst errors", [part for parts in _worst(frame, evaluation, cut_of, corpus) for part in parts]
+        "Worst errors", [part for parts in _worst(frame, evaluation, calls, cut_of, corpus) for part in parts]
     )
+
+
+def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: bool) -> pd.DataFrame:
+    """Return which classes are called in each test record, a column per class: one of `exclusive` ones."""
+    p_MK = frame[[f"p {name}" for name in cut_of]].to_numpy(np.float64)
+    called_MK = p_MK >= [*cut_of.values()]
+    if exclusive:
+        called_MK = np.arange(len(cut_of)) == p_MK.argmax(axis=1)[:, None]
+    return pd.DataFrame(called_MK, frame.index, list(cut_of))
 
 
 def heads_and_rows(
@@ -176,15 +185,17 @@ def _percent(share: float | None) -> str:
 
 
 def _worst(
-    frame: pd.DataFrame, evaluation: Evaluation, cut_of: dict[str, float], corpus: Corpus
+    frame: pd.DataFrame,
+    evaluation: Evaluation,
+    calls: pd.DataFrame,
+    cut_of: Mapping[str, float],
+    corpus: Corpus,
 ) -> Iterator[tuple[Markup, Figure]]:
     """The records that were called, or not called, most wrongly."""
     overall = sorted((one for one in evaluation.scores if not one.group), key=lambda one: -one.positives)
-    likeliest_M = frame[[f"p {name}" for name in cut_of]].to_numpy().argmax(axis=1)
     for name in [score.name for score in overall[:SHOWN]]:
-        p_M, y_M, cut = frame[f"p {name}"], frame[f"label {name}"], cut_of[name]
-        called_M = likeliest_M == list(cut_of).index(name) if evaluation.exclusive else p_M >= cut
-        from_on = "" if evaluation.exclusive else f", called from {cut:.1%} on"
+        y_M, called_M = frame[f"label {name}"], calls[name]
+        from_on = "" if evaluation.exclusive else f", called from {cut_of[name]:.1%} on"
         missed = frame[(y_M == 1) & ~called_M].nsmallest(WORST, f"p {name}")
         false = frame[(y_M == 0) & called_M].nlargest(WORST, f"p {name}")
         for error, rows in (("missed", missed), ("called, and not labelled", false)):

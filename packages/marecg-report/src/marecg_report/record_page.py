@@ -20,7 +20,7 @@ from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
-from marecg.evaluate.classifier_scores import EVALUATION, read_evaluation
+from marecg.evaluate.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
@@ -60,7 +60,9 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
         for score in overall
     )
     records = max(score.records for score in overall)
-    return say("trust_classifier", task=evaluation.task, records=records, figures="; ".join(figures))
+    few = ", ".join(f"{score.name} ({score.chosen_by})" for score in overall if score.uncertain)
+    evidence = say("trust_classifier", task=evaluation.task, records=records, figures="; ".join(figures))
+    return f"{evidence} {say('trust_few', least=FEW_POSITIVES, named=few)}" if few else evidence
 
 
 FINDINGS = 8
@@ -172,7 +174,7 @@ class _RecordPage:
             paragraph(self.evidence or trusted, "warning"),
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
-            paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
+            paragraph(electrode_quality(electrodes, shown.leads, say), "warning" if any(electrodes) else ""),
             paragraph(f"{codes} {say('seen')}" if self._in_training() else codes),
             *([paragraph(remarks)] if remarks else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),

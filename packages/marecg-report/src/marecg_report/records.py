@@ -42,7 +42,8 @@ class Shown(NamedTuple):
     """Record to show: at most 10 s of x_KL in mV, its leaves, and whether the model was trained on it.
 
     Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
-    filters that the signal went through, as the file or the dataset's table has it.
+    filters that the signal went through, as the file or the dataset's table has it; `length` is that of the
+    whole recording, in samples.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Shown(NamedTuple):
     source: str = ""
     patient: str = ""
     filters: str = ""
+    length: int = 0
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
@@ -80,6 +82,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         source=record.source,
         patient=record.patient or "",
         filters="; ".join(note for note in record.notes if note.startswith("filtered")),
+        length=record.length,
     )
 
 

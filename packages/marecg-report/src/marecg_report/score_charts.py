@@ -120,29 +120,29 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
         return svg(axes, title)
 
 
-def roc(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
-    """Draw sensitivity by 1 − specificity of every class."""
+def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
+    """Draw sensitivity by 1 − specificity of every class, with a dot for its `calls` (a column each)."""
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-        for name, cut in zip(names, cuts, strict=True):
+        for name in calls:
             y_M, p_M = _labelled(frame, name)
             false_rate, true_rate, _ = roc_curve(y_M, p_M)
             (line,) = axes.plot(false_rate, true_rate, lw=1.3, label=name)
-            called_M = p_M >= cut
+            called_M = _called(frame, calls, name)
             axes.plot(called_M[y_M == 0].mean(), called_M[y_M == 1].mean(), "o", ms=4, color=line.get_color())
         square(axes, "1 − specificity", "sensitivity")
         legend(axes)
         return svg(axes, "ROC")
 
 
-def precision_recall(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
-    """Draw precision by recall of every class."""
+def precision_recall(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
+    """Draw precision by recall of every class, with a dot for its `calls`."""
     with canvas(4, 4.4) as axes:
-        for name, cut in zip(names, cuts, strict=True):
+        for name in calls:
             y_M, p_M = _labelled(frame, name)
             precision, recall, _ = precision_recall_curve(y_M, p_M)
             (line,) = axes.step(recall, precision, lw=1.3, where="post", label=name)
-            called_M = p_M >= cut
+            called_M = _called(frame, calls, name)
             if called_M.any():
                 axes.plot(called_M[y_M == 1].mean(), y_M[called_M].mean(), "o", ms=4, color=line.get_color())
         square(axes, "recall", "precision")
@@ -168,12 +168,16 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
         return svg(axes, f"Reliability of {name}")
 
 
-def confusion(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:
+def confusion(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
     """Draw the share of each class's records that are called as each class, or as none."""
-    called = np.stack([frame[f"p {name}"] >= cut for name, cut in zip(names, cuts, strict=True)], 1)
-    called = np.column_stack([called, ~called.any(axis=1)])
+    names = list(calls)
+    called = np.column_stack([calls, ~calls.any(axis=1)])
     share = np.stack([called[frame[f"label {name}"] == 1].mean(axis=0) for name in names])
     return matrix(share, names, [*names, "none"], "Confusion", axes_names=("has", "called"), percent=True)
+
+
+def _called(frame: pd.DataFrame, calls: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+    return calls.loc[frame[f"label {name}"].notna(), name].to_numpy(bool)
 
 
 def _labelled(

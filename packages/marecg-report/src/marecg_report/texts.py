@@ -5,6 +5,7 @@ Shapes: K leads, L samples.
 
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -68,7 +69,10 @@ def _decimal_commas(text: str) -> str:
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     """Return facts of a recording: patient, time and device."""
     sexes = {"F": say("female"), "M": say("male")}
-    seconds = f"{shown.x_KL.shape[1] / shown.fs:.1f}"
+    seconds, whole = (f"{samples / shown.fs:.1f}" for samples in (shown.x_KL.shape[1], shown.length))
+    seconds = (
+        say("beginning", seconds=seconds, whole=whole) if shown.length > shown.x_KL.shape[1] else seconds
+    )
     cells = {
         say("patient"): shown.patient,
         say("age"): f"{shown.age:g}" if shown.age is not None else "",
@@ -81,15 +85,15 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     return {name: text for name, text in cells.items() if text}
 
 
-def electrode_quality(suspected: Doubts, say: Texts) -> str:
-    """Return suspected electrode faults as sentences."""
+def electrode_quality(suspected: Doubts, leads: Sequence[str], say: Texts) -> str:
+    """Return suspected electrode faults as sentences; of swapped arms only lead I with V6 can tell."""
     lines = [
-        say(f"quality_{name}", leads=", ".join(leads))
-        for name, leads in (("off", suspected.off), ("noisy", suspected.noisy), ("loose", suspected.loose))
-        if leads
+        say(f"quality_{name}", leads=", ".join(bad))
+        for name, bad in (("off", suspected.off), ("noisy", suspected.noisy), ("loose", suspected.loose))
+        if bad
     ]
     lines += [say("quality_swapped_arms")] * suspected.swapped_arms
-    return " ".join(lines) or say("quality_good")
+    return " ".join(lines) or say("quality_good" if {"I", "V6"} <= {*leads} else "quality_good_but_arms")
 
 
 def measurement_facts(measured: Measurements, say: Texts, age: float | None = None) -> dict[str, str]:
@@ -144,8 +148,10 @@ def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
 def missing_reasons(measured: Measurements, say: Texts) -> str:
     """Return a sentence for each reason of a missing value."""
     names: dict[str, list[str]] = {}
+    reasons = {"axis": "axis_leads"} if measured.axis is None and measured.rate is not None else {}
+    reasons |= measured.reasons
     for name in ("rate", "p", "pr", "qrs", "qt", "axis"):
-        if reason := measured.reasons.get(name):
+        if reason := reasons.get(name):
             names.setdefault(reason, []).append(say(name))
     return " ".join(f"{', '.join(alike)}: {say(reason)}" for reason, alike in names.items())
 

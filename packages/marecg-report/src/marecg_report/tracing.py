@@ -26,10 +26,12 @@ MARGIN = 10.0
 """mm before the first second, for the calibration pulse or what is said of a row."""
 WIDTH = MARGIN + SECONDS * MM_PER_SECOND
 PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
-NAME_SIZE, NAME_WIDTH = 3.4, 10.0
-"""mm that a lead's name is high and, at most, wide."""
+NAME_SIZE, LETTER_WIDTH = 3.4, 2.6
+"""mm that a lead's name is high, and a letter of it wide at most."""
 NAME_HEIGHTS = (-8.0, -5.0, -2.5)
-"""Where a name may stand, in mm below the baseline: above its lead and in its row, the usual place first."""
+NAME_PLACES = tuple((right, below) for right in (1.0, 4.5, 8.0, 11.5) for below in NAME_HEIGHTS)
+"""Where a name may stand, in mm behind its lead's beginning and below the baseline: above its lead and in its
+row, the usual place first."""
 USUAL = 0.8
 """Share of a lead's seconds whose waves decide about its gain."""
 COLUMN = 2.5
@@ -186,31 +188,33 @@ def lines(
     names, traces = [], []
     for lead, start, stop, x, y in strips:
         place = row_of.get(lead.lower())
+        x_L = np.zeros(0, np.float32) if place is None else x_CL[place]
+        is_drawn = np.isfinite(x_L).any()
+        level = np.nanmedian(x_L) if is_drawn else 0.0
+        down_L = -gains.of(lead) * (x_L[round(start * fs) : round(stop * fs)] - level)
         if labelled:
             name = lead if place is not None else f"{lead}: not recorded"
             halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
-            below = y + _clear(x_CL, place, fs, start, gains.of(lead))
-            names.append(words(name, x + 1, below, NAME_SIZE, fill=INK, font_weight="600", **halo))
-        if place is None or not np.isfinite(x_CL[place]).any():
+            right, below = _clear(down_L, fs, name)
+            names.append(words(name, x + right, y + below, NAME_SIZE, fill=INK, font_weight="600", **halo))
+        if not is_drawn:
             continue
-        part = x_CL[place, round(start * fs) : round(stop * fs) : every]
-        at = np.arange(len(part)) * every / fs * MM_PER_SECOND
-        down = -gains.of(lead) * (part - np.nanmedian(x_CL[place]))
-        path = polyline(at, np.clip(down, -y, height - y))
+        at = np.arange(0, len(down_L), every) / fs * MM_PER_SECOND
+        path = polyline(at, np.clip(down_L[::every], -y, height - y))
         where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
         traces.append(element("path", d=path, data_lead=lead, transform=where))
     thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
     return "".join(names) + element("g", *traces, **thin)  # no name hides a wave
 
 
-def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float, gain: float) -> float:
-    """Return where a lead's name doesn't cover its waves, in mm below the baseline."""
-    if place is None or not np.isfinite(x_CL[place]).any():
-        return NAME_HEIGHTS[0]
-    near_L = x_CL[place, round(start * fs) : round((start + NAME_WIDTH / MM_PER_SECOND) * fs)]
-    y_L = -gain * (near_L - np.nanmedian(x_CL[place]))
-    crossed = [((y_L > height - NAME_SIZE - 0.6) & (y_L < height + 1)).sum() for height in NAME_HEIGHTS]
-    return NAME_HEIGHTS[int(np.argmin(crossed))]
+def _clear(down_L: NDArray[np.floating], fs: float, name: str) -> tuple[float, float]:
+    """Return which of `NAME_PLACES` the fewest samples of a lead cross, given in mm below the baseline."""
+    crossed = []
+    for right, below in NAME_PLACES:
+        begin, end = ((right + width) / MM_PER_SECOND * fs for width in (-1, len(name) * LETTER_WIDTH))
+        near_L = down_L[round(begin) : round(end)]
+        crossed.append(((near_L > below - NAME_SIZE - 0.6) & (near_L < below + 1)).sum())
+    return NAME_PLACES[int(np.argmin(crossed))]
 
 
 def pulse(y: float, gain: float = MM_PER_MV) -> str:
