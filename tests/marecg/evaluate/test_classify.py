@@ -25,7 +25,7 @@ from marecg.evaluate.classify import judged_recordings
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
-from marecg_report.classifier import write_classifier_report
+from marecg_report.classifier import calls_of, write_classifier_report
 
 RECORDS = 60
 MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"
@@ -167,12 +167,17 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, tmp_path, c
     assert not fit(tmp_path / "clf", *options, table=labels)
     assert "PPV of tall where 0.01 of the records have it: " in capsys.readouterr().err
     assert "PPV at prevalence" in (tmp_path / "clf" / "report.html").read_text()
+    readout = json.loads((tmp_path / "clf" / "classifier.json").read_text())["readout"]
+    assert f"a new head on its {readout} readout" in (tmp_path / "clf" / "README.md").read_text()
     classifier = EcgClassifier.load(tmp_path / "clf")
     assert not classifier.several_
     frame = pd.read_parquet(tmp_path / "clf" / "predictions.parquet")
     np.testing.assert_allclose(frame["p tall"] + frame["p short"], 1)
     score = json.loads((tmp_path / "clf" / "evaluation.json").read_text())["scores"][0]
     called = frame["p tall"] > frame["p short"]
+    calls = calls_of(frame, {"tall": 0.9, "short": 0.9}, exclusive=True)
+    assert (calls["tall"] == called).all()
+    assert (calls["short"] == ~called).all(), "what the page draws doesn't go by thresholds"
     assert score["sensitivity"] == called[frame["label tall"] == 1].mean()
     expected = ppv(score["sensitivity"], score["specificity"], 0.01)
     assert score["ppv_at_prevalence"] == expected
