@@ -63,6 +63,7 @@ def corpus(tmp_path_factory) -> Corpus:
         ("not (age > 60 and NSR)", "abc"),
         ("id = d", "d"),
         ("source != clinic", ""),
+        ("source = Clinic", "abcd"),
         (f"codes = {AF}", "bc"),
         (f"codes != {AF}", "ad"),
         ("fs = 500 and seconds <= 10", "abcd"),
@@ -118,6 +119,7 @@ def test_infarctions_are_a_set_and_their_family_has_more(tmp_path_factory):
         ("device = X", "no record has a value of device"),
         ("statement = x", "no record has any statement"),
         ("patient = nobody", "no record has a value of patient"),
+        ("id = D", "no record has id 'D'"),
         ("length > 1e9", "no record has such length: it is from"),
     ],
 )
@@ -131,6 +133,8 @@ def test_blanks_in_a_name_count_as_one(corpus, monkeypatch, caplog):
     monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
     assert matching(corpus, 'device = "CS-12 E"').tolist() == [0]
     assert matching(corpus, 'device = "CS-12   E"').tolist() == [0]
+    assert matching(corpus, 'device = "cs-12 e"').tolist() == [0], "in whatever case, as codes are"
+    assert matching(corpus, 'device != "at-6 c"').tolist() == [0], "None is neither"
     assert not caplog.text
     assert not len(matching(corpus, 'device = "AT-6"'))
     assert "no record has device 'AT-6'; there are 'AT-6 C', 'CS-12 E'" in caplog.text
@@ -154,6 +158,8 @@ def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
         ("(AF or AMI", "position 11: a parenthesis isn't closed"),
         ("AF and )", "position 8: a concept or a field is missing before"),
         ("codes > 3", "position 9: a list is no less and no more"),
+        ("source > 3", "position 10: source is text, which is no less"),
+        ("AF = 1", "position 1: 'AF' is the concept AF.* Write AF, or not AF"),
         ("age > old", "position 7: 'old' isn't a number"),
         ("AF and weight > 3", "position 8: the corpus has no column 'weight'"),
         ("AF and Paket", "position 8: .*Paket"),

@@ -133,7 +133,14 @@ class _Parser:
             raise UsageError(f"position {token.place}: {error.problem}", remedy=error.remedy) from error
 
     def no_column(self, place: int, name: str) -> UsageError:
-        """Build the error of a column that the corpus doesn't have."""
+        """Build the error of a column that the corpus doesn't have; its name may be a concept's."""
+        try:
+            concept = find_concept(self.onto, name)
+        except EcgError:
+            pass
+        else:
+            problem = f"position {place}: {name!r} is the concept {concept.abbr}, which isn't compared"
+            return UsageError(problem, remedy=f"Write {concept.abbr}, or not {concept.abbr}")
         remedy = plausible.unknown_column(name, {*self.fields, *ALIASES})
         return UsageError(f"position {place}: the corpus has no column {name!r}", remedy=remedy)
 
@@ -163,7 +170,7 @@ class _Parser:
         return plausible.say_if_none(field.text, column, chosen)
 
     def of_text(self, name: str, column: pa.Array, operator: str, value: Token) -> pa.Array:
-        """Return where a comparison of a text column holds; a sex or a date has to be valid."""
+        """Return where a text is the value, ignoring case, or a date compares; a sex has to be valid, too."""
         try:
             text = {"sex": plausible.sex, "acquired": plausible.date}.get(name, str)(value.text)
         except UsageError as error:
@@ -171,10 +178,14 @@ class _Parser:
         if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
             chosen = COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
             return plausible.say_if_none("date", column, chosen)
+        if operator not in ("=", "!="):
+            problem = f"position {value.place}: {name} is text, which is no less and no more"
+            raise UsageError(problem, remedy="Use = or !=")
         column, text = plausible.squeezed(column), " ".join(text.split())
-        if operator in ("=", "!="):
-            plausible.say_if_absent(name, column, text)
-        return COMPARE[operator](column, pa.scalar(text))
+        plausible.say_if_absent(name, column, text)
+        if name in plausible.PRIVATE:  # two records may be called alike but for the case
+            return COMPARE[operator](column, pa.scalar(text))
+        return COMPARE[operator](pc.utf8_lower(column), pa.scalar(text.lower()))
 
     def any_of(self, field: str, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
         """Return where a list holds the value, or doesn't for `!=`, ignoring case."""

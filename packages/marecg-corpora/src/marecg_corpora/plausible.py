@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 SHOWN = 5
 """Values of a column that are named."""
 PRIVATE = ("id", "patient", "path", "signal_hash")
-"""Columns of which no values are named: hardly two records share one."""
+"""Columns of which no values are named: hardly two records share one, and upper case differs from lower."""
 SEXES = {"f": "F", "female": "F", "w": "F", "m": "M", "male": "M"}
 DATES = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 INFARCTIONS = ("mi", "infarction", "myocardial infarction")
@@ -87,8 +87,8 @@ def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
 
 def say_if_absent(field: str, column: pa.Array, text: str) -> None:
     """Warn if no record has a text, and name the nearest or commonest texts."""
-    lower = pc.utf8_lower(column)
-    if column.null_count == len(column) or pc.any(pc.equal(lower, text.lower())).as_py():
+    alike = pc.equal(column, text) if field in PRIVATE else pc.equal(pc.utf8_lower(column), text.lower())
+    if column.null_count == len(column) or pc.any(alike).as_py():
         return
     if field in PRIVATE:
         logger.warning("no record has %s %r", field, text)
