@@ -1,6 +1,6 @@
 """Page and model card of a classifier: test figures with charts, and the worst errors as ECGs.
 
-Shapes: C leads, L samples, M test records.
+Shapes: C leads, L samples, M test records, K classes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -177,7 +177,7 @@ def confusion(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
 
 
 def _called(frame: pd.DataFrame, calls: pd.DataFrame, name: str) -> NDArray[np.bool_]:
-    return calls.loc[frame[f"label {name}"].notna(), name].to_numpy(bool)
+    return np.asarray(calls.loc[frame[f"label {name}"].notna(), name], bool)
 
 
 def _labelled(

@@ -69,9 +69,9 @@ def _decimal_commas(text: str) -> str:
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     """Return facts of a recording: patient, time and device."""
     sexes = {"F": say("female"), "M": say("male")}
-    seconds, whole = (f"{samples / shown.fs:.1f}" for samples in (shown.x_KL.shape[1], shown.length))
+    seconds, total = (f"{samples / shown.fs:.1f}" for samples in (shown.x_KL.shape[1], shown.length))
     seconds = (
-        say("beginning", seconds=seconds, whole=whole) if shown.length > shown.x_KL.shape[1] else seconds
+        say("beginning", seconds=seconds, total=total) if shown.length > shown.x_KL.shape[1] else seconds
     )
     cells = {
         say("patient"): shown.patient,
