@@ -320,7 +320,7 @@ def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifie
 ):
     """A batch that is damaged is computed again, and that one alone."""
     out = tmp_path / "again"
-    monkeypatch.setattr("marecg.evaluate.embedding_blocks.FILE_RECORDS", 20)
+    monkeypatch.setattr("marecg.evaluate.classify.FILE_RECORDS", 20)
     assert not fit(out, "--set", "readout=wide")
     assert "of an earlier run" not in capsys.readouterr().err
     before = (out / "predictions.parquet").read_bytes()

@@ -1,6 +1,6 @@
 """`marecg classify fit`: train a calibrated classifier on a labelled corpus and judge it on test records.
 
-Shapes: M test records, K classes.
+Shapes: M test records, K classes; B records of a block, F values of a readout.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, InputError, UsageError
-from marecg.base.progress import Progress, shown
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
@@ -25,14 +25,15 @@ from marecg.evaluate.classifier_scores import (
     group_scores,
     read_evaluation,
 )
-from marecg.evaluate.embedding_blocks import embed_blocks
+from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
+from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.scores.results import describe_leak
 from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import folder_of
+from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
 from marecg.use.classifying.tuning import Vectors
@@ -42,6 +43,8 @@ PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""
 INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
+FILE_RECORDS = 64
+"""Records that are embedded between two looks at how far it is, and kept together."""
 COMPARED = 256
 """Test records on which an exported file is compared with the classifier."""
 EVALUATION_FILES = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
@@ -90,7 +93,7 @@ def fit_classifier(
 
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
-    reused = embed_blocks(vectors, [*train, *val, *test], task, data, out, progress)
+    reused = _embed_blocks(vectors, [*train, *val, *test], task, data, out, progress)
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
@@ -122,6 +125,30 @@ def fit_classifier(
         frame.to_parquet(temporary / PREDICTIONS, index=False)
         index.keep_private(temporary / PREDICTIONS)
     return evaluation
+
+
+def _embed_blocks(
+    vectors: Vectors, every: Sequence[int], task: Task, data: Path, out: Path, progress: Progress
+) -> int:
+    """Embed records of a task, except those that an earlier run kept beside `out`; return their number.
+
+    They are kept in blocks, so that an interrupted run goes on, under a hash of encoder, readout and
+    signals, and in the corpus' order, so that other labels of the same records have the same blocks.
+    """
+    every = sorted(every, key=lambda row: task.row_M[row])
+    columns = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
+    about = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
+    reused, folder = 0, out.with_name(f"{out.name}-embedding")
+    for first in passing(range(0, len(every), FILE_RECORDS), "embedding", progress):
+        rows = every[first : first + FILE_RECORDS]
+        key = " ".join([about, *(columns[row] for row in rows)])
+        block = read_block(folder, key, len(rows))
+        if block is None:
+            write_block(folder, key, Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
+        else:
+            vectors.add(rows, block.x_BF)
+            reused += len(rows)
+    return reused
 
 
 def judged_recordings(

@@ -145,12 +145,8 @@ def _check_rows(
 
 def _left(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
     """The methods that have a row left; the random encoder without the readout that is left out."""
-    rows = {method: {*method.judged} - {*request.without} for method in methods}
-    return tuple(
-        random_control(model) if model and rows[method] == {RANDOM} else method
-        for method in methods
-        if rows[method]
-    )
+    left = [(method, {*method.judged} - {*request.without}) for method in methods]
+    return tuple(random_control(model) if model and rows == {RANDOM} else one for one, rows in left if rows)
 
 
 def _trials(

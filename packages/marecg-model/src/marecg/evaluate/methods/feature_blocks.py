@@ -47,20 +47,11 @@ def read_block(folder: Path, key: str, records: int) -> Block | None:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         logger.warning("%s is damaged (%s); computing its features again", file, error)
         return None
-    block = Block(x_BF, tuple(reasons.tolist()))
-    if str(key_read) != file.stem or not _is_sound(block, records):
+    same = str(key_read) == file.stem and x_BF.shape[:-1] == reasons.shape == (records,)
+    if not (same and x_BF.dtype == np.float32 and (np.isfinite(x_BF).all(axis=1) == (reasons == "")).all()):
         logger.warning("%s belongs to other recordings; computing its features again", file)
         return None
-    return block
-
-
-def _is_sound(block: Block, records: int) -> bool:
-    """Return whether each recording has either finite values or a reason."""
-    x_BF, reasons = block
-    if x_BF.dtype != np.float32 or x_BF.ndim != 2 or not len(x_BF) == len(reasons) == records:
-        return False
-    usable_B = np.array(reasons) == ""
-    return bool(np.isfinite(x_BF[usable_B]).all() and np.isnan(x_BF[~usable_B]).all())
+    return Block(x_BF, tuple(reasons.tolist()))
 
 
 def _file(folder: Path, key: str) -> Path:

@@ -68,9 +68,14 @@ class _Table:
         self.folder = folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}"
         self.recordings, self.method = recordings, method
         every = range(len(recordings.ids))
-        self.x_RF, self.reasons = np.empty((len(every), 0), np.float32), [""] * len(every)
+        self.x_RF, self.reasons = np.full((len(every), 1), np.nan, np.float32), [""] * len(every)
         blocks = [every[at : at + BLOCK_ROWS] for at in every[::BLOCK_ROWS]]
-        self.missing = {rows for rows in blocks if not self._take(rows, self._read(rows))}
+        self.missing: set[range] = set()
+        for rows in blocks:
+            if block := read_block(self.folder, self._key(rows), len(rows)):
+                self._take(rows, block)
+            else:
+                self.missing.add(rows)
 
     def add(self, rows: range, block: Block) -> None:
         """Keep a block that was computed. Raises what `Method.verify` does."""
@@ -84,23 +89,15 @@ class _Table:
         reasons = zip(self.recordings.ids, self.reasons, strict=True)
         return FeatureTable(self.x_RF, {record: reason for record, reason in reasons if reason})
 
-    def _read(self, rows: range) -> Block | None:
-        return read_block(self.folder, self._key(rows), len(rows))
-
     def _key(self, rows: range) -> str:
         ids = self.recordings.ids[rows.start : rows.stop]
         return " ".join([self.recordings.sha256, self.method.sha256, *ids])
 
-    def _take(self, rows: range, block: Block | None) -> bool:
-        """Put a block into its rows; return whether there is one."""
-        if block is None:
-            return False
-        width, rows_of = block.x_BF.shape[1], slice(rows.start, rows.stop)
+    def _take(self, rows: range, block: Block) -> None:
+        rows_of, width = slice(rows.start, rows.stop), block.x_BF.shape[1]
         if width > self.x_RF.shape[1]:  # known from the first recording that can be used
             self.x_RF = np.full((len(self.x_RF), width), np.nan, np.float32)
-        self.x_RF[rows_of] = block.x_BF if width else np.nan
-        self.reasons[rows_of] = block.reasons
-        return True
+        self.x_RF[rows_of], self.reasons[rows_of] = block.x_BF, block.reasons
 
 
 def _lacking(tables: Mapping[Method, _Table], methods: Sequence[Method]) -> dict[range, list[Method]]:
@@ -121,7 +118,6 @@ def _compute(
     if not lacking:
         return
     done = before = len(recordings.ids) - sum(map(len, lacking))
-    note = f"{before:,} of them before" if before else ""
     with progress(f"{recordings.name}: features") as tell:
         calls = (delayed(_blocks)(recordings, some, rows) for rows, some in lacking.items())
         made = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
@@ -129,7 +125,7 @@ def _compute(
             for method, block in zip(some, blocks, strict=True):
                 tables[method].add(rows, block)
             done += len(rows)
-            tell(done, len(recordings.ids), note)
+            tell(done, len(recordings.ids), f"{before:,} of them before" * (before > 0))
 
 
 def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> list[Block]:
@@ -147,10 +143,8 @@ def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> l
     usable = [place for place, reason in enumerate(reasons) if not reason]
     blocks = []
     for method in methods:
-        made_BF = method.compute(signals) if signals else np.empty((0, 0))
-        assert made_BF.shape[:-1] == (len(signals),), (
-            f"{method.name}: {made_BF.shape} for {len(signals)} recordings"
-        )
+        made_BF = method.compute(signals) if signals else np.empty((0, 1))
+        assert len(made_BF) == len(signals), f"{method.name}: {made_BF.shape} for {len(signals)} recordings"
         if not np.isfinite(made_BF).all():
             raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
         x_BF = np.full((len(rows), made_BF.shape[1]), np.nan, np.float32)
