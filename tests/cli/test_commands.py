@@ -143,11 +143,11 @@ def log(monkeypatch):
 
 def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_came_for_long(log):
     lines = log(range(1, 1001), PAUSE / 10, 1000, 1000, None, "")
-    assert [line.split()[1] for line in lines[:4]] == ["16", "32", "64", "100"], (
+    assert [line.split()[1] for line in lines[:5]] == ["10", "20", "40", "80", "100"], (
         "it is seen to be alive early"
     )
-    assert len(lines) == 14
-    assert lines[3] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
+    assert len(lines) == 15
+    assert lines[4] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
     assert lines[-2] == "records: 1,000 of 1,000 (100 %), 3 kept, 2/s"
     assert lines[-1].startswith("records: 1,000, ")
 
@@ -160,7 +160,7 @@ def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_f
 def test_a_task_of_unknown_length_says_what_it_is_at_ever_more_seldom(log):
     lines = log(range(1, 2001), 1.0, None)
     assert [line.split()[1] for line in lines] == [
-        f"{at:,}," for at in (8, 16, 32, 64, 128, 256, 512, 1024, 1624)
+        f"{at:,}," for at in (5, 10, 20, 40, 80, 160, 320, 640, 1240, 1840)
     ]
 
 

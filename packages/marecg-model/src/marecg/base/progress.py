@@ -1,6 +1,6 @@
 """Progress display: a bar on a terminal, and one line per tenth in a log file.
 
-A log gets a line after eight seconds as well, and then whenever the time since has doubled, or after ten
+A log gets a line after five seconds as well, and then whenever the time since has doubled, or after ten
 minutes, so that work is seen to be alive. Where the logger `marecg` takes no warnings, as with -q, there is
 neither.
 """
@@ -15,8 +15,8 @@ from typing import Protocol, TypeVar
 logger = logging.getLogger("marecg.progress")
 PAUSE = 5.0
 """Seconds between two lines of a log at least: what is done at once needs none."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 8.0, 600.0
-"""Seconds after which a log gets a line although no tenth is done: the first time, and at most."""
+LONGEST_PAUSE_S = 600.0
+"""Seconds after which a log gets a line although no tenth is done, at most."""
 T = TypeVar("T")
 
 
@@ -93,7 +93,7 @@ class Tenths:
             self.first = done - 1 if done else 0
             self.tenth = 10 * self.first // total if total else 0
         tenth = 10 * done // total if total else 0
-        pause_s = min(max(FIRST_PAUSE_S, self.last - self.began), LONGEST_PAUSE_S)
+        pause_s = min(max(PAUSE, self.last - self.began), LONGEST_PAUSE_S)
         if now - self.last < (PAUSE if tenth != self.tenth else pause_s):
             return
         self.tenth, self.last = tenth, now

@@ -119,6 +119,7 @@ def _compute(
         return
     done = before = len(recordings.ids) - sum(map(len, lacking))
     with progress(f"{recordings.name}: features") as tell:
+        tell(before, len(recordings.ids))
         calls = (delayed(_blocks)(recordings, some, rows) for rows, some in lacking.items())
         made = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
         for (rows, some), blocks in zip(lacking.items(), made, strict=True):
