@@ -5,6 +5,7 @@ Shapes: R recordings, M labelled records, K classes, F features, D width.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
@@ -68,9 +69,12 @@ def evaluate(
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
         _check_rows(methods, files, under_test.name, request)
         methods = _left(methods, model, request)
-        every = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
-        features_of = {name: features for name, features in every.items() if name not in request.without}
-        unreadable = {name: why for made in features_of.values() for name, why in made.unreadable.items()}
+        features_of = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
+        for name in request.without:
+            features_of.pop(name, None)
+        unreadable = dict(
+            chain.from_iterable(features.unreadable.items() for features in features_of.values())
+        )
         usable = rotation.without(unreadable)
         trials = _trials(features_of, usable, request, cache, progress)
         for method in methods:
@@ -168,8 +172,10 @@ def _trials(
             except InputError as error:
                 raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
         trials[name] = cache[key]
-    unlearnt = {name: features.unlearnt(task) for name, features in features_of.items()}
-    return trials | {name: [trial] for name, trial in unlearnt.items() if trial}
+    for name, features in features_of.items():
+        if trial := features.unlearnt(task):
+            trials[name] = [trial]
+    return trials
 
 
 def _fitted(
