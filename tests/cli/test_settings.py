@@ -53,6 +53,12 @@ def test_a_setting_of_a_corpus_a_recipe_or_a_design_names_its_command(key, comma
         read(Probe, [f"{key}=3"])
 
 
+@pytest.mark.parametrize("command", ["prepare x --out y", "train --data x --out y", "probe --root x"])
+def test_every_command_answers_a_setting_of_another_with_its_name(command):
+    code, _, err = invoke(*command.split(), "--set", "patience=3")
+    assert (code, err.count("It is of fit, judge."), err.count("\n")) == (2, 1, 1)
+
+
 def test_a_setting_of_another_command_names_the_command():
     with pytest.raises(UsageError, match="there is no value named 'patience'") as refused:
         read(Probe, ["patience=3"])

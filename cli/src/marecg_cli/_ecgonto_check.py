@@ -121,7 +121,6 @@ def errata(form: As = "text") -> None:
 def _report(
     findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
 ) -> None:
-    """Print findings, and end with exit code 1 when they fail."""
     from ecg_ontology.validation import reports
 
     failed = reports.fails(findings, ecg_ontology.Severity[fail_on])

@@ -187,7 +187,7 @@ def target(
     Example: ecgonto target 54329005 --sigma 1.0 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, _codes_or_stdin(codes), sigma, rule)
+    why = ecg_ontology.explain_codes(onto, list(_each_code(codes)), sigma, rule)
     _answer(onto, why, _numbers(onto, why) if form == "json" else None)
 
 
@@ -209,7 +209,7 @@ def explain(
     Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
     """
     onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, _codes_or_stdin(codes), sigma, rule)
+    why = ecg_ontology.explain_codes(onto, list(_each_code(codes)), sigma, rule)
     if picture is not None:
         from ecg_ontology.views.draw import draw_graph
 
@@ -230,7 +230,6 @@ def _answer(onto: "Ontology", why: "Explanation", json: dict[str, object] | None
 
 
 def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
-    """Indices of the leaves and of c*, and the target by index."""
     index = {node.abbr: node.index for node in onto.nodes}
     mass = {part.index: part.mass for part in why.target}
     primary = why.primary[why.rule]
@@ -243,10 +242,6 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
         "rule": why.rule,
         "sigma": why.sigma,
     }
-
-
-def _codes_or_stdin(codes: list[str]) -> list[str]:
-    return list(_each_code(codes))
 
 
 def _each_code(codes: list[str]) -> Iterator[str]:

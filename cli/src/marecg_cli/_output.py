@@ -237,6 +237,11 @@ def _exit_code(error: BaseException) -> int:
     refused = str(error) if isinstance(error, EcgError) else _refused(error)
     if refused is None:
         raise error
+    if missing := re.search(r"there is no value named '(.+?)'", refused):
+        from marecg_cli._settings import owners
+
+        owner = owners(missing[1]).rstrip()
+        refused += f" {owner}" if owner not in refused else ""
     logger.debug("where it happened", exc_info=error)
     problem(f"error: {refused}")
     return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE

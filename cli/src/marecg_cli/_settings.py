@@ -152,9 +152,8 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
         name, equals, text = item.partition("=")
         key = name.removeprefix(group)
         if key not in kind.model_fields or not name.startswith(group):
-            raise UsageError(
-                f"there is no value named {name!r}", where=f"--set {item}", remedy=_remedy(name, kind, group)
-            )
+            remedy = owners(name) + suggest(name, [group + key for key in kind.model_fields])
+            raise UsageError(f"there is no value named {name!r}", where=f"--set {item}", remedy=remedy)
         if not equals:
             raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")
         values[key] = text
@@ -225,11 +224,10 @@ def _model(place: str) -> type[BaseModel]:
     return model
 
 
-def _remedy(name: str, kind: type[Settings], group: str) -> str:
-    """Name the commands that have this key, or the keys of this one."""
-    theirs = [command for command in OF_COMMAND if name in _keys(command)]
-    choice = suggest(name, [group + key for key in kind.model_fields])
-    return f"It is of {', '.join(theirs)}. {choice}" if theirs else choice
+def owners(name: str) -> str:
+    """Return the sentence that names the commands with a setting; "" where none has it."""
+    commands = [command for command in OF_COMMAND if name in _keys(command)]
+    return f"It is of {', '.join(commands)}. " if commands else ""
 
 
 def _keys(command: str) -> set[str]:
