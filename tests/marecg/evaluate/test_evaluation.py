@@ -1,6 +1,5 @@
 """Probing a run: its report holds every method's cells and all that its numbers depend on."""
 
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -200,5 +199,9 @@ def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_
     told = Told()
     probed(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)
     rows = ("encoder", "encoder, wide", "encoder, mean H", "random encoder", "hand-crafted")
-    steps = ["ptbxl: features", *(f"ptbxl-super: {row}" for row in rows)]
-    assert list(Counter(what for what, *_ in told.seen).items()) == [(step, 3) for step in steps]
+    fits = [f"ptbxl-super: {row}: of 3 fits done" for row in rows]
+    assert list(dict.fromkeys(what for what, *_ in told.seen)) == ["ptbxl: features", *fits]
+    for fit in fits:
+        shown = [(done, note) for what, done, _, note in told.seen if what == fit]
+        assert sorted({done for done, _ in shown}) == [0, 1, 2, 3]
+        assert all(note.startswith("now ") for done, note in shown if not done)
