@@ -65,6 +65,14 @@ def test_owl_tools_see_the_tree(files):
     assert {each.name for each in heart.classes() if each.is_a == [owlready2.Thing]} == FAMILIES
 
 
+def test_a_class_has_the_codes_that_mean_it_and_a_family_none_that_mean_its_leaves(files):
+    with warnings.catch_warnings(action="ignore"):
+        graph = rdflib.Graph().parse(files["classes.owl"])
+    named = rdflib.URIRef("http://www.geneontology.org/formats/oboInOwl#hasDbXref")
+    codes = {(local(concept), str(code).rpartition(":")[2]) for concept, code in graph.subject_objects(named)}
+    assert {concept for concept, code in codes if code == "164889003"} == {"AF"}
+
+
 def test_json_ld_has_the_same_tree(files):
     with warnings.catch_warnings(action="ignore"):
         graph = rdflib.Graph().parse(files["classes.jsonld"], format="json-ld")
