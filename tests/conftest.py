@@ -20,10 +20,13 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("daily", deadline=None, max_examples=240, print_blob=True)
+settings.register_profile(
+    "unshrunk", settings.get_profile("project"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile("project")
 
 # What somebody's terminal is like would show in what is printed.

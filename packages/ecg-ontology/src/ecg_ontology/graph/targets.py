@@ -22,9 +22,9 @@ NO_LEAF = -1
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
     """Return y (eq. y-multihot), uint8[B, N], from the leaves of each code of the vocabulary."""
     words = -(-n // 64)
-    reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=np.uint8)  # the last code reaches nothing
+    reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=bool)  # the last code reaches nothing
     for row, reached in zip(reached_VN[:-1], leaves, strict=True):
-        row[list(reached)] = 1
+        row[list(reached)] = True
     bits_VW = np.packbits(reached_VN, axis=1).view(np.uint64)
     starts_B = records.offsets[:-1]
     bits_BW = np.bitwise_or.reduceat(bits_VW[np.append(records.ids, -1)], starts_B, axis=0)
