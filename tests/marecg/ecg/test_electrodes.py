@@ -26,6 +26,17 @@ def test_a_lead_whose_baseline_swings_is_called_loose():
     assert doubts(x_KL, FS, LEADS).loose == ("V3",)
 
 
+def test_a_lead_that_jumps_where_most_do_not_is_called_loose_and_tall_complexes_are_not():
+    """Each three seconds, by less than a loose one swings; and a last value that a file holds for 0.15 s."""
+    x_KL, after = drawn(), (np.arange(5000) - 150) / FS
+    x_KL[9] -= (2.7 * np.exp(-(after % 3) / 0.8)).astype(np.float32)
+    assert doubts(x_KL, FS, LEADS).loose == ("V4",)
+    wave_L = 3 * np.exp(-((((after % 1) - 0.4) / 0.08) ** 2))
+    wide_KL = drawn() + np.linspace(0.5, 1, 12, dtype=np.float32)[:, None] * wave_L.astype(np.float32)
+    wide_KL[:, 4925:] = wide_KL[:, 4925:4926]
+    assert doubts(wide_KL, FS, LEADS).loose == ()
+
+
 @pytest.mark.parametrize("lead", range(12))
 def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead):
     x_KL = drawn()

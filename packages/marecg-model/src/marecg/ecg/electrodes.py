@@ -22,6 +22,9 @@ NOISE_HZ, NOISE_MV = 40, 0.04
 SWING_MV, SWING_S, SWING_HZ = 3, 0.4, 50
 """What the running median over so long, which no QRS complex or T wave moves, spans at most on a good
 electrode: 0.5 mV in half of the records of PTB-XL and Chapman, 3 in 98 %."""
+JUMP_MV, JUMP_S, JUMPIER = 2, 0.2, 12
+"""By how much it may change at once, and how many times as much as in most leads: wide complexes and the
+value that some files hold at their end stay below 11, what was seen to be an electrode's jump lies above."""
 
 
 class Doubts(NamedTuple):
@@ -40,7 +43,10 @@ def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubt
     off_K = high_K - low_K < OFF_MV
     noisy_K = (mv_KL - low_pass(mv_KL, NOISE_HZ)).std(axis=1) > NOISE_MV
     slow_KL = median_filter(mv_KL[:, :: FS // SWING_HZ], (1, round(SWING_S * SWING_HZ) + 1))
-    loose_K = np.ptp(slow_KL, axis=1) > SWING_MV
+    step = round(JUMP_S * SWING_HZ)
+    jump_K = abs(slow_KL[:, step:] - slow_KL[:, :-step]).max(axis=1, initial=0)
+    jumps_K = jump_K > max(JUMP_MV, JUMPIER * float(np.median(jump_K)))
+    loose_K = (np.ptp(slow_KL, axis=1) > SWING_MV) | jumps_K
     swapped = measure(mv_KL, FS, leads).reasons.get("axis") == "swapped_arms"
     off, noisy, loose = (
         tuple(leads[row] for row in np.flatnonzero(is_so_K).tolist()) for is_so_K in (off_K, noisy_K, loose_K)
