@@ -4,10 +4,11 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks import delineation, gpu, rpeaks, scale, table
+from benchmarks import delineation, gpu, rates, rpeaks, scale, table
 from benchmarks.ratio import FULL, QUICK
 from ecg_ontology import replacing
 from marecg.base.errors import EcgError
@@ -83,7 +84,13 @@ def _rpeaks(argv: Sequence[str]) -> None:
     """The R-peak detectors on synthetic records whose every beat is known."""
     parser = ArgumentParser("python -m benchmarks rpeaks", description=_rpeaks.__doc__)
     parser.add_argument("--records", type=int, default=400, help="synthetic records")
-    for line in rpeaks.table(parser.parse_args(argv).records):
+    parser.add_argument("--ludb", type=Path, help="LUDB's data folder, in place of synthetic records")
+    parser.add_argument("--folder", type=Path, nargs="+", help="labelled records, likewise")
+    parser.add_argument("--limit", type=int, default=100_000, help="records per folder")
+    given = parser.parse_args(argv)
+    real = [rates.ludb(given.ludb)] if given.ludb else []
+    real += [rates.by_label(given.folder, given.limit)] if given.folder else []
+    for line in chain.from_iterable(real) if real else rpeaks.table(given.records):
         print(line)
 
 

@@ -51,10 +51,7 @@ def ludb(folder: Path, rank: int, measured: Callable[..., Measurements] = measur
 
 def reference(header: Path, rank: int) -> dict[str, float]:
     """A record's intervals in samples as people marked them; NaN where fewer than two beats have them."""
-    leads = [_waves(header, lead) for lead in LEADS]
-    peaks = np.sort([peak for waves in leads for _, peak, _ in waves["qrs"]])
-    groups = np.split(peaks, np.flatnonzero(np.diff(peaks) > BEATS_APART) + 1)
-    beats = [int(np.median(group)) for group in groups if len(group) >= LEAST_LEADS]
+    leads, beats = [_waves(header, lead) for lead in LEADS], marked_beats(header)
     ends = [
         _ends(leads, *around, rank)
         for around in zip([None, *beats[:-1]], beats, [*beats[1:], None], strict=True)
@@ -66,6 +63,13 @@ def reference(header: Path, rank: int) -> dict[str, float]:
         there = [length for length in found if np.isfinite(length)]
         lengths[name] = float(np.median(there)) if len(there) >= 2 else np.nan
     return lengths
+
+
+def marked_beats(header: Path) -> list[int]:
+    """The samples of the QRS complexes that at least `LEAST_LEADS` leads mark."""
+    peaks = np.sort([peak for lead in LEADS for _, peak, _ in _waves(header, lead)["qrs"]])
+    groups = np.split(peaks, np.flatnonzero(np.diff(peaks) > BEATS_APART) + 1)
+    return [int(np.median(group)) for group in groups if len(group) >= LEAST_LEADS]
 
 
 def _waves(header: Path, lead: str) -> dict[str, list[Wave]]:
@@ -130,9 +134,12 @@ def ptbxl(folder: Path, limit: int) -> Iterator[str]:
         names = there.filename_hr[[code.get(statement, 0) == 100 for code in codes]][:limit]
         records = [wfdb.rdrecord(str(folder / name)) for name in names]
         found = [measure(record.p_signal.T, record.fs, record.sig_name) for record in records]
-        pairs = dict.fromkeys(CLASSES.values()) if statement == "NORM" else (CLASSES[statement],)
+        pairs = (
+            (*dict.fromkeys(CLASSES.values()), ("qtc", 470)) if statement == "NORM" else (CLASSES[statement],)
+        )
         for interval, least in pairs:
-            values = [value for each in found if (value := getattr(each, interval)) is not None]
+            own = [each.qtc() if interval == "qtc" else getattr(each, interval) for each in found]
+            values = [value for value in own if value is not None]
             share = np.mean(np.array(values) >= least) if values else np.nan
             told = f"{len(values)} of {len(found)} tell {interval}"
             yield f"PTB-XL {statement:<6} {told}; {share:.1%} of these are ≥ {least} ms"
