@@ -69,7 +69,7 @@ def source(tmp_path: Path) -> Path:
     make_record(root / "ptb" / "g1", "S0001", make_ecg(12, 1000, seed=3), fs=1000, comments=["Dx: 164865005"])
     make_record(root / "ptb" / "g1", "S0002", make_ecg(6, seed=4), comments=["Dx: 54329005,54329005"])
     flat = make_ecg(seed=5)
-    flat[7] = 0
+    flat[7:11] = 0
     make_record(root / "georgia", "E00003", flat)
     make_record(root / "georgia", "E00004", scale="0/mV")
     (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()

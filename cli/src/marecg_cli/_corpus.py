@@ -24,7 +24,7 @@ from marecg_cli._options import (
     one_of,
     set_option,
 )
-from marecg_cli._output import EXIT_FINDINGS, problem, result_json
+from marecg_cli._output import EXIT_FINDINGS, problem, result_json, say_first
 
 
 def _diagnoses() -> list[str]:
@@ -171,13 +171,14 @@ def prepare(
     )
     compared = reconcile(statistics(ensure_local(out))) if select == "paper" else ()
     if form == "json":
-        rows = [comparison.model_dump() for comparison in compared]
-        result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
+        rows = {"reconciliation": [each.model_dump() for each in compared]} if compared else {}
+        result_json(account.as_json() | rows)
     else:
         print_accounts(account, account.sources)
         print_comparison(compared)
         report = f"{out.rstrip('/')}/report.json"
         tell_quarantined(account.records, report)
+        say_first("kept with leads", account.mended_lines(), f"in {report}")
         tell_codes(account.codes, report)
     if account.found and not account.kept:
         problem(f"{out}: none of {account.found} records could be kept. See its report.json for the reasons")

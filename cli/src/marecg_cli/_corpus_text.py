@@ -81,7 +81,6 @@ def print_statistics(tables: "Statistics") -> None:
     print_table("Codes per record", ("codes", "records", "share"), shares)
     leaves = {leaf: (n,) for leaf, n in tables.leaves.items() if n}
     print_table("Records per leaf", ("leaf", "records"), leaves)
-    beats = tables.rpeaks.per_record.median
     mean, median = per_record.mean or 0, per_record.median or 0
     seconds = " / ".join(
         f"{n or 0:g}" for n in (tables.seconds.min, tables.seconds.median, tables.seconds.max)
@@ -92,7 +91,7 @@ def print_statistics(tables: "Statistics") -> None:
         "codes per record, mean / median": (f"{mean:.2f} / {median:g}",),
         "records without a leaf": (tables.records_without_leaf,),
         "records with R-peaks": (tables.rpeaks.records_with,),
-        "beats per record, median": (0 if beats is None else beats,),
+        "beats per record, median": (tables.rpeaks.per_record.median or 0,),
         "seconds, shortest / median / longest": (seconds,),
         "zero-padded records": (tables.seconds.padded,),
         "groups of identical signals": (tables.duplicates,),

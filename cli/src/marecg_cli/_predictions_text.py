@@ -109,5 +109,5 @@ def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedd
 def tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, str]) -> None:
     """Report records that could not be read, and doubtful units."""
     doubts = [f"{name}: {doubt}" for name, doubt in doubtful.items()]
-    for kind, lines in ((what, failed.values()), ("check the units", doubts)):
+    for kind, lines in ((what, failed.values()), ("check", doubts)):
         say_first(kind, lines, "(--format json names all)", problem, SHOWN)

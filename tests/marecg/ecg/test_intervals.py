@@ -43,6 +43,12 @@ def test_waves_are_measured_as_long_as_they_were_drawn(pr, qrs, qt):
     assert found.reasons == {}
 
 
+def test_a_fast_heart_has_no_pr_that_reaches_into_the_beat_before():
+    found = measure(drawn(p=0.0, qrs=0.08, qt=0.24, rr=0.26), FS, LEADS)
+    assert found.rate == pytest.approx(230, abs=3)
+    assert (found.p, found.pr, found.reasons["pr"]) == (None, None, "p_on_t")
+
+
 def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell_apart():
     whole = measure(drawn(), FS, LEADS)
     for other in (

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ecg_synth import r_samples, record
 from marecg.base.config import LEADS
 from marecg.ecg.intervals import measure
-from marecg.ecg.rate import beats_per_minute
+from marecg.ecg.rate import beats_per_minute, detect_again
 from marecg.ecg.rpeaks import detect_best
-from marecg.ecg.second_detector import detect_again
 
 FS = 500
 QRS = np.array([0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.9, 0.5, 1.0, 0.9, 0.7])
@@ -142,9 +141,7 @@ def test_a_stretch_without_beats_changes_the_rate_of_nothing():
 
 def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypatch):
     """The second one sees every other beat."""
-    monkeypatch.setattr(
-        "marecg.ecg.second_detector.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2]
-    )
+    monkeypatch.setattr("marecg.ecg.rate.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2])
     measured = measure(beating(every(0.8)), FS, LEADS)
     assert (measured.rate, measured.qrs, measured.qt, measured.qtc()) == (None,) * 4
     assert set(measured.reasons.values()) == {"detectors"}
@@ -153,7 +150,7 @@ def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypat
 def test_where_t_waves_were_taken_for_beats_there_are_dashes(monkeypatch):
     """Both detectors err alike, on the peaks of T; the complexes are steeper."""
     t_n = np.rint((every(0.8) + 0.26) * FS).astype(np.int64)
-    for name in ("rpeaks.detect_best", "second_detector.detect_again"):
+    for name in ("rpeaks.detect_best", "rate.detect_again"):
         monkeypatch.setattr(f"marecg.ecg.{name}", lambda x_KL, fs: t_n)
     assert measure(beating(every(0.8)), FS, LEADS).reasons["rate"] == "steeper"
 

@@ -14,14 +14,14 @@ def test_the_errors_are_means_over_what_is_masked_or_trailing_and_real():
     masked = torch.rand(2, 5, 3, generator=generator) < 0.5
     real = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
     error_BSC = (predicted - target).square().mean(-1)
-    losses = ar_losses(predicted, target, masked, real)
+    losses = ar_losses(predicted, target, masked, real[..., None].expand(2, 7, 3))
     torch.testing.assert_close(losses["recon"], error_BSC[:, 5:][real[:, 5:]].mean())
     torch.testing.assert_close(losses["mask"], error_BSC[:, :5][masked & real[:, :5, None]].mean())
 
 
 def test_with_nothing_to_predict_the_errors_are_zero():
     nothing, real = torch.zeros(1, 2, 1, dtype=torch.bool), torch.zeros(1, 3, dtype=torch.bool)
-    losses = ar_losses(torch.ones(1, 3, 1, 2), torch.zeros(1, 3, 1, 2), nothing, real)
+    losses = ar_losses(torch.ones(1, 3, 1, 2), torch.zeros(1, 3, 1, 2), nothing, real[..., None])
     assert losses["recon"] == losses["mask"] == 0
 
 

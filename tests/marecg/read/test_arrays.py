@@ -83,7 +83,7 @@ def beats(count: int = 20) -> np.ndarray:
 
 def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path):
     x_BCL = beats()
-    x_BCL[3, 5] = 0
+    x_BCL[3, 5:] = 0
     np.save(tmp_path / "clinic.npy", x_BCL)
     report = prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
     assert report.sources == {"clinic": Account(found=20, kept=19, quarantined={"flat-lead": 1})}
@@ -133,7 +133,8 @@ def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path):
 
 def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path):
     x_BCL = np.repeat(beats(1).astype(np.float64), 3, axis=0)
-    x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
+    x_BCL *= 1000
+    x_BCL[0, 3:, ::7], x_BCL[1, 3:, ::7], x_BCL[2, 3:, ::7] = np.nan, np.inf, 1e300
     np.save(tmp_path / "a.npy", x_BCL)
     report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
     assert report.quarantined == {"nan": 3}

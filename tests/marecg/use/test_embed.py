@@ -90,7 +90,7 @@ def test_a_record_has_one_vector_in_any_batch_and_order(model, batch_size, turn)
 def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model):
     x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
     absent = embed(model, x[:, :6], fs=500, leads=LEADS[:6]).rhythm
-    flat = np.concatenate([x[:, :6], np.zeros_like(x[:, 6:])], axis=1)
+    flat = np.concatenate([x[:, :6], np.linspace(0, 1e-3, 3500)[None, None].repeat(6, 1)], axis=1)
     assert np.abs(absent - embed(model, flat, fs=500).rhythm).max() > 1e-4
     noise = torch.from_numpy(np.concatenate([x[:, :6], 5 * x[:, 6:]], axis=1))
     hidden = torch.arange(12) >= 6

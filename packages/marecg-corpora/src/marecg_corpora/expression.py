@@ -35,7 +35,7 @@ ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements", "
 """Names of fields that read better than the index's; `seconds` is its length over its rate."""
 SAYS = "says"
 """Compared with a concept: whether a statement of the electrocardiograph says that it is there."""
-LISTS = ("codes", "statements", "notes")
+LISTS = ("codes", "statements", "notes", "hidden")
 """Of these one has to be as it is said."""
 EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
 _TOKEN = re.compile(r'\s*(?:([()])|(<=|>=|!=|=|<|>)|"([^"]*)"|([^\s()<>=!"]+))')

@@ -18,7 +18,10 @@ from marecg.corpus.account import Account, read_report
 from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
 from marecg.ecg.signal import signal_hash
 
-_PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*|^\w+: [\d.]+ s(?= of extreme)")
+_PARTICULAR = re.compile(
+    r"\d{6,}|'[^']*'|(?<=differs in ).*"
+    r"|^\w+: [\d.]+ s(?= of extreme| without)|^\w+(?=: .*: (?:hidden|derived)$)"
+)
 INDEX_COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 

@@ -158,12 +158,13 @@ class _RecordPage:
 
     def _ecg(self) -> Section:
         shown, say, measured = self.shown, self.say, self.measured
-        drawn = shown.x_KL, shown.fs, shown.leads, shown.name
+        drawn_KL = shown.x_KL if shown.drawn_KL is None else shown.drawn_KL
+        drawn = drawn_KL, shown.fs, shown.leads, shown.name
         labels = ", ".join(say.concept(self.ontology.nodes[index]) for index in shown.coded)
         codes = say("codes", named=labels) if labels else say("no_codes")
         reports = [read_report(path) for path in sorted((self.run / "probe").glob("*.json"))]
         judged = trust(reports, self.model.scores)
-        electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
+        electrodes = doubts(*drawn[:3])
         machine = machine_facts(shown.machine, say)
         remarks = measurement_remarks(measured, say, shown.age, shown.sex)
         doubt = f" {say('leak_unknown')}" * judged.leak_unknown
@@ -174,7 +175,7 @@ class _RecordPage:
             paragraph(self.evidence or trusted, "warning"),
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
-            paragraph(electrode_quality(electrodes, shown.leads, say), "warning" if any(electrodes) else ""),
+            paragraph(*electrode_quality(electrodes, shown, say)),
             paragraph(f"{codes} {say('seen')}" if self._in_training() else codes),
             *([paragraph(remarks)] if remarks else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),

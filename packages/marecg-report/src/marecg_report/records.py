@@ -21,7 +21,7 @@ from marecg.corpus.trained_on import TrainedOn
 from marecg.ecg.signal import signal_hash
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
-from marecg.read.inputs import read_one
+from marecg.read.inputs import mended_record, read_one
 from marecg.read.machine import MachineReport
 from marecg.read.record import Record
 from marecg.use.predict import predict
@@ -39,7 +39,7 @@ TOP = 10
 
 
 class Shown(NamedTuple):
-    """Record to show: at most 10 s of x_KL in mV, its leaves, and whether the model was trained on it.
+    """Record to show: at most 10 s of x_KL in mV, also as drawn, its leaves, and whether it was trained on.
 
     Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
     filters that the signal went through, as the file or the dataset's table has it; `length` is that of the
@@ -61,16 +61,19 @@ class Shown(NamedTuple):
     patient: str = ""
     filters: str = ""
     length: int = 0
+    drawn_KL: NDArray[np.float32] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
     """Read the first 10 s of a record with any of the standard leads."""
     record = _read(path)
-    x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
+    record = replace(record, x_KL=record.x_KL[:, : round(SECONDS * record.fs)])
+    usable = mended_record(replace(record, length=record.x_KL.shape[1]))
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes], strict=None)[0])
     return Shown(
         record.path.stem,
-        x_KL,
+        usable.x_KL,
         record.fs,
         record.leads,
         tuple(coded.tolist()),
@@ -83,6 +86,8 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         patient=record.patient or "",
         filters="; ".join(note for note in record.notes if note.startswith("filtered")),
         length=record.length,
+        drawn_KL=record.x_KL,
+        notes=usable.notes,
     )
 
 

@@ -5,7 +5,6 @@ Shapes: K leads, L samples.
 
 import re
 import tomllib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from marecg.base.errors import UsageError
 from marecg.ecg.childhood import FAST, is_child, limits_of, qtc_at
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
+from marecg.ecg.quality import MENDED
 from marecg.read.machine import MachineReport
 from marecg_report.records import Shown
 
@@ -85,15 +85,15 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     return {name: text for name, text in cells.items() if text}
 
 
-def electrode_quality(suspected: Doubts, leads: Sequence[str], say: Texts) -> str:
-    """Return suspected electrode faults as sentences; of swapped arms only lead I with V6 can tell."""
-    lines = [
-        say(f"quality_{name}", leads=", ".join(bad))
-        for name, bad in (("off", suspected.off), ("noisy", suspected.noisy), ("loose", suspected.loose))
-        if bad
-    ]
-    lines += [say("quality_swapped_arms")] * suspected.swapped_arms
-    return " ".join(lines) or say("quality_good" if {"I", "V6"} <= {*leads} else "quality_good_but_arms")
+def electrode_quality(suspected: Doubts, shown: Shown, say: Texts) -> tuple[str, str]:
+    """Return electrode faults and mended leads as sentences, and their class; I and V6 tell swapped arms."""
+    faults = suspected._asdict()
+    lines = [say("quality_swapped_arms")] * faults.pop("swapped_arms")
+    for ending in MENDED:
+        faults[ending] = [note.partition(":")[0] for note in shown.notes if note.endswith(ending)]
+    lines += [say(f"quality_{name}", leads=", ".join(bad)) for name, bad in faults.items() if bad]
+    good = "quality_good" if {"I", "V6"} <= {*shown.leads} else "quality_good_but_arms"
+    return " ".join(lines) or say(good), "warning" if lines else ""
 
 
 def measurement_facts(measured: Measurements, say: Texts, age: float | None = None) -> dict[str, str]:

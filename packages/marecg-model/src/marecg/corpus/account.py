@@ -12,6 +12,7 @@ from marecg.base.config import Count, Frozen
 from marecg.base.documents import read_model
 from marecg.base.errors import CorpusError
 from marecg.corpus.index import AGAIN, MOST_JSON_BYTES
+from marecg.ecg.quality import MENDED
 
 
 class Account(Frozen):
@@ -63,16 +64,22 @@ class PreparationReport(Account):
     """Outcome of a preparation, collection by collection.
 
     `duplicates` are groups of names whose signals are the same bit for bit, `records` the quarantined ones,
-    `codes` how a code table met the records, where there was one.
+    `codes` how a code table met the records, where there was one; `mended` how many kept records have leads
+    that are bridged for moments, computed from others or hidden.
     """
 
     sources: dict[str, Account]
     duplicates: tuple[tuple[str, ...], ...]
     records: tuple[Quarantined, ...]
     codes: CodeAccount | None = None
+    mended: dict[str, Count] | None = None
+
+    def mended_lines(self) -> list[str]:
+        """Return what was done to leads of kept records, and to how many, as lines of text."""
+        return [f"{what}: {count:,} records" for what, count in (self.mended or {}).items()]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `report.json`: without `codes` if there was no table of codes."""
+        """Return the content of `report.json`: without `codes` and `mended` where there are none."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -82,8 +89,12 @@ def report(
     quarantined: Sequence[Quarantined],
     hashes: Mapping[str, str],
     codes: CodeAccount | None = None,
+    notes: Iterable[Sequence[str]] = (),
 ) -> PreparationReport:
-    """Count a preparation's outcomes; `found` and `kept` are records' sources, `hashes` of kept records."""
+    """Count a preparation's outcomes; `found`, `kept` are sources, `hashes` and `notes` of kept records."""
+    mended = Counter(
+        ending for lines in notes for ending in MENDED if any(line.endswith(ending) for line in lines)
+    )
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:
@@ -101,6 +112,7 @@ def report(
         duplicates=tuple(sorted(tuple(sorted(names)) for names in names_of.values() if len(names) > 1)),
         records=tuple(quarantined),
         codes=codes,
+        mended={ending: mended[ending] for ending in MENDED if mended[ending]} or None,
     )
 
 

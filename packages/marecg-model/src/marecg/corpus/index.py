@@ -56,6 +56,7 @@ SCHEMA = pa.schema(
         ("range_mv", pa.float32()),
         ("montage", pa.float32()),
         ("signal_hash", pa.string()),  # of the int16 window: equal signals, equal hashes
+        ("hidden", pa.list_(pa.string())),  # damaged leads, which are zero in the window
         ("notes", pa.list_(pa.string())),
     ]
 )

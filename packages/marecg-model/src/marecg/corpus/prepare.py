@@ -210,6 +210,7 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         quarantined=quarantined,
         hashes=dict(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True)),
         codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
+        notes=rows["notes"].to_pylist(),
     )
     with replacing(plan.out / index.FILE) as temporary:
         index.write(rows, temporary)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import RecordError
-from marecg.ecg.quality import bridged, measure, notes, verdict
+from marecg.ecg.quality import CONTRADICT, LIMB, mended, verdict
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, signal_hash, to_microvolts, window
 from marecg.read.machine import MEASURED
@@ -58,19 +58,18 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     """Judge a record and cut its window; return its index row without beats, and int16 samples in µV.
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
-    Raises `RecordError` where it breaks rules of `quality.py`; `reason` is the first, the message names all.
+    Damaged leads are mended or hidden (`quality.mended`). Raises `RecordError` where a limb lead or more than
+    `config.hidden_limit` chest leads would be hidden, or it is too short: `reason` is the first rule that it
+    breaks, and the message names all.
     """
-    x_CL = record.x_CL[:, : judged_samples(record.fs, config)]
-    measures = measure(x_CL, record.fs, config)
-    if (measures.amplitude_C > config.amplitude_limit).any() and not measures.nan_C.any():
-        x_CL, lines = bridged(x_CL, record.fs, config)
-        measures = measure(x_CL, record.fs, config)
-        rest_CL = record.x_CL[:, x_CL.shape[1] :]
-        whole_CL = np.concatenate([x_CL, rest_CL], axis=1)
-        record = replace(record, x_KL=whole_CL, leads=LEADS, notes=(*record.notes, *lines))
-    broken = verdict(measures, config)
-    if broken:
+    judged = judged_samples(record.fs, config)
+    mend = mended(record.x_CL, record.fs, config, judged=judged)
+    hidden = tuple(lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden)
+    broken = verdict(mend.measures, config)
+    few_hidden = len(hidden) <= config.hidden_limit and not {*hidden} & {*LIMB}
+    if broken and not (few_hidden and mend.measures.seconds >= config.shortest):
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
+    record = replace(record, x_KL=mend.x_CL, leads=LEADS, notes=(*record.notes, *mend.notes))
     d_CL, n_valid = windowed(record, config)
     row = {
         "id": record.id,
@@ -87,9 +86,10 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "statements": list(record.machine.statements),
         **{f"machine_{name}": getattr(record.machine, name) for name in MEASURED},
         "signal_hash": signal_hash(d_CL),
-        "notes": [*record.notes, *notes(measures, config)],
+        "hidden": hidden,
+        "notes": [*record.notes, *[CONTRADICT] * (mend.measures.montage > config.montage_limit)],
     }
-    return row | measures.worst(), d_CL
+    return row | mend.measures.worst(~mend.hidden_C), d_CL
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:

@@ -21,13 +21,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.quality import bridged
 from marecg.ecg.signal import signal_hash, to_microvolts, window
 from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
@@ -57,18 +55,9 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Whether training saw a window of a record in mV, [C, L] at `fs`.
-
-        Moments of extreme amplitude are bridged as where a corpus is prepared, by its usual limits.
-        """
-        return any(
-            signal_hash(to_microvolts(window(shown_CL, samples)[0])) in self.hashes
-            for samples in self.windows
-            for shown_CL in (x_CL, self._bridged(x_CL, samples))
-        )
-
-    def _bridged(self, x_CL: NDArray[np.floating], samples: int) -> NDArray[np.float32]:
-        return bridged(np.asarray(x_CL[:, :samples], np.float32), self.fs, CorpusConfig())[0]
+        """Whether training saw a window of a record in mV, [C, L] at `fs`, its damaged leads mended."""
+        windows = (window(x_CL, samples)[0] for samples in self.windows)
+        return any(signal_hash(to_microvolts(d_CL)) in self.hashes for d_CL in windows)
 
 
 def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:

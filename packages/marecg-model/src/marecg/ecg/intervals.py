@@ -28,7 +28,6 @@ from marecg.ecg.median_beat import (
 from marecg.ecg.pacing import goes_before, spike_samples
 from marecg.ecg.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
 from marecg.ecg.signal import resample
-from marecg.ecg.swapped_arms import arms_swapped
 
 AGREE_MS = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}
 """How far an interval may lie from another of the same record: beyond, noise has been measured."""
@@ -40,10 +39,16 @@ T_AFTER = round(0.04 * FS)
 """Samples behind QRS from which the T wave's axis is read."""
 QT_OF_RR = 0.8
 """Share of the mean cycle beyond which what was taken for T's end is a U wave, a P wave or fibrillation."""
+PR_OF_RR = 0.7
+"""Share of the cycle beyond which what was taken for P belongs to the beat before."""
 IRREGULAR = 0.08
 """Median step from one cycle to the next, as a share of the median cycle: more, and a rhythm is irregular."""
 P_ROOM_S = 0.24
 """Between the T wave's end and the next QRS complex: less, and a P wave begins on T."""
+COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 15)
+OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
+"""Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
+chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
 Reason = Literal[RateReason, "no_p", "irregular_no_p", "p_on_t", "unseen", "unsteady", "swapped_arms"]
 """Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
 fibrillation); one that lies on the T wave before; an end that can't be seen; all beats and every other one
@@ -108,7 +113,7 @@ def measure_beats(
         return Measurements(rate, axis=_qrs_axis(beat_KB, names), paced=paced, reasons=few_alike)
     ends = boundaries or delineate(beat_KB, aligned.rr)
     values, reasons = _intervals(ends, aligned, 60 / rate)
-    if "p" in values and not paced and arms_swapped(beat_KB, names):
+    if "p" in values and not paced and _arms_swapped(beat_KB, names):
         return Measurements(rate, paced=paced, reasons=reasons | {"axis": "swapped_arms"}, **values)
     return Measurements(
         rate,
@@ -128,7 +133,8 @@ def _intervals(
     windows_NKB = aligned.windows_NKB
     halves = [delineate(median_beat(windows_NKB[first::2]), aligned.rr) for first in (0, 1)]
     lengths = [_lengths(boundaries) for boundaries in (ends, *halves)]
-    p_missing = None if _p_returns(windows_NKB, ends) else _p_missing(ends, aligned)
+    p_seen = ends.qrs_on - ends.p_on <= PR_OF_RR * aligned.rr * FS and _p_returns(windows_NKB, ends)
+    p_missing = None if p_seen else _p_missing(ends, aligned)
     longest = {"qt": QT_OF_RR * 1000 * cycle}
     values: dict[str, float] = {}
     reasons: dict[str, Reason] = {}
@@ -210,9 +216,24 @@ def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> fl
 
 
 def _direction(wave_KB: Floats, names: Sequence[str]) -> float | None:
-    """Degrees of the area in I and aVF, whose units differ by 2/√3; None without these leads."""
-    if not {"i", "avf"} <= set(names):
+    """Degrees of the area in I and aVF, whose units differ by 2/√3; None without these, or where one is 0."""
+    if not {"i", "avf"} <= set(names) or not wave_KB[[names.index("i"), names.index("avf")]].any(1).all():
         return None
     area_K = wave_KB.sum(1)
     i, avf = area_K[names.index("i")], area_K[names.index("avf")]
     return math.degrees(math.atan2(2 / math.sqrt(3) * avf, i))
+
+
+def _arms_swapped(beat_KB: NDArray[np.float64], names: Sequence[str]) -> bool:
+    """Whether P and QRS of lead I are inverted relative to V6; `names` are leads in lower case."""
+    if not {"i", "v6"} <= set(names):
+        return False
+    pair_KB = beat_KB[[names.index("i"), names.index("v6")]]
+    pair_KB -= np.median(pair_KB[:, BEFORE - 120 : BEFORE + 220], axis=1, keepdims=True)
+    qrs, p = (_correlation(*pair_KB[:, part]) for part in (COMPLEX, P_WAVE))
+    return qrs < OPPOSITE_QRS and p < OPPOSITE_P
+
+
+def _correlation(a_B: NDArray[np.float64], b_B: NDArray[np.float64]) -> float:
+    length = np.linalg.norm(a_B) * np.linalg.norm(b_B)
+    return float(a_B @ b_B / max(length, np.finfo(float).tiny))

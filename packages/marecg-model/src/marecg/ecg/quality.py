@@ -1,12 +1,15 @@
-"""Quality of recordings: named rules over a few measures per lead exclude damaged recordings.
+"""Quality of recordings: named rules over a few measures per lead find damaged leads, and mend or hide them.
 
 Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
-zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`.
+zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`, and so is how many
+leads may be hidden instead.
 
-Shapes: C leads, L samples.
+Shapes: C leads, the twelve unless others are named, L samples.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +19,12 @@ from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import Reason
 from marecg.ecg.signal import median
 
-BRIDGED = "of extreme amplitude bridged"
-"""How a note of `bridged` ends."""
+BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
+"""How the notes of `mended` end."""
+CONTRADICT = "limb leads contradict one another: a wrong name, sign or gain?"
+"""A note on a record that no rule of the paper excludes, from `CorpusConfig.montage_limit` on."""
+LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
+"""The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,13 @@ class Measures:
     nan_C: NDArray[np.float64]
     montage: float
 
-    def worst(self) -> dict[str, float]:
-        """Measures of the worst lead, by column of the corpus index."""
+    def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
+        """Measures of the worst of some leads, by column of the corpus index."""
         return {
-            "amplitude_mv": float(self.amplitude_C.max()),
-            "zero_fraction": float(self.zero_C.max()),
-            "clipped_fraction": float(self.clipped_C.max()),
-            "range_mv": float(self.range_C.min()),
+            "amplitude_mv": float(self.amplitude_C[among_C].max()),
+            "zero_fraction": float(self.zero_C[among_C].max()),
+            "clipped_fraction": float(self.clipped_C[among_C].max()),
+            "range_mv": float(self.range_C[among_C].min()),
             "montage": self.montage,
         }
 
@@ -76,7 +83,7 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
         zero_C=(_count(x_CL == 0) - absent_C) / length,
         clipped_C=clipped_C / length,
         nan_C=absent_C / length,
-        montage=_montage(x_CL),
+        montage=_montage(x_CL) if len(x_CL) == len(LEADS) else 0.0,
     )
 
 
@@ -86,52 +93,116 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
     if measures.seconds < config.shortest:
         problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
         broken.append((Reason.too_short, problem))
-    flat, zero, clip, high = (
-        f"flat within {config.flat_range:g} mV",
-        f"zero for over {config.zero_limit:.0%} of the time",
-        f"on a rail for over {config.clip_limit:.0%} of the time",
-        f"beyond {config.amplitude_limit:g} mV around its median",
-    )
-    for reason, bad_C, problem in (
-        (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
-        (Reason.flat_lead, measures.range_C < config.flat_range, flat),
-        (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
-        (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
-        (Reason.extreme_amplitude, measures.amplitude_C > config.amplitude_limit, high),
-    ):
+    for reason, bad_C, problem in _lead_rules(measures, config):
         if bad_C.any():
             names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
             broken.append((reason, f"{names}: {problem}"))
     return broken
 
 
+def _lead_rules(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, NDArray[np.bool_], str]]:
+    """The rules for single leads, the most important first: which leads break each, and what that means."""
+    flat, zero, clip, high = (
+        f"flat within {config.flat_range:g} mV",
+        f"zero for over {config.zero_limit:.0%} of the time",
+        f"on a rail for over {config.clip_limit:.0%} of the time",
+        f"beyond {config.amplitude_limit:g} mV around its median",
+    )
+    return [
+        (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
+        (Reason.flat_lead, measures.range_C < config.flat_range, flat),
+        (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
+        (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
+        (Reason.extreme_amplitude, measures.amplitude_C > config.amplitude_limit, high),
+    ]
+
+
+class Mended(NamedTuple):
+    """Signal whose damaged leads are mended or, where hidden, zero; its measures before these were; notes."""
+
+    x_CL: NDArray[np.float32]
+    hidden_C: NDArray[np.bool_]
+    measures: Measures
+    notes: tuple[str, ...] = ()
+
+
+def mended(
+    x_CL: NDArray[np.float32],
+    fs: float,
+    config: CorpusConfig,
+    leads: Sequence[str] = LEADS,
+    judged: int | None = None,
+) -> Mended:
+    """Bridge moments, compute damaged limb leads from good ones, and hide other damaged leads as zeros.
+
+    The rules judge the first `judged` samples. A computed lead that is still damaged is hidden: of an arm's
+    electrode that is off no lead knows the voltage.
+    """
+    measures = measure(x_CL[:, :judged], fs, config)
+    lines: tuple[str, ...] = ()
+    if (measures.amplitude_C > config.amplitude_limit).any() or measures.nan_C.any():
+        first_CL, lines = bridged(x_CL[:, :judged], fs, config, leads)
+        x_CL = np.concatenate([first_CL, x_CL[:, first_CL.shape[1] :]], axis=1)
+        measures = measure(first_CL, fs, config)
+    was_bad_C, why = _damaged(measures, config)
+    if not was_bad_C.any():
+        return Mended(x_CL, was_bad_C, measures, lines)
+    x_CL = _from_limb_leads(x_CL, was_bad_C, leads, config)
+    measures = measure(x_CL[:, :judged], fs, config)
+    bad_C, _ = _damaged(measures, config)
+    for row, is_bad in zip(why, bad_C[list(why)].tolist(), strict=True):
+        lines += (f"{leads[row]}: {why[row]}: {HIDDEN if is_bad else DERIVED}",)
+    return Mended(np.where(bad_C[:, None], np.float32(0), x_CL), bad_C, measures, lines)
+
+
+def _damaged(measures: Measures, config: CorpusConfig) -> tuple[NDArray[np.bool_], dict[int, str]]:
+    """Which leads break a rule, and the first that each breaks, in words."""
+    why: dict[int, str] = {}
+    for _, bad_C, problem in _lead_rules(measures, config):
+        for row in np.flatnonzero(bad_C).tolist():
+            why.setdefault(row, problem)
+    return np.isin(np.arange(len(measures.range_C)), list(why)), dict(sorted(why.items()))
+
+
+def _from_limb_leads(
+    x_CL: NDArray[np.float32], bad_C: NDArray[np.bool_], leads: Sequence[str], config: CorpusConfig
+) -> NDArray[np.float32]:
+    """Compute the bad limb leads from two or more good ones that agree."""
+    limb = [row for row, lead in enumerate(leads) if lead in LIMB]
+    good, bad = [row for row in limb if not bad_C[row]], [row for row in limb if bad_C[row]]
+    if not bad or len(good) < 2:
+        return x_CL
+    parts_C2 = np.array([LIMB[leads[row]] for row in good])
+    one_and_two_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
+    misfit_CL = parts_C2 @ one_and_two_2L - x_CL[good]
+    if misfit_CL.std(axis=1).max() <= config.montage_limit * x_CL[good].std(axis=1).max():
+        x_CL = x_CL.copy()
+        x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ one_and_two_2L
+    return x_CL
+
+
 def bridged(
-    x_CL: NDArray[np.float32], fs: float, config: CorpusConfig
+    x_CL: NDArray[np.float32], fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """Replace moments of extreme amplitude by straight lines; return the signal, and a note per lead.
+    """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
     `config.amplitude_limit` for more than the share `config.bridge_limit`, margins counted, stays as it is.
     """
     away_CL = np.abs(x_CL - median(x_CL)[:, None])
+    beyond_CL = ~(away_CL <= config.amplitude_limit)  # NaN is beyond, too
     reach = round(config.bridge_margin * fs)
     lines: list[str] = []
-    for lead in np.flatnonzero((away_CL > config.amplitude_limit).any(axis=1)).tolist():
-        bad_L = maximum_filter1d(away_CL[lead] > config.amplitude_limit, 2 * reach + 1, mode="constant")
-        if not 0 < np.count_nonzero(bad_L) <= config.bridge_limit * len(bad_L):
+    for lead in np.flatnonzero(beyond_CL.any(axis=1)).tolist():
+        bad_L = maximum_filter1d(beyond_CL[lead], 2 * reach + 1, mode="constant")
+        if np.count_nonzero(bad_L) > config.bridge_limit * len(bad_L):
             continue
         x_CL = x_CL.copy() if not lines else x_CL
         good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)
         x_CL[lead, bad] = np.interp(bad, good, x_CL[lead, good])
-        lines.append(f"{LEADS[lead]}: {len(bad) / fs:.2f} s {BRIDGED}")
+        what = "of extreme amplitude" if np.isfinite(away_CL[lead]).all() else "without numbers"
+        lines.append(f"{leads[lead]}: {len(bad) / fs:.2f} s {what} {BRIDGED}")
     return x_CL, tuple(lines)
-
-
-def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
-    """Return remarks on a good recording that no rule of the paper excludes."""
-    if measures.montage > config.montage_limit:
-        return ("limb leads contradict one another: a wrong name, sign or gain?",)
-    return ()
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:

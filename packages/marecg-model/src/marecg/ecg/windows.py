@@ -82,8 +82,8 @@ def arranged(
 ) -> Recording:
     """Arrange a recording as `recording` does, but without checking its samples.
 
-    Raises `UsageError` where the leads, the rate or the shape can't be, no rate is given, or there are fewer
-    samples than make a patch.
+    A lead that never moves is zero, and so hidden from an encoder. Raises `UsageError` where the leads, the
+    rate or the shape can't be, no rate is given, or there are fewer samples than make a patch.
     """
     places = lead_places(leads)
     fs = required_rate(fs)
@@ -93,7 +93,8 @@ def arranged(
     if given_KL.shape[1] * config.fs < config.patch * fs:
         remedy = f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one"
         raise UsageError(f"lasts {given_KL.shape[1] / fs:g} s, less than one patch", remedy=remedy)
-    resampled_KL = resample(given_KL, fs, config.fs)
+    still_K1 = given_KL.min(axis=1, keepdims=True) == given_KL.max(axis=1, keepdims=True)
+    resampled_KL = resample(np.where(still_K1, np.float32(0), given_KL), fs, config.fs)
     if places == list(range(len(LEADS))):  # as most are: nothing to move
         return Recording(resampled_KL, np.zeros(len(LEADS), bool))
     x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)

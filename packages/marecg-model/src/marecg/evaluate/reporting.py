@@ -13,9 +13,11 @@ import torch
 
 import ecg_ontology
 from ecg_ontology import Ontology, replacing
+from marecg.base.config import CorpusConfig
 from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
+from marecg.ecg.quality import mended
 from marecg.evaluate.methods.features import features_sha256, finite
 from marecg.evaluate.methods.frozen_encoder import known_concepts
 from marecg.evaluate.methods.method import FeatureTable
@@ -121,7 +123,9 @@ def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
     if trained.fs != FS:
         return False
     try:
-        return trained.saw(finite(recordings.read(row)))
+        x_CL = recordings.read(row)
+        mend = mended(x_CL, FS, CorpusConfig(), judged=max(trained.windows))
+        return trained.saw(finite(mend.x_CL)) or trained.saw(finite(x_CL))
     except RecordError:
         return False
 

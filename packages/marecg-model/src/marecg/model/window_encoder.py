@@ -20,7 +20,7 @@ from marecg.nn.encoder import Encoder
 from marecg.nn.modulation import modulation_spectrum
 from marecg.nn.pooling import RhythmPool, lead_mean
 from marecg.nn.revin import RevIN, Scale
-from marecg.nn.tokens import Tokens, full_patches, patchify
+from marecg.nn.tokens import Tokens, full_patches, patchify, silent_leads
 
 
 class Features(NamedTuple):
@@ -64,13 +64,14 @@ class WindowEncoder(Pretrained):
         Args:
             x_BCL: mV; L from one patch up to `config.positions` patches.
             n_valid_B: samples of each window before its padding.
-            absent_BC: bool, the leads to hide; None hides none.
+            absent_BC: bool, the leads to hide, beside those that are zero throughout.
             beats_BJT: how many beats have their j-th patch where patch t is (`use.embedding.beat_windows`).
             every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
 
         Returns:
             h_rhythm, H̄ and the wide readout.
         """
+        absent_BC = _absent(x_BCL, absent_BC)
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
         rhythm_BD = self.pool(h_BTCD, real_BT)
         log_std_BC = scale.std_BC1[..., 0].log()
@@ -91,25 +92,21 @@ class WindowEncoder(Pretrained):
             n_valid_B: as for `of_windows`.
             absent_BC: as for `of_windows`.
         """
-        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, absent_BC)
+        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, _absent(x_BCL, absent_BC))
         return self.pool.weights(h_BTCD, real_BT).mean(-1)
 
-    def _encode(
-        self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None
-    ) -> tuple[Tensor, Tensor, Scale]:
+    def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> tuple[Tensor, Tensor, Scale]:
         """H [B, T, C, D], which patches hold no padding [B, T], and what RevIN took away."""
         config = self.config
         x_BCL, scale = self.revin(x_BCL, n_valid_B)
         x_BTCP = patchify(x_BCL, config.patch, config.stride)
         real_BT = full_patches(n_valid_B, x_BTCP.shape[1], config.patch, config.stride)
-        hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
-        if absent_BC is not None:
-            hidden_BTC = hidden_BTC | absent_BC[:, None]
+        hidden_BTC = ~real_BT[..., None] | absent_BC[:, None]
         return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
 
-    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> Tensor:
+    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
         """The modulation spectrum of the leads that are given, [B, M]."""
-        given_BCL = x_BCL if absent_BC is None else x_BCL.masked_fill(absent_BC[..., None], 0.0)
+        given_BCL = x_BCL.masked_fill(absent_BC[..., None], 0.0)
         return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
@@ -132,3 +129,9 @@ class WindowEncoder(Pretrained):
                 remedy="Use a model that was trained on records with codes",
             )
         return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
+
+
+def _absent(x_BCL: Tensor, absent_BC: Tensor | None) -> Tensor:
+    """The leads to hide: those named, and those that are zero throughout, as a corpus has damaged ones."""
+    silent_BC = silent_leads(x_BCL)
+    return silent_BC if absent_BC is None else absent_BC | silent_BC

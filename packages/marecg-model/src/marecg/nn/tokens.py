@@ -16,6 +16,11 @@ def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
     return x_BCL.unfold(-1, patch, stride).transpose(1, 2)
 
 
+def silent_leads(x_BCL: Tensor) -> Tensor:
+    """Return the mask of leads that are zero throughout, bool [B, C]: they aren't there."""
+    return (x_BCL == 0).all(-1)
+
+
 def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
     """Return the mask of patches without padding: bool [B, T]."""
     ends_T = torch.arange(patches, device=n_valid_B.device) * stride + patch

@@ -43,23 +43,24 @@ class Ar(Objective, of=ArConfig):
     def losses(self, views: Views) -> dict[str, Tensor]:
         """Return the losses `recon` and `mask`; L_AR is their sum."""
         view = views.masked
-        return ar_losses(self.decoder(view.h_BTCD, view.x_BSCP), view.x_BSCP, view.masked_BTC, view.real_BS)
+        return ar_losses(
+            self.decoder(view.h_BTCD, view.x_BSCP), view.x_BSCP, view.masked_BTC, ~view.hidden_BSC
+        )
 
 
 def ar_losses(
-    predicted_BSCP: Tensor, target_BSCP: Tensor, masked_BTC: Tensor, real_BS: Tensor
+    predicted_BSCP: Tensor, target_BSCP: Tensor, masked_BTC: Tensor, real_BSC: Tensor
 ) -> dict[str, Tensor]:
     """Return the mean squared errors of both reconstructions, in units of the normalised signal.
 
     Args:
         masked_BTC: bool, the index set M inside the encoder's context; the other S − T patches trail.
-        real_BS: bool, False at patches that hold padding; those count for nothing.
+        real_BSC: bool, False at padding and at leads that aren't there; those count for nothing.
 
     Returns:
         `recon` over the prediction window and `mask` over M.
     """
     error_BSC = (predicted_BSCP - target_BSCP).square().mean(-1)
-    real_BSC = real_BS[..., None].expand_as(error_BSC)
     context = masked_BTC.shape[1]
     return {
         "recon": _mean_where(error_BSC[:, context:], real_BSC[:, context:]),

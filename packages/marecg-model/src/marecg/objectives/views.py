@@ -19,27 +19,34 @@ from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask
 from marecg.nn.pooling import lead_mean, real_or_all
 from marecg.nn.revin import Scale
-from marecg.nn.tokens import full_patches, patchify
+from marecg.nn.tokens import full_patches, patchify, silent_leads
 
 
 class Signal(NamedTuple):
     """Batch in patches: normalised x [B, S, C, P], and the mask [B, S] of patches without padding.
 
-    `scale` is what RevIN took away.
+    `scale` is what RevIN took away; `absent_BC` marks leads that aren't there.
     """
 
     x_BSCP: Tensor
     real_BS: Tensor
     scale: Scale
+    absent_BC: Tensor
+
+    @property
+    def hidden_BSC(self) -> Tensor:
+        """Mask of what there is nothing of to see: padding and leads that aren't there."""
+        return ~self.real_BS[..., None] | self.absent_BC[:, None]
 
 
 class Pass:
     """One encoder pass over the batch, with its pooled embeddings.
 
     `x_BSCP` are the patches of the whole window after RevIN, the context's first; `real_BS` is False at
-    padding, and `real_BT` its part inside the context; `masked_BTC` is the index set M, nothing where the
-    pass is clean; `encoded` every H that gradients reach, that of the context and of `part`s; `supervision`
-    what is known of the records, as this pass shows them.
+    padding, `real_BT` its part inside the context, and `hidden_BSC` marks padding and leads that aren't
+    there; `masked_BTC` is the index set M, nothing where the pass is clean; `encoded` every H that gradients
+    reach, that of the context and of `part`s; `supervision` what is known of the records, as this pass shows
+    them.
     """
 
     def __init__(
@@ -52,7 +59,7 @@ class Pass:
     ) -> None:
         self._model = model
         self._signal = signal
-        self.x_BSCP, self.real_BS, _ = signal
+        self.x_BSCP, self.real_BS, self.hidden_BSC = signal.x_BSCP, signal.real_BS, signal.hidden_BSC
         self.masked_BTC = masked_BTC
         self.h_BTCD = h_BTCD
         self.encoded = [h_BTCD]
@@ -91,8 +98,9 @@ class Pass:
 
         So is their scale: by that of the whole record, two halves would know each other.
         """
-        x_BSCP, real_BS, scale = self._signal
-        part = _rescaled(Signal(x_BSCP[:, start:stop], real_BS[:, start:stop], scale), self._model.revin.eps)
+        x_BSCP, real_BS, *_ = whole = self._signal
+        cut = whole._replace(x_BSCP=x_BSCP[:, start:stop], real_BS=real_BS[:, start:stop])
+        part = _rescaled(cut, self._model.revin.eps)
         h_BTCD = _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
         self.encoded.append(h_BTCD)
         return h_BTCD
@@ -225,7 +233,7 @@ class Views:
         """Encode the context, with masked pairs, padding and, by the regulariser, whole leads hidden."""
         regulariser, generator = self.regulariser, self.generator
         x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
-        hidden_BTC = masked_BTC | ~signal.real_BS[:, : masked_BTC.shape[1], None]
+        hidden_BTC = masked_BTC | signal.hidden_BSC[:, : masked_BTC.shape[1]]
         if regulariser:
             lead_shape = (len(x_BTCP), 1, x_BTCP.shape[2])
             draw_B1C = torch.rand(lead_shape, generator=generator, device=generator.device)
@@ -236,6 +244,7 @@ class Views:
         h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC, signal.scale))
         if regulariser:
             h_BTCD = dropout(h_BTCD, regulariser.p_drop, generator)
+        masked_BTC = masked_BTC & ~signal.absent_BC[:, None]  # what isn't there can't be restored
         return Pass(self.model, signal, masked_BTC, h_BTCD, supervision.of_patches(masked_BTC.shape[1]))
 
     def _patches(self, x_BCL: Tensor, n_valid_B: Tensor) -> Signal:
@@ -243,19 +252,19 @@ class Views:
         shape = self.model.config
         normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
         x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
-        return Signal(x_BSCP, full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride), scale)
+        real_BS = full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride)
+        return Signal(x_BSCP, real_BS, scale, silent_leads(self.batch.d_BCL))
 
 
 def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-    """Return H of a signal's first patches by a token embedding and encoder, with only padding hidden."""
-    x_BTCP = signal.x_BSCP[:, :patches]
-    padding_BTC = ~signal.real_BS[:, :patches, None].expand(x_BTCP.shape[:3])
-    return encoder(tokens(x_BTCP, padding_BTC, signal.scale))  # type: ignore[no-any-return]
+    """Return H of a signal's first patches by a token embedding and encoder, with nothing masked."""
+    hidden_BTC = signal.hidden_BSC[:, :patches]
+    return encoder(tokens(signal.x_BSCP[:, :patches], hidden_BTC, signal.scale))  # type: ignore[no-any-return]
 
 
 def _rescaled(signal: Signal, eps: float) -> Signal:
     """Normalise a part of a signal as RevIN would by that part alone; overlaps of patches count twice."""
-    x_BSCP, real_BS, scale = signal
+    x_BSCP, real_BS, scale, absent_BC = signal
     weight_BS11 = real_or_all(real_BS)[..., None, None].to(x_BSCP.dtype)
     count_B111 = weight_BS11.sum(1, keepdim=True) * x_BSCP.shape[-1]
     mean_B1C1 = (x_BSCP * weight_BS11).sum((1, 3), keepdim=True) / count_B111
@@ -263,7 +272,9 @@ def _rescaled(signal: Signal, eps: float) -> Signal:
     var_B1C1 = (centred_BSCP.square() * weight_BS11).sum((1, 3), keepdim=True) / count_B111
     std_BC1 = (var_B1C1[:, 0] * scale.std_BC1.square() + eps).sqrt()
     new = Scale(scale.mean_BC1 + mean_B1C1[:, 0] * scale.std_BC1, std_BC1)
-    return Signal(centred_BSCP * (scale.std_BC1 / std_BC1)[:, None] * real_BS[..., None, None], real_BS, new)
+    return Signal(
+        centred_BSCP * (scale.std_BC1 / std_BC1)[:, None] * real_BS[..., None, None], real_BS, new, absent_BC
+    )
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:

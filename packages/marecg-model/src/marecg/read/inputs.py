@@ -1,14 +1,17 @@
 """Inputs of `embed`, `predict` and `report`: records of any leads and length.
 
-Shapes: K leads as found, L samples.
+Shapes: C and K leads as found, L samples.
 """
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from marecg.base.errors import UsageError
-from marecg.ecg.signal import lead_places
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import Reason, RecordError, UsageError
+from marecg.ecg.quality import mended
+from marecg.ecg.signal import amplitude_doubt, lead_places
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
@@ -57,6 +60,24 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
 def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
     """Read the record that `find_one` finds, or its beginning. Raises `RecordError`, and as `find_one`."""
     return find_one(path, layout).read(seconds)
+
+
+def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
+    """Read a record as `Candidate.read`, and mend it. Raises as that and `mended_record`."""
+    return mended_record(candidate.read(seconds, start))
+
+
+def mended_record(record: Record) -> Record:
+    """Return a record whose damaged leads are mended or hidden as where a corpus is prepared.
+
+    One whose units are doubtful stays as it is. Raises `RecordError` where a whole one has no lead left.
+    """
+    if amplitude_doubt(record.x_KL):
+        return record
+    mend = mended(record.x_KL, record.fs, CorpusConfig(), record.leads)
+    if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
+        raise RecordError(Reason.flat_lead, f"no lead can be used: {mend.notes[-1]}", where=record.path)
+    return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:

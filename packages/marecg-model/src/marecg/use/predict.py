@@ -28,7 +28,7 @@ from marecg.ecg.windows import required_rate
 from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.window_encoder import WindowEncoder
 from marecg.read.identity import published_as
-from marecg.read.inputs import find_one
+from marecg.read.inputs import find_one, read_mended
 from marecg.read.parts import every, in_parts
 from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
@@ -131,12 +131,12 @@ def step_vectors(
     Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
     """
     parts = in_parts([("", find_one(record))], partial(every, step), seconds)
-    entries = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
+    entries = ((f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
     done = Embedded()
     items = embedded(model, entries, done, PASS_WINDOWS, patches=False)
     rows = [(row["start"], vectors.rhythm) for row, vectors in items]
     done.refuse_none()
-    for what, steps in (("left out", done.failed), ("check the units", done.doubtful)):
+    for what, steps in (("left out", done.failed), ("check", done.doubtful)):
         if steps:
             logger.warning("%s: %d steps, the first %s: %s", what, len(steps), *next(iter(steps.items())))
     starts, vectors = zip(*rows, strict=True)

@@ -59,10 +59,11 @@ def local_view(
 ) -> NDArray[np.float32]:
     """Return the features of `ecg.measured` and `ecg.convolutions`, float32 [F].
 
-    The convolutions see the mean of the other leads in place of one that is absent.
+    The convolutions see the mean of the other leads in place of one that is absent, or zero throughout.
     """
+    absent_C = absent_C | ~x_CL.any(axis=1)
     measured_F = measured.measure(resample(x_CL, config.fs, FS), absent_C)
-    if absent_C.any():
+    if absent_C.any() and not absent_C.all():
         x_CL = np.where(absent_C[:, None], x_CL[~absent_C].mean(axis=0), x_CL)
     return np.concatenate([measured_F.astype(np.float32), convolutions.shares_above(x_CL, config.fs)])
 

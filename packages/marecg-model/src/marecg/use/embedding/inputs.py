@@ -17,7 +17,7 @@ from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import CORPUS, SourcesHash, hash_sources
-from marecg.read.inputs import find_inputs
+from marecg.read.inputs import find_inputs, read_mended
 from marecg.read.parts import every, in_parts, name_of
 from marecg.read.record import Candidate, Record
 from marecg.storage.copies import ensure_local
@@ -41,7 +41,9 @@ class Files:
         return Files(self.candidates[first:last])
 
     def __iter__(self) -> Iterator[Named]:
-        return ((name, candidate.place, candidate.read) for name, candidate in self.candidates)
+        return (
+            (name, candidate.place, partial(read_mended, candidate)) for name, candidate in self.candidates
+        )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.corpus.shards import notes
+from marecg.ecg.quality import MENDED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, check_samples, recording
 from marecg.model.readout import Readout
@@ -140,8 +141,9 @@ def recordings(
             refused = InputError(error.problem, where=place, remedy=error.remedy)
             done.failed[name] = as_text(str(refused))
             continue
-        if doubt := amplitude_doubt(record.x_KL):
-            done.doubtful[name] = doubt
+        doubts = [amplitude_doubt(record.x_KL), *(note for note in record.notes if note.endswith(MENDED))]
+        if any(doubts):
+            done.doubtful[name] = "; ".join(filter(None, doubts))
         done.records += 1
         row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
         waiting.append({"id": name, **row, "codes": list(record.codes)})
