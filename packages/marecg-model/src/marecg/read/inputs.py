@@ -64,10 +64,10 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 
 def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
     """Read a record as `Candidate.read`, and mend it. Raises as that and `mended_record`."""
-    return mended_record(candidate.read(seconds, start))
+    return mended_record(candidate.read(seconds, start), candidate.place)
 
 
-def mended_record(record: Record) -> Record:
+def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden as where a corpus is prepared.
 
     One whose units are doubtful stays as it is. Raises `RecordError` where a whole one has no lead left.
@@ -76,7 +76,8 @@ def mended_record(record: Record) -> Record:
         return record
     mend = mended(record.x_KL, record.fs, CorpusConfig(), record.leads)
     if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
-        raise RecordError(Reason.flat_lead, f"no lead can be used: {mend.notes[-1]}", where=record.path)
+        problem = f"no lead can be used: {mend.notes[-1]}"
+        raise RecordError(Reason.flat_lead, problem, where=place or record.path)
     return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
 
 
