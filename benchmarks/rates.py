@@ -6,14 +6,15 @@ Shapes: N beats, K leads.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import wfdb
+from numpy.typing import NDArray
 
 from benchmarks.delineation import marked_beats
-from benchmarks.rpeaks import Annotated, Score, score
+from benchmarks.rpeaks import Annotated, Peaks, score
 from marecg.base.errors import InputError
 from marecg.ecg.intervals import measure
 from marecg.ecg.median_beat import FS
@@ -40,18 +41,23 @@ def ludb(folder: Path) -> Iterator[str]:
     beats = [np.array(marked_beats(header), np.int64) for header in headers]
     for name, detector in (("first", detect_best), ("second", detect_again)):
         annotated: list[Annotated] = []
-        answers: list[np.ndarray] = []
+        answers: list[Peaks] = []
         for record, marked in zip(records, beats, strict=True):
             found = detector(record.p_signal.T, record.fs)
             inside = found[(found >= marked[0] - FS // 4) & (found <= marked[-1] + FS // 4)]
             answers.append(inside)  # LUDB leaves the first and the last beats unmarked
             annotated.append((np.zeros(record.sig_len), marked))
-        each = iter(answers)
-        one: Score = score(lambda _, each=each: next(each), annotated)
+        one = score(_answering(answers), annotated)
         yield (
             f"LUDB, {name} detector: {sum(map(len, beats))} beats, sensitivity {one.sensitivity:.4f}, "
             f"predictive value {one.predictive_value:.4f}"
         )
+
+
+def _answering(answers: Sequence[Peaks]) -> Callable[[NDArray[np.float64]], Peaks]:
+    """A detector that gives one answer after the other."""
+    left = iter(answers)
+    return lambda _: next(left)
 
 
 def by_label(folders: Sequence[Path], limit: int) -> Iterator[str]:
@@ -80,7 +86,7 @@ def by_label(folders: Sequence[Path], limit: int) -> Iterator[str]:
         )
 
 
-def _counted(x_KL: np.ndarray, fs: float, leads: Sequence[str]) -> dict[str, float]:
+def _counted(x_KL: NDArray[np.float32], fs: float, leads: Sequence[str]) -> dict[str, float]:
     """A record's rate, NaN for a dash; that of lead I alone, and by which share the two detectors differ."""
     mv_KL = np.nan_to_num(resample(x_KL, fs, FS))
     one = mv_KL[leads.index("I")] if "I" in leads else mv_KL[0]
