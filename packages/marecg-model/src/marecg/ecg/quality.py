@@ -1,8 +1,7 @@
 """Quality of recordings: named rules over a few measures per lead find damaged leads, and mend or hide them.
 
 Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
-zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`, and so is how many
-leads may be hidden instead.
+zero-fraction on any of the 12 leads are excluded. `CorpusConfig` has the thresholds, and how many are hidden.
 
 Shapes: C leads, the twelve unless others are named, L samples.
 """
@@ -21,8 +20,8 @@ from marecg.ecg.signal import median
 
 BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
 """How the notes of `mended` end."""
+Signal = NDArray[np.float32]
 CONTRADICT = "limb leads contradict one another: a wrong name, sign or gain?"
-"""A note on a record that no rule of the paper excludes, from `CorpusConfig.montage_limit` on."""
 LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
 """The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
 
@@ -127,11 +126,7 @@ class Mended(NamedTuple):
 
 
 def mended(
-    x_CL: NDArray[np.float32],
-    fs: float,
-    config: CorpusConfig,
-    leads: Sequence[str] = LEADS,
-    judged: int | None = None,
+    x_CL: Signal, fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS, judged: int | None = None
 ) -> Mended:
     """Bridge moments, compute damaged limb leads from good ones, and hide other damaged leads as zeros.
 

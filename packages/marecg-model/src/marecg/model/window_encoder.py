@@ -71,7 +71,7 @@ class WindowEncoder(Pretrained):
         Returns:
             h_rhythm, H̄ and the wide readout.
         """
-        absent_BC = _absent(x_BCL, absent_BC)
+        absent_BC = silent_leads(x_BCL, absent_BC)
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
         rhythm_BD = self.pool(h_BTCD, real_BT)
         log_std_BC = scale.std_BC1[..., 0].log()
@@ -92,7 +92,7 @@ class WindowEncoder(Pretrained):
             n_valid_B: as for `of_windows`.
             absent_BC: as for `of_windows`.
         """
-        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, _absent(x_BCL, absent_BC))
+        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, silent_leads(x_BCL, absent_BC))
         return self.pool.weights(h_BTCD, real_BT).mean(-1)
 
     def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> tuple[Tensor, Tensor, Scale]:
@@ -129,9 +129,3 @@ class WindowEncoder(Pretrained):
                 remedy="Use a model that was trained on records with codes",
             )
         return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
-
-
-def _absent(x_BCL: Tensor, absent_BC: Tensor | None) -> Tensor:
-    """The leads to hide: those named, and those that are zero throughout, as a corpus has damaged ones."""
-    silent_BC = silent_leads(x_BCL)
-    return silent_BC if absent_BC is None else absent_BC | silent_BC

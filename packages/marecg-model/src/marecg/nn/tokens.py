@@ -16,9 +16,10 @@ def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
     return x_BCL.unfold(-1, patch, stride).transpose(1, 2)
 
 
-def silent_leads(x_BCL: Tensor) -> Tensor:
-    """Return the mask of leads that are zero throughout, bool [B, C]: they aren't there."""
-    return (x_BCL == 0).all(-1)
+def silent_leads(x_BCL: Tensor, absent_BC: Tensor | None = None) -> Tensor:
+    """Return the mask of leads that aren't there, bool [B, C]: those marked, and those of zeros alone."""
+    silent_BC = (x_BCL == 0).all(-1)
+    return silent_BC if absent_BC is None else absent_BC | silent_BC
 
 
 def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
