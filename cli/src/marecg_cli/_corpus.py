@@ -171,7 +171,7 @@ def prepare(
     )
     compared = reconcile(statistics(ensure_local(out))) if select == "paper" else ()
     if form == "json":
-        rows = {"reconciliation": [each.model_dump() for each in compared]} if compared else {}
+        rows = {"reconciliation": [row.model_dump() for row in compared]} if compared else {}
         result_json(account.as_json() | rows)
     else:
         print_accounts(account, account.sources)
