@@ -1,4 +1,4 @@
-"""The tables of the twin in docs/small.md and docs/pretrained.md, from the scores beside them.
+"""The tables of the twins in docs/small.md and docs/pretrained.md, from the scores beside them.
 
 python -m tests.docs.twin_tables
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-SCORES = Path(__file__).parents[2] / "docs" / "small" / "twin.csv"
+SCORES = Path(__file__).parents[2] / "docs" / "small"
+TWINS = {"twin": "twin.csv", "second twin": "twin2.csv"}
 FOUR = {"ptbxl-super": "super", "ptbxl-sub": "sub", "ptbxl-form": "form", "ptbxl-rhythm": "rhythm"}
 SIX = {
     **{"mi-territory": "territory", "NDT": "NDT", "NST": "NST_", "DIG": "DIG"},
@@ -18,15 +19,15 @@ SIX = {
 Cell = Callable[[pd.Series], str]
 
 
-def tables() -> dict[str, str]:
+def tables(twin: str) -> dict[str, str]:
     """By name: the four tasks and the six at 100 %, the small shares, and AUPRC with F_max."""
-    scores = pd.read_csv(SCORES).set_index(["task", "share", "row"])
+    scores = pd.read_csv(SCORES / TWINS[twin]).set_index(["task", "share", "row"])
     four, six = {**FOUR, "mean of four": "mean"}, {**SIX, "mean of six": "mean"}
     return {
-        "four": _table(scores, four, [1], _with_interval),
-        "six": _table(scores, six, [1], _with_interval),
-        "few": _table(scores, four, [0.01, 0.1], _with_gain),
-        "other": _table(scores, four, [1], lambda cell: f"{cell['auprc']:.1f} · {cell['f_max']:.1f}"),
+        "four": _table(twin, scores, four, [1], _with_interval),
+        "six": _table(twin, scores, six, [1], _with_interval),
+        "few": _table(twin, scores, four, [0.01, 0.1], _with_gain),
+        "other": _table(twin, scores, four, [1], lambda cell: f"{cell['auprc']:.1f} · {cell['f_max']:.1f}"),
     }
 
 
@@ -46,8 +47,10 @@ def _signed(value: float) -> str:
     return f"{value:.1f}".replace("-", "−")
 
 
-def _table(scores: pd.DataFrame, tasks: dict[str, str], shares: Sequence[float], show: Cell) -> str:
-    lines = [f"| twin | {' | '.join(tasks.values())} |", "|---" * (len(tasks) + 1) + "|"]
+def _table(
+    twin: str, scores: pd.DataFrame, tasks: dict[str, str], shares: Sequence[float], show: Cell
+) -> str:
+    lines = [f"| {twin} | {' | '.join(tasks.values())} |", "|---" * (len(tasks) + 1) + "|"]
     for row in dict.fromkeys(scores.index.get_level_values("row")):
         keys = [[(task, share, row) for share in shares] for task in tasks]
         if all(key in scores.index for cells in keys for key in cells):
@@ -57,4 +60,4 @@ def _table(scores: pd.DataFrame, tasks: dict[str, str], shares: Sequence[float],
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n\n".join(tables().values()) + "\n")
+    sys.stdout.write("\n\n".join(table for twin in TWINS for table in tables(twin).values()) + "\n")
