@@ -27,7 +27,7 @@ def test_a_removed_command_names_what_to_type(command):
     assert (code, COMMANDS[command] in err) == (2, True)
 
 
-@pytest.mark.parametrize("remedy", {*OPTIONS.values(), *COMMANDS.values()})
+@pytest.mark.parametrize("remedy", sorted({*OPTIONS.values(), *COMMANDS.values()}))
 def test_what_is_to_be_typed_is_a_command_with_its_options(remedy):
     program, command = (
         re.search(r"(ecgonto|marecg) ([a-z-]+)", remedy).groups() if "Type" in remedy else ("", "")
