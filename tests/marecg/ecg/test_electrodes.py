@@ -20,6 +20,17 @@ def test_a_lead_without_signal_and_one_with_mains_hum_are_named():
     assert doubts(x_KL, FS, LEADS) == Doubts(("V2",), ("V4",))
 
 
+@pytest.mark.parametrize(("tall", "spike_mv"), [(3, 0.0), (1, 3.0)], ids=["a child", "a pacemaker"])
+def test_steep_complexes_and_spikes_are_not_noise_and_muscle_between_them_is(tall, spike_mv):
+    """Complexes of 50 ms and 3.6 mV, 120 a minute, as a healthy child has; spikes before each beat."""
+    x_KL = drawn(0.12, 0.05, 0.26, rr=0.5) * np.float32(tall)
+    for place in np.arange(0.6, 9.6, 0.5) * FS:
+        x_KL[:, round(place) - 5 : round(place) - 3] += spike_mv
+    assert doubts(x_KL, FS, LEADS).noisy == ()
+    x_KL[6] += np.random.default_rng(3).normal(0, 0.05, 5000).astype(np.float32)
+    assert doubts(x_KL, FS, LEADS).noisy == ("V1",)
+
+
 def test_a_lead_whose_baseline_swings_is_called_loose():
     x_KL = drawn()
     x_KL[8] += np.where(np.arange(5000) % 2500 < 1200, -3.5, 0).astype(np.float32)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
+from scipy.ndimage import median_filter, uniform_filter1d
 
 from marecg.ecg.intervals import measure
 from marecg.ecg.median_beat import FS, low_pass
@@ -16,8 +16,9 @@ from marecg.ecg.signal import resample
 
 OFF_MV = 0.02
 """A lead between whose 1st and 99th percentile lies less isn't an electrode's on skin."""
-NOISE_HZ, NOISE_MV = 40, 0.04
-"""Root mean square above this frequency from which a lead is noisy: muscle or mains."""
+NOISE_HZ, NOISE_S, NOISE_MV = 40, 0.05, 0.025
+"""Root mean square above this frequency, over so long a stretch, that a noisy lead exceeds half of the time:
+muscle and mains last, steep QRS complexes and a pacemaker's spikes don't."""
 
 SWING_MV, SWING_S, SWING_HZ = 3, 0.4, 50
 """What the running median over so long, which no QRS complex or T wave moves, spans at most on a good
@@ -41,7 +42,8 @@ def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubt
     mv_KL = np.nan_to_num(resample(np.asarray(x_KL, np.float32), fs, FS)).astype(np.float64)
     low_K, high_K = np.percentile(mv_KL, [1, 99], axis=1)
     off_K = high_K - low_K < OFF_MV
-    noisy_K = (mv_KL - low_pass(mv_KL, NOISE_HZ)).std(axis=1) > NOISE_MV
+    power_KL = uniform_filter1d(np.square(mv_KL - low_pass(mv_KL, NOISE_HZ)), round(NOISE_S * FS), axis=1)
+    noisy_K = np.median(power_KL, axis=1) > NOISE_MV**2
     slow_KL = median_filter(mv_KL[:, :: FS // SWING_HZ], (1, round(SWING_S * SWING_HZ) + 1))
     step = round(JUMP_S * SWING_HZ)
     jump_K = abs(slow_KL[:, step:] - slow_KL[:, :-step]).max(axis=1, initial=0)
