@@ -47,7 +47,7 @@ REFUSED = [
     ("embed P/run P/wfdb --out s4://bucket/parts", 2, "isn't an address"),
     ("predict empty P/wfdb", 3, "empty"),
     ("predict P/mute P/wfdb", 2, "without GSCL"),
-    ("predict P/run hole.npy --fs 500", 3, "hole.npy: signals hold NaN"),
+    ("predict P/run hole.npy --fs 500", 3, "hole.npy: no usable lead"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out q.xlsx", 2, "can't tell a format from"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),
@@ -104,11 +104,11 @@ REFUSED = [
 def here(tmp_path, monkeypatch):
     """The folder in which a command runs, with what it is asked about."""
     monkeypatch.chdir(tmp_path)
-    signals = np.zeros((1, 12, 2500), np.float32)
+    signals = np.tile(np.sin(np.arange(2500, dtype=np.float32) / 50), (1, 12, 1))
     np.save("some.npy", signals)
     np.save("none.npy", signals[:0])
     np.save("brief.npy", signals[:, :, :49])
-    np.save("hole.npy", signals[0] + np.where(np.arange(2500) == 7, np.nan, 0))
+    np.save("hole.npy", signals[0] + np.where(np.arange(2500) < 700, np.nan, 0))
     np.save("pickled.npy", np.array([{}], object), allow_pickle=True)
     np.save("imaginary.npy", signals.astype(complex))
     np.savez("two.npz", ecg=signals, filtered=signals)

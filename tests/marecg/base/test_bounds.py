@@ -10,8 +10,8 @@ from marecg.base.config import Settings
 from marecg.recipes.schema import Config
 from marecg_experiments.comparators import COMPARATORS
 
-NO_COUNTS = {"seed", "codes_permuted"}
-"""Whole numbers that are seeds: 0 is one."""
+NO_COUNTS = {"seed", "codes_permuted", "hidden_limit"}
+"""Whole numbers that are seeds, of which 0 is one, or a limit of 0."""
 DIVISORS = {"tau", "tau_slow", "sigma"}
 """Real numbers that something is divided by."""
 

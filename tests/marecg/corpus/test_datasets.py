@@ -60,7 +60,7 @@ def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus):
     with pytest.raises(IndexError):
         corpus.torch()[len(corpus)]
     with pytest.raises(
-        UsageError, match=r"no labels 'codes'\. Choose leaves, primary, None, or give an array"
+        UsageError, match=r"unknown labels 'codes'\. Choose leaves, primary, None, or give an array"
     ):
         corpus.torch("codes")
 

@@ -148,9 +148,10 @@ def test_noise_and_flat_lines_give_reasons_in_place_of_values():
 
 def test_the_axis_follows_from_i_and_avf():
     lead_L = drawn()[1]
-    for i, avf, degrees in ((1, 0, 0), (1, np.sqrt(3) / 2, 45), (-1, 0, 180)):
+    for i, avf, degrees in ((1, 1e-3, 0), (1, np.sqrt(3) / 2, 45), (-1, 1e-3, 180)):
         found = measure(np.stack([i * lead_L, avf * lead_L]), FS, ("I", "aVF"))
-        assert abs(found.axis or 0.0) == pytest.approx(degrees, abs=2)
+        assert abs(found.axis) == pytest.approx(degrees, abs=2)
+    assert measure(np.stack([lead_L, 0 * lead_L]), FS, ("I", "aVF")).axis is None
 
 
 @pytest.fixture(scope="module")

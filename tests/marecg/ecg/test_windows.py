@@ -19,20 +19,27 @@ def test_leads_stand_in_their_order_whichever_comes_first():
 
 
 def test_leads_that_are_not_given_are_zero_and_absent():
-    whole = recording(np.ones((2, 5000), np.float32), 500, ["V6", "i"], ModelConfig())
+    rising_KL = np.tile(np.linspace(0, 1, 5000, dtype=np.float32), (2, 1))
+    whole = recording(rising_KL, 500, ["V6", "i"], ModelConfig())
     given = [lead in ("I", "V6") for lead in LEADS]
     np.testing.assert_array_equal(whole.x_CL.max(axis=1), np.array(given, np.float32))
     np.testing.assert_array_equal(~whole.absent_C, given)
 
 
+def test_a_lead_that_never_moves_is_zero():
+    x_CL = np.tile(np.linspace(0, 1, 5000, dtype=np.float32), (12, 1))
+    x_CL[7] = 0.3
+    assert np.flatnonzero(~recording(x_CL, 500, LEADS, ModelConfig()).x_CL.any(axis=1)).tolist() == [7]
+
+
 def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held(monkeypatch):
     config = ModelConfig()
-    whole = recording(np.ones((12, 1000), np.float32), 500, LEADS, config)
+    whole = recording(np.tile(np.float32([1, 2]), (12, 500)), 500, LEADS, config)
     cut = list(tta_windows(whole, config))
     monkeypatch.setattr(np, "empty", lambda shape, dtype: np.full(shape, np.nan, dtype))
     x_BCL, n_valid_B, _ = (each.numpy() for each in stacked(cut, config))
     for x_CL, n_valid in zip(x_BCL, n_valid_B, strict=True):
-        assert (x_CL[:, :n_valid] == 1).all()
+        assert (x_CL[:, :n_valid] >= 1).all()
         assert (x_CL[:, n_valid:] == 0).all()
 
 

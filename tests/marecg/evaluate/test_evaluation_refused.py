@@ -38,7 +38,7 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
         *(({"fractions": fractions}, "fraction") for fractions in ((0.0,), (1.5,), (float("nan"),), ())),
         ({"seeds": 0}, "seeds 0"),
         ({"resamples": 0}, "resamples 0"),
-        ({"readout": "all"}, "no readout 'all'"),
+        ({"readout": "all"}, "unknown readout 'all'"),
         ({"protocol": MERL_POSITIONAL}, "--set splits"),
         ({"protocol": MERL, "baselines": (resnet1d,)}, "protocol merl.*Leave out --baseline"),
     ],

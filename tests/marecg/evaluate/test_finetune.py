@@ -55,7 +55,7 @@ def test_training_that_diverges_is_one_clear_error(run_folder, ptbxl_root, tmp_p
 
 
 def test_layers_that_are_not_there_are_refused_before_anything_is_read():
-    with pytest.raises(UsageError, match="no layers 'tail'"):
+    with pytest.raises(UsageError, match="unknown layers 'tail'"):
         Tuning("tail")
     with pytest.raises(UsageError, match="lr is inf"):
         Tuning("all", lr=float("inf"))

@@ -83,7 +83,7 @@ def test_another_rate_is_resampled_as_embed_does_and_none_is_guessed(model):
         (lambda model: model(noise(400), torch.tensor([400, 20])), "n_valid is 20 to 400"),
         (lambda model: model(noise(400, 1), leads=["X"]), "unknown"),
         (lambda model: model.classifier(2, "beats"), "beats needs R-peaks"),
-        (lambda model: model.classifier(2, "all"), "no readout 'all'"),
+        (lambda model: model.classifier(2, "all"), "unknown readout 'all'"),
     ],
 )
 def test_what_the_module_cannot_take_is_one_clear_error(model, call, problem):

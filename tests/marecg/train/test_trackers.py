@@ -81,7 +81,7 @@ def test_a_missing_extra_is_one_error_before_anything_is_written(pretrain, tmp_p
     for name in trackers.NEEDS:
         with pytest.raises(UsageError, match=rf'not installed. pip install "marecg-model\[{name}\]"'):
             pretrain(tmp_path / "run", loggers=[name])
-    with pytest.raises(UsageError, match="no tracker 'excel'"):
+    with pytest.raises(UsageError, match="unknown tracker 'excel'"):
         pretrain(tmp_path / "run", loggers=["excel"])
     assert not (tmp_path / "run").exists()
 

@@ -235,8 +235,8 @@ def test_it_can_be_cloned_and_set():
 @pytest.mark.parametrize(
     ("values", "labels", "problem"),
     [
-        ({"layers": "last:0"}, LABELS, "no layers 'last:0'"),
-        ({"layers": "tail"}, LABELS, "no layers 'tail'"),
+        ({"layers": "last:0"}, LABELS, "unknown layers 'last:0'"),
+        ({"layers": "tail"}, LABELS, "unknown layers 'tail'"),
         ({"layers": "all", "readout": "beats"}, LABELS, "beats is read by a frozen encoder"),
         ({"layers": "last:1", "readout": "full"}, LABELS, "full is read by a frozen encoder"),
         ({"readout": "rhythm"}, LABELS, "no head reads 'rhythm'"),

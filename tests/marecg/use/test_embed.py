@@ -47,7 +47,7 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
     np.testing.assert_array_equal(embeddings.rhythm, embed(model, x, fs=500).rhythm)
     parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in (0, 1500)]
     np.testing.assert_allclose(embeddings.wide, np.mean(parts, axis=0), atol=1e-5)
-    with pytest.raises(UsageError, match=r"no readout 'all'\. Choose from rhythm, wide, beats"):
+    with pytest.raises(UsageError, match=r"unknown readout 'all'\. Choose from rhythm, wide, beats"):
         embed(model, x, fs=500, readout="all")
 
 

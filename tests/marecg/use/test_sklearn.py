@@ -88,7 +88,7 @@ def test_the_wide_readout_is_a_parameter_like_the_others(run, two_rates):
     assert len(embedder.get_feature_names_out()) == wide.shape[1]
     narrow = clone(embedder).set_params(readout="rhythm")
     np.testing.assert_array_equal(wide[:, :16], narrow.fit_transform(x))
-    with pytest.raises(UsageError, match="no readout"):
+    with pytest.raises(UsageError, match="unknown readout"):
         clone(embedder).set_params(readout="all").fit(x)
 
 

@@ -101,15 +101,14 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
 
 def _lead_rules(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, NDArray[np.bool_], str]]:
     """The rules for single leads, the most important first: which leads break each, and what that means."""
-    flat, zero, clip, high = (
-        f"flat within {config.flat_range:g} mV",
+    zero, clip, high = (
         f"zero for over {config.zero_limit:.0%} of the time",
         f"on a rail for over {config.clip_limit:.0%} of the time",
         f"beyond {config.amplitude_limit:g} mV around its median",
     )
     return [
         (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
-        (Reason.flat_lead, measures.range_C < config.flat_range, flat),
+        (Reason.flat_lead, measures.range_C < config.flat_range, f"flat within {config.flat_range:g} mV"),
         (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
         (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
         (Reason.extreme_amplitude, measures.amplitude_C > config.amplitude_limit, high),
@@ -145,8 +144,10 @@ def mended(
     x_CL = _from_limb_leads(x_CL, was_bad_C, leads, config)
     measures = measure(x_CL[:, :judged], fs, config)
     bad_C, _ = _damaged(measures, config)
-    for row, is_bad in zip(why, bad_C[list(why)].tolist(), strict=True):
-        lines += (f"{leads[row]}: {why[row]}: {HIDDEN if is_bad else DERIVED}",)
+    alike: dict[str, list[str]] = {}
+    for row, problem in why.items():
+        alike.setdefault(f"{problem}: {HIDDEN if bad_C[row] else DERIVED}", []).append(leads[row])
+    lines += tuple(f"{', '.join(names)}: {what}" for what, names in alike.items())
     return Mended(np.where(bad_C[:, None], np.float32(0), x_CL), bad_C, measures, lines)
 
 

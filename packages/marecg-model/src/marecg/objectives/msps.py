@@ -52,10 +52,6 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
 class Msps(Objective, of=MspsConfig):
     """Two MLPs on H̄ that predict rhythm statistics and patch positions."""
 
-    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
-
-    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
-
     settings: MspsConfig
 
     def __init__(self, settings: MspsConfig, parts: Parts) -> None:

@@ -70,14 +70,13 @@ def read_mended(candidate: Candidate, seconds: float | None = None, start: float
 def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden as where a corpus is prepared.
 
-    One whose units are doubtful stays as it is. Raises `RecordError` where a whole one has no lead left.
+    One of doubtful units or under a second stays as it is. Raises `RecordError` where no lead is left.
     """
-    if amplitude_doubt(record.x_KL):
+    if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record
     mend = mended(record.x_KL, record.fs, CorpusConfig(), record.leads)
     if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
-        problem = f"no lead can be used: {mend.notes[-1]}"
-        raise RecordError(Reason.flat_lead, problem, where=place or record.path)
+        raise RecordError(Reason.flat_lead, f"no usable lead: {mend.notes[-1]}", where=place or record.path)
     return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
 
 
