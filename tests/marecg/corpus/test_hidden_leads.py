@@ -182,7 +182,7 @@ def test_training_is_found_out_in_a_damaged_record(folders):
 def test_a_record_without_a_usable_lead_is_refused_with_the_reason(tmp_path):
     make_record(tmp_path, "flat", np.zeros((12, 5000)))
     [candidate] = find_inputs([tmp_path / "flat.hea"]).values()
-    with pytest.raises(RecordError, match="no usable lead: .*V6: flat"):
+    with pytest.raises(RecordError, match=r"no usable lead: .*V6: flat"):
         read_mended(candidate)
 
 
