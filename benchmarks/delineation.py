@@ -26,7 +26,7 @@ INTERVALS = {"p": ("p", "p"), "pr": ("p", "qrs"), "qrs": ("qrs", "qrs"), "qt": (
 REACH_MS = {"p": 30, "pr": 25, "qrs": 20, "qt": 40}
 BEATS_APART, LEAST_LEADS = 100, 4
 CLASSES = {"CLBBB": ("qrs", 118), "CRBBB": ("qrs", 118), "1AVB": ("pr", 200), "AFIB": ("pr", 0)}
-"""PTB-XL's statements that an interval should show, and from how many milliseconds."""
+"""PTB-XL's statements that an interval should show, and from how many milliseconds; 0: by having none."""
 
 Floats = NDArray[np.float64]
 Wave = tuple[float, int, float]
@@ -133,13 +133,12 @@ def ptbxl(folder: Path, limit: int) -> Iterator[str]:
     for statement in (*CLASSES, "NORM"):
         names = there.filename_hr[[code.get(statement, 0) == 100 for code in codes]][:limit]
         records = [wfdb.rdrecord(str(folder / name)) for name in names]
-        found = [measure(record.p_signal.T, record.fs, record.sig_name) for record in records]
-        pairs = (
-            (*dict.fromkeys(CLASSES.values()), ("qtc", 470)) if statement == "NORM" else (CLASSES[statement],)
-        )
-        for interval, least in pairs:
-            own = [each.qtc() if interval == "qtc" else getattr(each, interval) for each in found]
-            values = [value for value in own if value is not None]
-            share = np.mean(np.array(values) >= least) if values else np.nan
-            told = f"{len(values)} of {len(found)} tell {interval}"
-            yield f"PTB-XL {statement:<6} {told}; {share:.1%} of these are ≥ {least} ms"
+        measured = [measure(record.p_signal.T, record.fs, record.sig_name) for record in records]
+        limits = [pair for pair in (*dict.fromkeys(CLASSES.values()), ("qtc", 470)) if pair[1]]
+        for interval, least in limits if statement == "NORM" else [CLASSES[statement]]:
+            lengths = [one.qtc() if interval == "qtc" else getattr(one, interval) for one in measured]
+            values = np.array([length for length in lengths if length is not None])
+            share = (
+                f"; {np.mean(values >= least):.1%} of these are ≥ {least} ms" if least and len(values) else ""
+            )
+            yield f"PTB-XL {statement:<6} {len(values)} of {len(measured)} have a {interval}{share}"
