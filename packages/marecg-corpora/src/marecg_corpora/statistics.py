@@ -20,7 +20,7 @@ from marecg.ecg.signal import signal_hash
 
 _PARTICULAR = re.compile(
     r"\d{6,}|'[^']*'|(?<=differs in ).*"
-    r"|^\w+: [\d.]+ s(?= of extreme| without)|^\w+(?=: .*: (?:hidden|derived)$)"
+    r"|^\w+: [\d.]+ s(?= of extreme| without)|^[\w, ]+(?=: .*: (?:hidden|derived)$)"
 )
 INDEX_COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
