@@ -94,7 +94,7 @@ def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place):
     np.save(place / "holes.npy", x)
     arguments = (place / "holes.npy", "--fs", 250, "--out", place / "holes.npz")
     code, _, err = invoke("embed", place / "run", *arguments)
-    assert (code, "holes.npy#1: no usable lead" in err) == (1, True)
+    assert (code, "holes.npy#1: no lead is usable" in err) == (1, True)
     with np.load(place / "holes.npz") as file:
         assert file["id"].tolist() == ["holes/0", "holes/2"]
 

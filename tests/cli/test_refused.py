@@ -47,7 +47,11 @@ REFUSED = [
     ("embed P/run P/wfdb --out s4://bucket/parts", 2, "isn't an address"),
     ("predict empty P/wfdb", 3, "empty"),
     ("predict P/mute P/wfdb", 2, "without GSCL"),
-    ("predict P/run hole.npy --fs 500", 3, "hole.npy: no usable lead"),
+    (
+        "predict P/run hole.npy --fs 500",
+        3,
+        "hole.npy: no lead is usable (all leads: more samples without numbers than are bridged). Cut it to",
+    ),
     (f"predict P/run one.csv --fs 250 {LEADS} --out q.xlsx", 2, "can't tell a format from"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),

@@ -3,6 +3,8 @@
 Shapes: C leads, L samples.
 """
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -12,12 +14,13 @@ from torch import Tensor
 
 import ecg_ontology
 from marecg.base.config import LEADS, CleanConfig, CorpusConfig
-from marecg.base.errors import RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.batch import Batch
+from marecg.ecg.quality import mended
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses
 from marecg.read.inputs import find_inputs, read_mended
@@ -179,11 +182,33 @@ def test_training_is_found_out_in_a_damaged_record(folders):
     assert not listed.saw(-damaged("good"))
 
 
-def test_a_record_without_a_usable_lead_is_refused_with_the_reason(tmp_path):
-    make_record(tmp_path, "flat", np.zeros((12, 5000)))
-    [candidate] = find_inputs([tmp_path / "flat.hea"]).values()
-    with pytest.raises(RecordError, match=r"no usable lead: .*V6: flat"):
+def test_a_record_without_a_usable_lead_is_refused_with_the_reasons_of_all(tmp_path):
+    x_CL = np.zeros((12, 5000))
+    x_CL[:6, :2000] = np.nan
+    x_CL[:6, 2000:] = damaged("good")[:6, :3000]
+    make_record(tmp_path, "lost", x_CL)
+    [candidate] = find_inputs([tmp_path / "lost.hea"]).values()
+    limbs = "no lead is usable (I, II, III, aVR, aVL, aVF: more samples without numbers"
+    with pytest.raises(RecordError, match=re.escape(limbs) + r".*; V1, .*V6: flat") as refused:
         read_mended(candidate)
+    assert refused.value.reason == Reason.nan
+
+
+@np.errstate(invalid="raise")
+def test_infinite_samples_hide_their_lead_and_nothing_else():
+    x_CL = damaged("good").astype(np.float32)
+    x_CL[7, 100:] = np.inf
+    mend = mended(x_CL, 500, CorpusConfig())
+    assert mend.hidden_C.tolist() == [row == 7 for row in range(12)]
+    np.testing.assert_array_equal(np.delete(mend.x_CL, 7, axis=0), np.delete(x_CL, 7, axis=0))
+
+
+def test_a_limb_lead_is_derived_whatever_stands_behind_the_window():
+    x_CL = np.tile(damaged("foot"), 2).astype(np.float32)
+    x_CL[0, -100:] = np.nan
+    mend = mended(x_CL, 500, CorpusConfig(), judged=4700)
+    assert mend.notes == ("aVF: flat within 0.01 mV: derived",)
+    np.testing.assert_allclose(mend.x_CL[5, :4700], damaged("good")[5], atol=1e-5)
 
 
 def test_encode_of_a_silent_record_is_finite(micro):

@@ -6,8 +6,9 @@ import pytest
 from tests.marecg.made_records import make_bigeminy, make_ecg, make_record
 
 from marecg.base.config import CorpusConfig
+from marecg.base.errors import Reason, RecordError
 from marecg.corpus.prepare import prepare
-from marecg.corpus.prepare_record import prepare_block, windowed
+from marecg.corpus.prepare_record import prepare_block, prepare_record, windowed
 from marecg.ecg.rpeaks import detect, detect_best
 from marecg.ecg.signal import resample
 from marecg.read.discovery import find
@@ -20,6 +21,16 @@ def test_what_lies_behind_the_window_condemns_no_record(tmp_path):
     x_CL[4, 4900] = 30
     make_record(tmp_path / "wfdb", "A0001", x_CL)
     assert prepare([tmp_path / "wfdb"], tmp_path / "out", jobs=1).kept == 1
+
+
+def test_a_recording_of_less_than_five_seconds_is_too_short(tmp_path):
+    brief, enough = (
+        read_one(make_record(tmp_path, f"{seconds:g}", make_ecg(seconds))) for seconds in (4.9, 5)
+    )
+    with pytest.raises(RecordError, match=r"lasts 4.90 s, less than 5 s") as refused:
+        prepare_record(brief, CorpusConfig())
+    assert refused.value.reason == Reason.too_short
+    assert prepare_record(enough, CorpusConfig())[0]["n_valid"] == 2500
 
 
 def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path):

@@ -79,11 +79,6 @@ def test_a_moment_of_extreme_amplitude_is_bridged_and_said_and_a_lead_that_has_m
     assert bridged(clean_CL, 500, CONFIG)[1] == ()
 
 
-def test_a_recording_of_less_than_five_seconds_is_too_short():
-    assert reasons(make_ecg(seconds=4.9)) == ["too-short"]
-    assert reasons(make_ecg(seconds=5)) == []
-
-
 def test_a_message_names_the_leads():
     x_CL = make_ecg()
     x_CL[[7, 9]] = 0

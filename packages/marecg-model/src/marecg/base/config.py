@@ -86,7 +86,7 @@ class CorpusConfig(Settings):
     margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
     shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
     amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
-    bridge_limit: float = chosen(0.1, "share of a lead beyond that which is bridged and noted; 0: none", ge=0)
+    bridge_limit: float = chosen(0.1, "share of a lead beyond that which is bridged; 0: none", ge=0, lt=1)
     bridge_margin: float = chosen(0.1, "s before and after such a stretch, of its rise and its fall", ge=0)
     hidden_limit: int = chosen(3, "damaged chest leads that are hidden, half of the six; 0: none", ge=0, le=6)
     clip_level: float = chosen(0.2, "mV from the lead's median; nearer by, it rests rather than clips", ge=0)

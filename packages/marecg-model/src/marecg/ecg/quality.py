@@ -6,7 +6,7 @@ zero-fraction on any of the 12 leads are excluded. `CorpusConfig` has the thresh
 Shapes: C leads, the twelve unless others are named, L samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ class Measures:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
-def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
+def measure(x_CL: Signal, fs: float, config: CorpusConfig) -> Measures:
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
     length = x_CL.shape[1]
     bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
@@ -86,16 +86,15 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
     )
 
 
-def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]]:
-    """Return the broken rules, the most important first, with messages; () for a good recording."""
+def verdict(
+    measures: Measures, config: CorpusConfig, leads: Sequence[str] = LEADS
+) -> list[tuple[Reason, str]]:
+    """Return the rules that leads break, the most important first, with messages; [] for good leads."""
     broken: list[tuple[Reason, str]] = []
-    if measures.seconds < config.shortest:
-        problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
-        broken.append((Reason.too_short, problem))
     for reason, bad_C, problem in _lead_rules(measures, config):
         if bad_C.any():
-            names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
-            broken.append((reason, f"{names}: {problem}"))
+            names = ", ".join(lead for lead, bad in zip(leads, bad_C, strict=True) if bad)
+            broken.append((reason, f"{'all leads' if bad_C.all() else names}: {problem}"))
     return broken
 
 
@@ -107,7 +106,7 @@ def _lead_rules(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, 
         f"beyond {config.amplitude_limit:g} mV around its median",
     )
     return [
-        (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
+        (Reason.nan, measures.nan_C > 0, "more samples without numbers than are bridged"),
         (Reason.flat_lead, measures.range_C < config.flat_range, f"flat within {config.flat_range:g} mV"),
         (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
         (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
@@ -118,7 +117,7 @@ def _lead_rules(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, 
 class Mended(NamedTuple):
     """Signal whose damaged leads are mended or, where hidden, zero; its measures before these were; notes."""
 
-    x_CL: NDArray[np.float32]
+    x_CL: Signal
     hidden_C: NDArray[np.bool_]
     measures: Measures
     notes: tuple[str, ...] = ()
@@ -138,48 +137,49 @@ def mended(
         first_CL, lines = bridged(x_CL[:, :judged], fs, config, leads)
         x_CL = np.concatenate([first_CL, x_CL[:, first_CL.shape[1] :]], axis=1)
         measures = measure(first_CL, fs, config)
-    was_bad_C, why = _damaged(measures, config)
-    if not was_bad_C.any():
-        return Mended(x_CL, was_bad_C, measures, lines)
-    x_CL = _from_limb_leads(x_CL, was_bad_C, leads, config)
+    faults = _faults(measures, config)
+    if not faults:
+        return Mended(x_CL, np.zeros(len(x_CL), bool), measures, lines)
+    x_CL = _from_limb_leads(x_CL, faults, leads, config, judged)
     measures = measure(x_CL[:, :judged], fs, config)
-    bad_C, _ = _damaged(measures, config)
+    hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, config)])
     alike: dict[str, list[str]] = {}
-    for row, problem in why.items():
-        alike.setdefault(f"{problem}: {HIDDEN if bad_C[row] else DERIVED}", []).append(leads[row])
+    for row, problem in faults.items():
+        alike.setdefault(f"{problem}: {HIDDEN if hidden_C[row] else DERIVED}", []).append(leads[row])
     lines += tuple(f"{', '.join(names)}: {what}" for what, names in alike.items())
-    return Mended(np.where(bad_C[:, None], np.float32(0), x_CL), bad_C, measures, lines)
+    return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, lines)
 
 
-def _damaged(measures: Measures, config: CorpusConfig) -> tuple[NDArray[np.bool_], dict[int, str]]:
-    """Which leads break a rule, and the first that each breaks, in words."""
-    why: dict[int, str] = {}
+def _faults(measures: Measures, config: CorpusConfig) -> dict[int, str]:
+    """Return the rows of damaged leads, each with the most important rule that it breaks, in words."""
+    faults: dict[int, str] = {}
     for _, bad_C, problem in _lead_rules(measures, config):
         for row in np.flatnonzero(bad_C).tolist():
-            why.setdefault(row, problem)
-    return np.isin(np.arange(len(measures.range_C)), list(why)), dict(sorted(why.items()))
+            faults.setdefault(row, problem)
+    return dict(sorted(faults.items()))
 
 
 def _from_limb_leads(
-    x_CL: NDArray[np.float32], bad_C: NDArray[np.bool_], leads: Sequence[str], config: CorpusConfig
-) -> NDArray[np.float32]:
-    """Compute the bad limb leads from two or more good ones that agree."""
+    x_CL: Signal, faulty: Collection[int], leads: Sequence[str], config: CorpusConfig, judged: int | None
+) -> Signal:
+    """Compute the faulty limb leads from two or more good ones that agree in the judged samples."""
     limb = [row for row, lead in enumerate(leads) if lead in LIMB]
-    good, bad = [row for row in limb if not bad_C[row]], [row for row in limb if bad_C[row]]
+    good, bad = [row for row in limb if row not in faulty], [row for row in limb if row in faulty]
     if not bad or len(good) < 2:
         return x_CL
     parts_C2 = np.array([LIMB[leads[row]] for row in good])
     one_and_two_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
-    misfit_CL = parts_C2 @ one_and_two_2L - x_CL[good]
-    if misfit_CL.std(axis=1).max() <= config.montage_limit * x_CL[good].std(axis=1).max():
+    misfit_CL = (parts_C2 @ one_and_two_2L - x_CL[good])[:, :judged]
+    if misfit_CL.std(axis=1).max() <= config.montage_limit * x_CL[good, :judged].std(axis=1).max():
         x_CL = x_CL.copy()
         x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ one_and_two_2L
     return x_CL
 
 
+@np.errstate(invalid="ignore")  # of infinite samples, which are beyond as NaN is
 def bridged(
-    x_CL: NDArray[np.float32], fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS
-) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    x_CL: Signal, fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS
+) -> tuple[Signal, tuple[str, ...]]:
     """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
@@ -206,7 +206,7 @@ def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 
-def _montage(x_CL: NDArray[np.float32]) -> float:
+def _montage(x_CL: Signal) -> float:
     """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
     limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
     one, two, three, right, left, foot = limb_CL

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from marecg.base.config import CorpusConfig
-from marecg.base.errors import Reason, RecordError, UsageError
-from marecg.ecg.quality import mended
+from marecg.base.errors import RecordError, UsageError
+from marecg.ecg.quality import mended, verdict
 from marecg.ecg.signal import amplitude_doubt, lead_places
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import is_array
@@ -76,7 +76,10 @@ def mended_record(record: Record, place: str | None = None) -> Record:
         return record
     mend = mended(record.x_KL, record.fs, CorpusConfig(), record.leads)
     if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
-        raise RecordError(Reason.flat_lead, f"no usable lead: {mend.notes[-1]}", where=place or record.path)
+        broken = verdict(mend.measures, CorpusConfig(), record.leads)
+        problem = f"no lead is usable ({'; '.join(fault for _, fault in broken)})"
+        remedy = "Cut it to where its leads are whole"
+        raise RecordError(broken[0][0], problem, where=place or record.path, remedy=remedy)
     return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
 
 
