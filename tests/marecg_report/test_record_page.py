@@ -32,13 +32,17 @@ from marecg.read.inputs import read_one
 from marecg.use.answers import ANSWERS, Answers
 from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
+from marecg.use.embedding.inputs import Inputs
+from marecg.use.predict import predict_table, reader_of
 from marecg_report import texts as module
 from marecg_report.probes import Verdict, trust
-from marecg_report.record_page import _RecordPage, write_record
+from marecg_report.record_page import FINDINGS, _RecordPage, write_record
 from marecg_report.records import from_file
 from marecg_report.run_page import write_report
 from marecg_report.texts import Texts, measurement_facts, measurement_remarks
 from marecg_report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
+
+RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +291,31 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     )
     assert "so that their sensitivity may be far from the one tested: always (3)." in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
+
+
+def test_page_and_predict_say_the_same_of_a_recording_whose_beginning_says_otherwise(run, tmp_path):
+    x_KL = make_ecg(seconds=60)
+    x_KL[:, 10 * 500 :] = RNG.normal(0, 0.5, x_KL[:, 10 * 500 :].shape)
+    header = make_record(tmp_path, "minute", x_KL)
+    signals = np.stack([x_KL[:, :5000], x_KL[:, 5000:10000]] * 2)
+    classifier = EcgClassifier(run, fs=500, steps=5).fit(signals, np.array([[1, 0], [0, 1]] * 2))
+    classifier.thresholds_ = np.zeros(2)
+    classifier.classes_ = np.array(["beats", "noise"])
+    classifier.save(tmp_path / "clf")
+    page = read(write_record(tmp_path / "clf", header, tmp_path / "p.html"))
+    table, _ = predict_table(reader_of(tmp_path / "clf"), Inputs([header]))
+    begin, _ = predict_table(
+        reader_of(tmp_path / "clf"), Inputs([make_record(tmp_path, "b", x_KL[:, :5000])])
+    )
+    for name in ("beats", "noise"):
+        assert f"{name}{100 * table[name][0]:.1f}0.0" in page.text
+        assert f"{100 * table[name][0]:.1f}" != f"{100 * begin[name][0]:.1f}", "the beginning tells less"
+    reader = reader_of(run)
+    shares, _ = predict_table(reader, Inputs([header]))
+    leaves = [node for node in reader.ontology.nodes if not node.root]
+    nearest = sorted(leaves, key=lambda leaf: -shares[leaf.abbr][0])[:FINDINGS]
+    places = [page.text.index(f"({leaf.abbr})", page.text.index("Technical")) for leaf in nearest]
+    assert places == sorted(places)
 
 
 def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_language(run, records, tmp_path):

@@ -5,6 +5,7 @@ Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +20,17 @@ from marecg.corpus.prepared import Corpus
 from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
-from marecg.ecg.windows import arranged
+from marecg.ecg.windows import Recording
 from marecg.evaluate.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
+from marecg.read.inputs import find_one, read_mended
 from marecg.use.answers import RISK, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
-from marecg.use.embedding.embed import embed
+from marecg.use.embedding.embed import encode
+from marecg.use.embedding.recordings import read_recording
 from marecg.use.predict import concepts
 from marecg_report.day import day_sections
 from marecg_report.neighbours import LEAD, SECONDS, cosines_to
@@ -95,7 +98,7 @@ def write_record(
     shown = from_file(record, model.ontology)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
     judged = None if classifier is None else classifier_evidence(run, say)
-    of_record = _RecordPage(run, model, ontology, shown, measured, say, judged)
+    of_record = _RecordPage(run, model, ontology, shown, measured, say, judged, record)
     first, *others = of_record.sections(corpus)
     called = [] if classifier is None else [of_record.called(classifier)]
     sections = [first, *called, *day_sections(model, record, ontology, say), *others]
@@ -117,7 +120,8 @@ class _RecordPage:
     """A record, what was measured of it, and who looks at it.
 
     `ontology` names the concepts in the page's language; that of an older model may lack one. `evidence` is
-    what a classifier showed, if one looks at it.
+    what a classifier showed, if one looks at it; `file` is what model and classifier read to its end, as
+    `marecg predict` does.
     """
 
     run: Path
@@ -127,11 +131,16 @@ class _RecordPage:
     measured: Measurements
     say: Texts
     evidence: str | None = None
+    file: str | Path = ""
+
+    def recording(self) -> Recording:
+        """Read the whole recording, of which 10 s are shown."""
+        return read_recording(partial(read_mended, find_one(self.file)), self.model.config)[1]
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
         """The sections in their order, but for a classifier's and those of a day."""
-        model, shown = self.model, self.shown
-        rhythm_D = embed(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads).rhythm[0]
+        model = self.model
+        rhythm_D = next(encode(model, [self.recording()], patches=False)).rhythm
         yield self._ecg()
         if corpus is not None:
             yield from self._previous(corpus)
@@ -140,9 +149,8 @@ class _RecordPage:
 
     def called(self, classifier: EcgClassifier) -> Section:
         """The classes whose calibrated probability reaches their thresholds, the likeliest first."""
-        say, shown = self.say, self.shown
-        record = arranged(shown.x_KL, shown.fs, shown.leads, classifier.encoder.config)
-        p_K = classifier.predict_recordings([record])[0]
+        say = self.say
+        p_K = classifier.predict_recordings([self.recording()])[0]
         called_K = classifier.calls(p_K[None])[0].tolist()
         cuts_K = [say.number(100 * cut, 1) for cut in classifier.thresholds_.tolist()]
         cuts_K = cuts_K if classifier.several_ else ["–"] * len(cuts_K)
