@@ -232,6 +232,32 @@ def test_crt_s_encoder_never_meets_what_was_dropped(batch):
     assert crt.decode(z[:, : visible.shape[1]], visible).shape == (2, z.shape[1], 12, 100)
 
 
+def test_crt_shows_and_asks_nothing_of_a_lead_that_is_not_there(batch, monkeypatch):
+    """It is hidden, not zero, and nothing hangs on what is said of it, but on what is said of the next."""
+    d_BCL = batch.d_BCL.clone()
+    d_BCL[:, 3] = 0
+    crt, views = looked("crt", batch._replace(d_BCL=d_BCL))
+    decode, encode = crt.decode, views.model.encoder.forward
+    shown, losses = [], []
+    monkeypatch.setattr(views.model.encoder, "forward", lambda z: encode(shown.append(z) or z))
+    for lead in (None, 3, 4):
+        apart = torch.zeros(12)
+        apart[[] if lead is None else lead] = 1
+        monkeypatch.setattr(crt, "decode", lambda h, at, by=apart: decode(h, at) + by[:, None])
+        views.generator.manual_seed(0)
+        losses.append({name: value.item() for name, value in crt.losses(views).items()})
+    assert losses[0] == losses[1]
+    assert losses[2]["time"] > losses[0]["time"]
+    assert losses[2]["spectrum"] > losses[0]["spectrum"]
+    with torch.no_grad():
+        views.model.tokens.mask += 1
+        views.generator.manual_seed(0)
+        crt.losses(views)
+    moved = (shown[-1] - shown[0]).abs().amax((0, 1, 3)) > 0
+    assert moved[3]
+    assert (shown[-1] - shown[0])[..., 3, :].abs().min() > 0, "patches and spectrum alike"
+
+
 def test_astcl_s_encoder_plays_against_the_discriminator(batch):
     objective, _ = looked("astcl", batch)
     h = torch.randn(4, 16, requires_grad=True)

@@ -102,11 +102,13 @@ class Crt(Objective, of=CrtConfig):
         x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]
         wave_BCL = joined(x_BTCP, self.shape.stride)
         spectral = [cut(x_BCf, self.shape.patch) for x_BCf in spectrum(wave_BCL)]
-        padding_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
-        tokens = [model.tokens(x_BTCP, padding_BTC, signal.scale)]
+        hidden_BTC, absent_B1C1 = signal.hidden_BSC[:, :patches], signal.absent_BC[:, None, :, None]
+        tokens = [model.tokens(x_BTCP, hidden_BTC, signal.scale)]
         for domain, (project, x_BFCP) in enumerate(zip(self.project, spectral, strict=True)):
             place_F1D = self.place[domain * self.patches : (domain + 1) * self.patches]
-            tokens.append(project(x_BFCP) + place_F1D + self.lead[domain])
+            content_BFCD = project(x_BFCP)
+            content_BFCD = torch.where(absent_B1C1, model.tokens.mask.to(content_BFCD.dtype), content_BFCD)
+            tokens.append(content_BFCD + place_F1D + self.lead[domain])
         z_BNCD = torch.cat(tokens, 1)
         visible_BK, times = self.draw_visible(len(z_BNCD), views.generator)
         visible_BK = visible_BK.to(z_BNCD.device)
@@ -114,11 +116,11 @@ class Crt(Objective, of=CrtConfig):
         rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, visible_BK[:, :times]))
         predicted_BNCP = self.decode(h_BKCD, visible_BK)
         time, magnitude, phase = torch.split(predicted_BNCP, [patches, self.patches, self.patches], 1)
-        error_BT = (time - x_BTCP).square().mean((-1, -2))
+        there_BFC = ~absent_B1C1[..., 0].expand(magnitude.shape[:3])
+        of_bands = [_error(magnitude, spectral[0], there_BFC), _error(phase, spectral[1], there_BFC)]
         return {
-            "time": (error_BT * real_BT).sum() / real_BT.sum().clamp(min=1),
-            "spectrum": ((magnitude - spectral[0]).square().mean() + (phase - spectral[1]).square().mean())
-            / 2,
+            "time": _error(time, x_BTCP, ~hidden_BTC),
+            "spectrum": (of_bands[0] + of_bands[1]) / 2,
             "discrimination": discrimination_loss(views.all_ranks(self.projector(rhythm_BD))),
         }
 
@@ -185,6 +187,12 @@ def discrimination_loss(z_BK: Tensor) -> Tensor:
     itself = torch.eye(len(z_BK), dtype=torch.bool, device=z_BK.device)
     cosines = (z_BK @ z_BK.T).masked_fill(itself, -torch.inf)
     return cosines.flatten().logsumexp(0) - torch.tensor(float(len(z_BK) * (len(z_BK) - 1))).log()
+
+
+def _error(said_BNCP: Tensor, x_BNCP: Tensor, asked_BNC: Tensor) -> Tensor:
+    """The mean squared error over the patches that are asked for."""
+    error_BNC = (said_BNCP - x_BNCP).square().mean(-1)
+    return (error_BNC * asked_BNC).sum() / asked_BNC.sum().clamp(min=1)
 
 
 def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) -> Tensor:
