@@ -1,4 +1,4 @@
-"""The full readout: behind the beats, all of their parts, what is measured, and the local view."""
+"""The full readout: behind the beats, all of their parts and what is measured."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,9 @@ from marecg import EcgClassifier
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.ecg import measured
-from marecg.ecg.convolutions import VALUES, shares_above
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
-from marecg.model.readout import CONVOLUTIONS, MEASURED, part_weights, readout_width, views, wide_columns
+from marecg.model.readout import MEASURED, part_weights, readout_width, views, wide_columns
 from marecg.use.embedding import beat_windows
 from marecg.use.embedding.embed import embed, encode
 from marecg.use.export import export
@@ -25,11 +24,10 @@ def test_it_begins_with_the_beat_readout_and_ends_with_what_the_whole_record_sho
     full = embed(phased, x_CL[None], fs=500, readout="full").wide[0]
     beats = embed(phased, x_CL[None], fs=500, readout="beats").wide[0]
     columns = wide_columns(phased.config, "full")
-    assert len(full) == readout_width(phased.config, "full") == columns["convolutions"].stop
+    assert len(full) == readout_width(phased.config, "full") == columns["measured"].stop
     np.testing.assert_array_equal(full[: len(beats)], beats)
-    assert (measured.WIDTH, VALUES) == (MEASURED, CONVOLUTIONS)
+    assert measured.WIDTH == MEASURED
     np.testing.assert_allclose(full[columns["measured"]], measured.measure(x_CL), rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(full[columns["convolutions"]], shares_above(x_CL, 500))
 
 
 def test_parts_and_heights_are_what_a_loop_over_windows_and_beats_gathers(phased):
@@ -93,16 +91,13 @@ def test_a_lead_that_is_absent_is_measured_as_the_others_are(phased):
     assert np.isfinite(one).all()
     percentiles_VC = one[columns["measured"]][: 7 * 12].reshape(7, 12)
     np.testing.assert_allclose(percentiles_VC, np.tile(percentiles_VC[:, [7]], 12), rtol=1e-6)
-    twelve = embed(phased, np.tile(x_CL[7], (12, 1))[None], fs=500, readout="full").wide[0]
-    np.testing.assert_array_equal(one[columns["convolutions"]], twelve[columns["convolutions"]])
 
 
 def test_its_views_cover_it_and_each_part_of_it_weighs_alike(phased):
     columns = wide_columns(phased.config, "full")
-    of_encoder, *others = views(phased.config, "full")
-    assert of_encoder == slice(0, columns["heights"].stop)
-    assert others == [columns["measured"], columns["convolutions"]]
-    assert views(phased.config, "beats") == (slice(0, readout_width(phased.config, "beats")),)
+    beats = slice(0, readout_width(phased.config, "beats"))
+    assert views(phased.config, "full") == (slice(0, columns["heights"].stop), beats, columns["measured"])
+    assert views(phased.config, "beats") == (beats,)
     weight_V = part_weights(phased.config, "full")
     squares = [float((weight_V[each] ** 2).sum()) for each in columns.values()]
     np.testing.assert_allclose(squares, phased.config.width, rtol=1e-5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from marecg.evaluate.probe.linear import Part, choose_averaged, choose_logistic, choose_ridge
+from marecg.evaluate.probe.linear import Part, choose_averaged, choose_logistic
 from marecg.use.classifying.logistic import class_weights, fit_logistic, fit_views
 
 VIEWS = (slice(0, 5), slice(5, 9))
@@ -68,22 +68,61 @@ def test_one_validation_record_leaves_the_spread_to_training():
     assert np.isfinite(bias_K).all()
 
 
-@pytest.mark.parametrize("weight_F", [None, np.linspace(0.5, 2, 9)])
-def test_a_probe_averages_its_views_in_the_same_way(weight_F):
-    parts = [Part(x, y.astype(np.uint8), weight_F) for x, y in (drawn(80, 0), drawn(60, 1), drawn(40, 2))]
-    train, val, test = parts
-    fitted = choose_averaged(train, val, ((VIEWS[0], choose_logistic), (VIEWS[1], choose_ridge)))
-    expected, strengths, scales = [], [], []
-    for each, choose in zip(VIEWS, (choose_logistic, choose_ridge), strict=True):
-        some = [Part(p.x_MF[:, each], p.y_MK, None if weight_F is None else weight_F[each]) for p in parts]
-        alone = choose(some[0], some[1])
-        on_val = alone.logits(some[1].x_MF)
-        spread_K = np.where(on_val.std(0) > 0, on_val.std(0), 1)
-        expected.append((alone.logits(some[2].x_MF) - on_val.mean(0)) / spread_K)
+def test_a_column_of_two_views_has_the_sum_of_their_weights():
+    (x_MW, y_MK), (val_x, val_y) = drawn(80, 0), drawn(60, 1)
+    weights = [class_weights(y, y_MK, False) for y in (y_MK, val_y)]
+    part_W = np.linspace(0.5, 2, 9)
+    both = (slice(0, 9), slice(0, 5))
+    mean_W, scale_W, weight_KW, bias_K, _ = fit_views(
+        x_MW, y_MK, weights[0], val_x, val_y, weights[1], both, part_W
+    )
+    logits_MK = ((val_x - mean_W) / scale_W) @ weight_KW.T + bias_K
+    apart = []
+    for each in both:
+        mean, scale, weight, bias, _ = fit_logistic(
+            x_MW[:, each], y_MK, weights[0], val_x[:, each], val_y, weights[1], part_W[each]
+        )
+        apart.append(((val_x[:, each] - mean) / scale) @ weight.T + bias)
+    spread_VK, middle_VK = np.std(apart, axis=1), np.mean(apart, axis=1)
+    for k in (0, 1):
+        standard = np.mean([(v[:, k] - v[:, k].mean()) / v[:, k].std() for v in apart], axis=0)
+        expected_M = standard * spread_VK[:, k].mean() + middle_VK[:, k].mean()
+        np.testing.assert_allclose(logits_MK[:, k], expected_M, rtol=1e-8)
+
+
+@pytest.mark.parametrize("class_wise", [False, True])
+@pytest.mark.parametrize("weight_F", [None, np.linspace(0.5, 2, 12)])
+def test_a_probe_averages_its_views_of_which_some_start_from_what_is_known_of_the_classes(
+    weight_F, class_wise
+):
+    """The last three columns are the classes' own; of the third, which training doesn't show, they tell."""
+    known = [
+        np.random.default_rng(9 + part).normal(size=(records, 3)) for part, records in enumerate((80, 60, 40))
+    ]
+    train, val, test = (
+        Part(np.c_[x, own], y.astype(np.uint8), weight_F, class_wise)
+        for (x, y), own in zip((drawn(80, 0), drawn(60, 1), drawn(40, 2)), known, strict=True)
+    )
+    fitted = choose_averaged(train, val, ((slice(0, 5), True), (slice(5, 9), False)))
+    logits, on_val, strengths = [], [], []
+    for columns in ([*range(5), *([9, 10, 11] if class_wise else [])], [5, 6, 7, 8]):
+        starts = class_wise and 9 in columns
+        some = [
+            Part(p.x_MF[:, columns], p.y_MK, None if weight_F is None else weight_F[columns], starts)
+            for p in (train, val)
+        ]
+        alone = choose_logistic(*some)
+        on_val.append(alone.logits(some[1].x_MF))
+        logits.append(alone.logits(test.x_MF[:, columns]))
         strengths.append(alone.chosen)
-        scales.append((on_val.mean(0), spread_K))
-    usual_K, scale_K = scales[0]  # the logistic regression's: log odds, so one threshold serves all classes
-    logits_MK = usual_K + scale_K * np.mean(expected, axis=0)
-    np.testing.assert_allclose(fitted.logits(test.x_MF), logits_MK, atol=1e-9)
+    answers = fitted.logits(test.x_MF)
+    for k in (0, 1):
+        standard = [(z[:, k] - v[:, k].mean()) / v[:, k].std() for z, v in zip(logits, on_val, strict=True)]
+        spread, middle = (np.mean([of(v[:, k]) for v in on_val]) for of in (np.std, np.mean))
+        np.testing.assert_allclose(answers[:, k], middle + spread * np.mean(standard, axis=0), atol=1e-9)
     assert fitted.chosen == strengths[0]
-    assert fitted.untrained == (2,)
+    assert fitted.untrained == (() if class_wise else (2,))
+    if class_wise:
+        np.testing.assert_allclose(answers[:, 2], logits[0][:, 2], atol=1e-9)
+    else:
+        assert set(answers[:, 2]) == {-1e3}

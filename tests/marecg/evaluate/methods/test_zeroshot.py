@@ -10,13 +10,20 @@ import torch
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.frozen_encoder import encoder, known_concepts, random_encoder, zero_shot
+from marecg.evaluate.methods.frozen_encoder import (
+    encoder,
+    known_concepts,
+    random_control,
+    random_encoder,
+    zero_shot,
+)
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks import task as tasks
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import task_named
 from marecg.model.card import Provenance
+from marecg.model.readout import wide_columns
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
@@ -54,8 +61,11 @@ def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, task):
     np.testing.assert_allclose(scores[:, SUPER.index("MI")], np.log(q[:, [19, 20, 25, 26]].sum(1)), rtol=1e-5)
 
 
-def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, task):
-    row = encoder(model, "concepts").rows["encoder, beats + concepts"]
+@pytest.mark.parametrize(
+    ("readout", "name"), [("concepts", "encoder, beats + concepts"), ("full", "encoder, full")]
+)
+def test_behind_a_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, task, readout, name):
+    row = encoder(model, readout).rows[name]
     x_MF = np.random.default_rng(0).normal(size=(len(task.row_M), len(row.weight_F))).astype(np.float32)
     numbered = replace(task, row_M=np.arange(len(task.row_M)))
     features = FeatureTable(x_MF, {}, row)
@@ -138,3 +148,11 @@ def test_the_table_has_every_class_of_every_task(name, unmapped, realdata):
     task = task_named(name).open(realdata / "ptbxl")
     assert {row["class"] for row in rows() if row["task"] == name} == set(task.classes)
     assert {name for name in task.classes if not task.concepts[name]} == unmapped
+
+
+def test_the_full_readout_of_an_encoder_without_prototypes_starts_from_no_concept():
+    without = random_encoder(CONFIG)
+    row = encoder(without, "full").rows["encoder, full"]
+    assert set(row.weight_F[wide_columns(CONFIG, "full")["measured"]]) == {1}, "a view of its own"
+    assert encoder(without, "full").rows["encoder, full"].of_classes is None
+    assert random_control(without, "full").rows["random encoder, full"].of_classes is None

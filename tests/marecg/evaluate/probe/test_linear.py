@@ -80,6 +80,8 @@ def test_a_class_that_train_does_not_show_is_ranked_by_its_own_feature_where_it_
     logits_MK = fitted.logits(train.x_MF)
     assert fitted.untrained == (3,)
     np.testing.assert_array_equal(np.argsort(logits_MK[:, 2]), np.argsort(own_MK[:, 2]))
+    assert logits_MK[:, 2].mean() == pytest.approx(-np.log(2 * 60 + 1)), "none of 60 was positive"
+    assert logits_MK[:, 2].std() == pytest.approx(1)
     assert set(logits_MK[:, 3]) == {UNSEEN_LOGIT}
 
 

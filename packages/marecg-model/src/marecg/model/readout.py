@@ -10,7 +10,7 @@ that show the same part of each: the one that begins 80 ms before the R-peak, so
 and those around it, which show P, ST and T. It stands behind the wide readout, as one vector.
 
 The full readout has behind that the other three parts of the beat by lead, how high and how low each part is
-in mV, what an ECG machine measures (`marecg.ecg.measured`), and a local view (`marecg.ecg.convolutions`).
+in mV, and what an ECG machine measures (`marecg.ecg.measured`).
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
 J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
@@ -38,8 +38,8 @@ OTHERS = {"p": 0, "st": 2, "t": 3}
 """The others by name."""
 HEIGHTS = 3
 """H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
-MEASURED, CONVOLUTIONS = 258, 9828
-"""Values of `marecg.ecg.measured` and of `marecg.ecg.convolutions`."""
+MEASURED = 258
+"""Values of `marecg.ecg.measured`."""
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 
@@ -63,7 +63,6 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
     if readout == "full":
         widths |= dict.fromkeys(OTHERS, len(LEADS) * config.width)
         widths |= {"heights": len(BEAT) * len(LEADS) * HEIGHTS, "measured": MEASURED}
-        widths["convolutions"] = CONVOLUTIONS
     ends = list(accumulate(widths.values()))
     return {name: slice(end - wide, end) for (name, wide), end in zip(widths.items(), ends, strict=True)}
 
@@ -71,12 +70,14 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
     """Return the columns of the readout's views; a probe fits a classifier per view and averages the logits.
 
-    They are the encoder's, what is measured, and the convolutions; in one, the last would drown the others.
+    Those of the full readout are what the encoder sees, of that once more the beat readout, and what is
+    measured.
     """
     columns = wide_columns(config, readout)
     if "measured" not in columns:
         return (slice(0, readout_width(config, readout)),)
-    return slice(0, columns["measured"].start), columns["measured"], columns["convolutions"]
+    beats = slice(0, readout_width(config, "beats"))
+    return slice(0, columns["measured"].start), beats, columns["measured"]
 
 
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:

@@ -27,10 +27,7 @@ from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method, Row, Signals
 from marecg.evaluate.probe.linear import (
     UNSEEN_LOGIT,
-    Choose,
     choose_averaged,
-    choose_logistic,
-    choose_ridge,
 )
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import (
@@ -56,7 +53,7 @@ POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
 BEAT_POOLING = f"beat readout behind the {POOLING}"
 """What is read where the beats are asked for."""
-FULL_POOLING = f"full readout, 1, behind the {BEAT_POOLING}"
+FULL_POOLING = f"full readout, 2, behind the {BEAT_POOLING}"
 """What is read where all is asked for."""
 RANDOM_SEED = 1_000_003
 """The random encoder's seed: none that a training run would use by habit."""
@@ -79,8 +76,8 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
 
     Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
     `concepts` that once more with the score of each class's concepts behind it. All rows come from the same
-    forward passes. With `full` there is the beat readout beside the full one. Prototypes are read without
-    labels from h_rhythm.
+    forward passes. With `full` there is the beat readout beside the full one, which starts from the concepts
+    where there are any. Prototypes are read without labels from h_rhythm.
     """
     columns = wide_columns(model.config)
     rows = {ENCODER: Row(columns["rhythm"]), WIDE: Row(slice(readout_width(model.config)))}
@@ -89,11 +86,12 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     if readout in ("beats", "full", "concepts"):
         rows[BEATS] = _by_beats(model.config)
     if readout == "concepts":
-        by_class = {"of_classes": partial(_concept_scores, model), "own_weight": np.sqrt(model.config.width)}
-        rows[CONCEPTS] = replace(_by_beats(model.config), **by_class)
+        rows[CONCEPTS] = _from_concepts(model, _by_beats(model.config))
     if readout == "full":
         rows[FULL] = _by_views(model.config)
     if model.ontology and model.prototypes.any():
+        if readout == "full":
+            rows[FULL] = _from_concepts(model, rows[FULL])
         rows[ZERO_SHOT] = Row(columns["rhythm"], without_labels=partial(_unlearnt, model))
 
     def check(task: Task) -> None:
@@ -142,10 +140,17 @@ def _by_beats(config: ModelConfig) -> Row:
 
 
 def _by_views(config: ModelConfig) -> Row:
-    """Return the row of the full readout, with a classifier per view."""
-    classifiers: tuple[Choose, ...] = (choose_logistic, choose_logistic, choose_ridge)
-    three = tuple(zip(views(config, "full"), classifiers, strict=True))
-    return Row(slice(None), part_weights(config, "full"), partial(choose_averaged, views=three))
+    """Return the row of the full readout, with a classifier per view; measured values know no concepts."""
+    *of_encoder, measured = views(config, "full")
+    three = (*((columns, True) for columns in of_encoder), (measured, False))
+    weight_F = part_weights(config, "full")
+    weight_F[measured] = 1  # alone in its view, it has no other part to be weighed against
+    return Row(slice(None), weight_F, partial(choose_averaged, views=three))
+
+
+def _from_concepts(model: MarEcg, row: Row) -> Row:
+    """Return a row whose classifiers start from the score of each class's concepts."""
+    return replace(row, of_classes=partial(_concept_scores, model), own_weight=np.sqrt(model.config.width))
 
 
 def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading) -> Method:

@@ -1,6 +1,6 @@
 """Linear probes on frozen features: logistic regression per class, or MiniRocket's ridge regression.
 
-Shapes: M records, K classes, F features, G eigenvalues, S strengths.
+Shapes: M records, K classes, F features, G eigenvalues, S strengths, V views.
 """
 
 import warnings
@@ -51,10 +51,17 @@ class Part:
         """Return the part with selected records."""
         return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
 
-    def only(self, columns: slice) -> "Part":
-        """Return the part with selected features."""
-        weight_F = None if self.weight_F is None else self.weight_F[columns]
-        return replace(self, x_MF=self.x_MF[:, columns], weight_F=weight_F)
+    def places(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
+        """Return the numbers of selected features, followed by those of the classes' own if asked for."""
+        count = self.x_MF.shape[1]
+        own = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
+        return np.array([*range(*columns.indices(count)), *own])
+
+    def only(self, places_F: NDArray[np.int64], class_wise: bool) -> "Part":
+        """Return the part with the features of `places`."""
+        weight_F = None if self.weight_F is None else self.weight_F[places_F]
+        class_wise = class_wise and self.class_wise
+        return replace(self, x_MF=self.x_MF[:, places_F], weight_F=weight_F, class_wise=class_wise)
 
     def scaler(self) -> StandardScaler:
         """Fit the standardisation of features on this part, and multiply it by their weights."""
@@ -98,7 +105,8 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     One strength serves all classes; of equal ones the strongest is kept. The search ends `PATIENCE_STRENGTHS`
     after the last gain. Fits are coarse while they are compared; the chosen one is then made exact. With
     features of the classes' own, reading them and doing without are compared in the same way; a class that
-    train doesn't show has its own feature as its logit, where that varies. Raises `InputError` where no class
+    train doesn't show has its own feature, standardised around the odds of ½ positive in one more record,
+    as its logit where that varies. Raises `InputError` where no class
     has both positives and negatives in val, so nothing can be chosen there.
     """
     check_labels(val.y_MK, "validation")
@@ -109,15 +117,16 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     basis = span(x_MF)
     x_MF = x_MF if basis is None else x_MF @ basis
     speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.class_wise else np.zeros(classes, bool)
+    spread_K = np.ones(classes) if train.weight_F is None else train.weight_F[-classes:]
     shown_K = scorable(train.y_MK)
     untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
 
     def probe(
         by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tolerance: float
     ) -> Fitted:
-        weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), np.array(speaks_K, np.float64)
+        weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), speaks_K / spread_K
         bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
-        bias_K[speaks_K] = 0
+        bias_K[speaks_K] = -np.log(2 * len(x_MF) + 1)  # the log odds of ½ in one more record than there are
         with warnings.catch_warnings():  # the best that rounding allows is good enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
@@ -148,34 +157,37 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         assert best is not None, "no strengths to choose from"
         return probe(by_class, read_own, best.chosen, EXACT)
 
-    fits = map(best_strength, (True, False) if train.class_wise else (False,))
+    fits = map(best_strength, (True, False) if speaks_K.any() else (False,))
     return max(fits, key=lambda fitted: fitted.val_auc)
 
 
-def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, Choose]]) -> Fitted:
-    """Fit a classifier per view; average their logits, standardised on validation.
+def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]]) -> Fitted:
+    """Fit a logistic regression per view; average their logits, standardised on validation.
 
-    The average has the mean and spread of the logistic regressions' logits, so that a threshold means the
-    same for all classes; of one class no record passes another. `chosen` is that of the first view. Raises as
-    the classifiers do.
+    A view is some columns, and whether it starts from what is known of the classes without a label. The
+    average has the mean and spread of the views' logits, so that a threshold means the same for all classes;
+    of one class no record passes another. A view whose logits are all alike doesn't count for that class.
+    `chosen` and `untrained` are those of the first view. Raises as `choose_logistic` does.
     """
-    fits = [choose(train.only(columns), val.only(columns)) for columns, choose in views]
-    moments = []
-    for fit, (columns, _) in zip(fits, views, strict=True):
-        logits_MK = fit.logits(val.x_MF[:, columns])
-        spread_K = logits_MK.std(axis=0)
-        moments.append((logits_MK.mean(axis=0), np.where(spread_K > 0, spread_K, 1)))
-    log_odds = [
-        moment for moment, (_, choose) in zip(moments, views, strict=True) if choose is choose_logistic
+    places = [train.places(columns, class_wise) for columns, class_wise in views]
+    fits = [
+        choose_logistic(train.only(places_F, class_wise), val.only(places_F, class_wise))
+        for places_F, (_, class_wise) in zip(places, views, strict=True)
     ]
-    usual_K, scale_K = np.mean(log_odds or moments, axis=0)
+
+    def logits_by_view(x_MF: NDArray[np.floating]) -> Floats:
+        return np.stack([fit.logits(x_MF[:, places_F]) for fit, places_F in zip(fits, places, strict=True)])
+
+    seen_VMK = logits_by_view(val.x_MF)
+    middle_VK, spread_VK = seen_VMK.mean(axis=1), seen_VMK.std(axis=1)
+    counts_VK = (spread_VK > 0) | ~(spread_VK > 0).any(axis=0)
+    share_VK = counts_VK / counts_VK.sum(axis=0)
+    usual_K, scale_K = (share_VK * middle_VK).sum(axis=0), (share_VK * spread_VK).sum(axis=0)
+    middle_V1K, spread_V1K = middle_VK[:, None], np.where(spread_VK > 0, spread_VK, 1)[:, None]
 
     def logits(x_MF: NDArray[np.floating]) -> Floats:
-        standard = [
-            (fit.logits(x_MF[:, columns]) - mean_K) / spread_K
-            for fit, (columns, _), (mean_K, spread_K) in zip(fits, views, moments, strict=True)
-        ]
-        return np.asarray(usual_K + scale_K * np.mean(standard, axis=0))
+        standard_VMK = (logits_by_view(x_MF) - middle_V1K) / spread_V1K
+        return np.asarray(usual_K + scale_K * (share_VK[:, None] * standard_VMK).sum(axis=0))
 
     return Fitted(fits[0].chosen, macro_auc(val.y_MK, logits(val.x_MF)), fits[0].untrained, logits)
 

@@ -157,6 +157,7 @@ def fit_views(
 ) -> Logistic:
     """Fit a logistic regression on each view's columns, and join them into one head of averaged logits.
 
+    Together the views have all columns, and a column may be in several.
     Before the mean, a class's logits are brought to the spread on validation (on training, where that is one
     record) that they have over all views. A view whose logits are all alike doesn't count for that class.
     """
@@ -181,14 +182,16 @@ def fit_views(
     none_K = ~counts_VK.any(axis=0)
     factor_VK[:, none_K] = 1 / len(heads)
     shift_K = ((counts_VK / views_K - factor_VK * ~none_K) * middle_VK).sum(axis=0)
-    means, scales, weights, biases, crossed = zip(*heads, strict=True)
-    scaled = [factor_K[:, None] * weight_KW for factor_K, weight_KW in zip(factor_VK, weights, strict=True)]
+    weights_KW, mean_W, scale_W = np.zeros((y_MK.shape[1], x_MW.shape[1])), *np.zeros((2, x_MW.shape[1]))
+    for columns, factor_K, head in zip(views, factor_VK, heads, strict=True):
+        weights_KW[:, columns] += factor_K[:, None] * head.weights_KW
+        mean_W[columns], scale_W[columns] = head.mean_W, head.scale_W  # alike in all views of a column
     return Logistic(
-        np.concatenate(means),
-        np.concatenate(scales),
-        np.concatenate(scaled, axis=1),
-        (factor_VK * biases).sum(axis=0) + shift_K,
-        (factor_VK[:, None] * crossed).sum(axis=0) + shift_K,
+        mean_W,
+        scale_W,
+        weights_KW,
+        (factor_VK * [head.intercepts_K for head in heads]).sum(axis=0) + shift_K,
+        (factor_VK[:, None] * [head.val_MK for head in heads]).sum(axis=0) + shift_K,
     )
 
 

@@ -1,6 +1,6 @@
-"""Inputs of the readouts `beats` and `full`: positions of the beats, and local features.
+"""Inputs of the readouts `beats` and `full`: positions of the beats, and measured values.
 
-Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F values measured and of convolutions.
+Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured values.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.config import ModelConfig
-from marecg.ecg import convolutions, measured
+from marecg.ecg import measured
 from marecg.ecg.median_beat import FS
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.signal import resample
@@ -20,13 +20,13 @@ from marecg.model.readout import BEAT, QRS
 from marecg.use.embedding.shown_windows import NOTHING, ShownWindow
 
 WHOLE_S = 30
-"""A recording of so many seconds at most is viewed as a whole, a longer one window by window."""
+"""A recording of so many seconds at most is measured as a whole, a longer one window by window."""
 
 
 def with_beats(
-    recordings: Iterable[Recording], config: ModelConfig, *, local: bool = False
+    recordings: Iterable[Recording], config: ModelConfig, *, measure: bool = False
 ) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with their beats, and if `local` with local features.
+    """Yield the windows of `windows.tta_windows` with their beats, and if `measure` with measured values.
 
     R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
     """
@@ -36,36 +36,23 @@ def with_beats(
             if window.start % config.stride == 0:
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
-            local_F = _viewed(ecg, window, config) if local else NOTHING
-            yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), local_F)
+            measured_F = _measured(ecg, window, config) if measure else NOTHING
+            yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
 
 
-with_local_view = partial(with_beats, local=True)
+with_measured = partial(with_beats, measure=True)
 """The windows for the full readout."""
 
 
-def _viewed(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
-    """The local view of a recording at its last window; of a long one, of each that begins at a patch."""
+def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
+    """Measure a recording at its last window; a long one in each window that begins at a patch."""
     if window.length > WHOLE_S * config.fs:
-        return (
-            local_view(window.x_CL, window.absent_C, config) if window.start % config.stride == 0 else NOTHING
-        )
-    every = slice(0, window.length)
-    return local_view(ecg.x_CL[:, every], ecg.absent_C, config) if window.last else NOTHING
-
-
-def local_view(
-    x_CL: NDArray[np.float32], absent_C: NDArray[np.bool_], config: ModelConfig
-) -> NDArray[np.float32]:
-    """Return the features of `ecg.measured` and `ecg.convolutions`, float32 [F].
-
-    The convolutions see the mean of the other leads in place of one that is absent, or zero throughout.
-    """
-    absent_C = absent_C | ~x_CL.any(axis=1)
-    measured_F = measured.measure(resample(x_CL, config.fs, FS), absent_C)
-    if absent_C.any() and not absent_C.all():
-        x_CL = np.where(absent_C[:, None], x_CL[~absent_C].mean(axis=0), x_CL)
-    return np.concatenate([measured_F.astype(np.float32), convolutions.shares_above(x_CL, config.fs)])
+        due, x_CL, absent_C = window.start % config.stride == 0, window.x_CL, window.absent_C
+    else:
+        due, x_CL, absent_C = window.last, ecg.x_CL[:, : window.length], ecg.absent_C
+    if not due:
+        return NOTHING
+    return measured.measure(resample(x_CL, config.fs, FS), absent_C | ~x_CL.any(axis=1)).astype(np.float32)
 
 
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:

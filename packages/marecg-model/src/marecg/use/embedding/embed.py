@@ -1,7 +1,7 @@
 """Embedding of signals of any sampling rate, length and set of leads as named arrays.
 
 Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
-J patches of a beat, V readout, F local values.
+J patches of a beat, V readout, F measured values.
 """
 
 import logging
@@ -131,7 +131,7 @@ def embed(
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
         readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
-            readout behind it, and `full` what is measured and a local view behind that.
+            readout behind it, and `full` every part of the beats and what is measured behind that.
         device: where the model is to run, such as `cuda`; a model that is given moves there. None leaves it
             where it is, and loads one by name onto a GPU if there is one.
 
@@ -188,7 +188,7 @@ def encode(
     beats, full = readout in ("beats", "full"), readout == "full"
     shown = shown_windows(recordings, config, readout)
     total, looked_at, beat_count = np.zeros(0), 0, 0.0
-    views: list[NDArray[np.float32]] = []
+    measured: list[NDArray[np.float32]] = []
     starts: list[int] = []
     parts: list[NDArray[np.float32]] = []
     while batch := list(islice(shown, batch_size)):
@@ -202,10 +202,10 @@ def encode(
         if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
             problem = "the model gives values that are not finite for signals that are"
             raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
-        for (window, beats_JT, local_F), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
+        for (window, beats_JT, measured_F), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
             total = wide_V.astype(np.float64) + (total if looked_at else 0.0)
             looked_at += 1
-            views += [local_F] if len(local_F) else []
+            measured += [measured_F] if len(measured_F) else []
             beat_count += float(beats_JT[QRS].sum())
             if patches and window.start % config.stride == 0:  # H̄ is made of those that begin at a patch
                 starts.append(window.start)
@@ -213,12 +213,12 @@ def encode(
             if window.last:
                 vector = mean_readout(total, looked_at, beat_count, config).astype(np.float32)
                 if full:
-                    vector = np.concatenate([vector, np.mean(views, axis=0)])
+                    vector = np.concatenate([vector, np.mean(measured, axis=0)])
                 whole_TD = np.zeros((0, config.width), np.float32)
                 if patches:
                     whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
                 yield WideEmbeddings(vector[rhythm], whole_TD, vector)
-                total, looked_at, beat_count, views, starts, parts = np.zeros(0), 0, 0.0, [], [], []
+                total, looked_at, beat_count, measured, starts, parts = np.zeros(0), 0, 0.0, [], [], []
 
 
 def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:

@@ -2,7 +2,7 @@
 
 A readout that needs more than the encoder names the plug-in that finds it, which is loaded when it is asked
 for: who embeds h_rhythm loads nothing that looks for beats or measures them.
-Shapes: J patches of a beat, T patches, F local values.
+Shapes: J patches of a beat, T patches, F measured values.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ from marecg.model.readout import BEAT, Readout
 NOTHING = np.zeros(0, np.float32)
 PLUG_INS: dict[Readout, tuple[str, str]] = {
     "beats": ("marecg.use.embedding.beat_windows", "with_beats"),
-    "full": ("marecg.use.embedding.beat_windows", "with_local_view"),
+    "full": ("marecg.use.embedding.beat_windows", "with_measured"),
 }
 """The module and the function of a readout that gathers from more than H."""
 
@@ -27,12 +27,12 @@ PLUG_INS: dict[Readout, tuple[str, str]] = {
 class ShownWindow(NamedTuple):
     """Window with its counts of beats by patch, float32 [J, T].
 
-    `local_F` is the local view of what ends here, empty where nothing does.
+    `measured_F` are the measured values of what ends here, empty where nothing does.
     """
 
     window: Window
     beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
-    local_F: NDArray[np.float32] = NOTHING
+    measured_F: NDArray[np.float32] = NOTHING
 
 
 Shows = Callable[[Iterable[Recording], ModelConfig], Iterator[ShownWindow]]
