@@ -24,19 +24,14 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
     answered = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
     if form == "json":
         shown |= {leaf.index for leaf in untaught}
-        also = [one for one in nearest(reader, q_N, len(q_N)) if one.index in {*answered} - shown]
-        every_one = [*concepts, *untaught, *also]
-        result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in every_one])
+        others = nearest(reader, q_N, len(q_N))
+        also = [concept for concept in others if concept.index in {*answered} - shown]
+        lines = [*concepts, *untaught, *also]
+        result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in lines])
         return
-    names = [one.label if one.label == one.abbr else f"{one.label} ({one.abbr})" for one in concepts]
+    names = [c.label if c.label == c.abbr else f"{c.label} ({c.abbr})" for c in concepts]
     for concept, name in zip(concepts, names, strict=True):
-        near = [f"{one.relation} {one.abbr} {one.probability:.1%}" for one in concept.neighbours]
-        more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
-        around = " · ".join(near[:BESIDE]) + more
-        if concept.support == 0:
-            mass = "" if concept.by_family is None else f"; by family {concept.by_family:.1%}"
-            around += f"  (no record of it in the training{mass})"
-        result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
+        result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}")
     for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
         result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
@@ -49,6 +44,18 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )
+
+
+def _around(concept: Any) -> str:
+    """The nearest neighbours of a concept in the graph, and whether no record taught it."""
+    near = [f"{other.relation} {other.abbr} {other.probability:.1%}" for other in concept.neighbours]
+    around = " · ".join(near[:BESIDE])
+    if len(near) > BESIDE:
+        around += f" · {len(near) - BESIDE} more"
+    if concept.support == 0:
+        mass = "" if concept.by_family is None else f"; by family {concept.by_family:.1%}"
+        around += f"  (no record of it in the training{mass})"
+    return around
 
 
 def print_table(table: Any, done: Any, form: str) -> None:
@@ -78,21 +85,23 @@ def print_steps(steps: dict[float, list[Any]], form: str) -> None:
 
 def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
     """Print what a classifier says of a record, the most probable class first."""
-    of_each = zip(classifier.classes_.tolist(), probabilities, classifier.thresholds_.tolist(), strict=True)
-    calls = [
-        {"name": name, "probability": p, "threshold": cut, "called": bool(p >= cut)}
-        for name, p, cut in of_each
-    ]
+    called = classifier.calls(probabilities.to_numpy(float)[None])[0].tolist()
+    thresholds = classifier.thresholds_.tolist() if classifier.several_ else [None] * len(called)
+    columns = classifier.classes_.tolist(), probabilities.tolist(), thresholds, called
+    keys = ("name", "probability", "threshold", "called")
+    calls = [dict(zip(keys, cells, strict=True)) for cells in zip(*columns, strict=True)]
     calls.sort(key=lambda call: -call["probability"])
     if form == "json":
         result_json(calls)
         return
     width = 1 + max(len(str(call["name"])) for call in calls)
     for call in calls:
-        side = "called: at or above" if call["called"] else "below"
-        probability, threshold = (f"{100 * call[key]:.1f} %" for key in ("probability", "threshold"))
-        name = f"{call['name']}:"
-        result(f"{name:<{width}} {probability:>7} ({side} its threshold, {threshold})")
+        how = " (called: the likeliest)" if call["called"] else ""
+        if call["threshold"] is not None:
+            side = "called: at or above" if call["called"] else "below"
+            how = f" ({side} its threshold, {100 * call['threshold']:.1f} %)"
+        probability, name = f"{100 * call['probability']:.1f} %", f"{call['name']}:"
+        result(f"{name:<{width}} {probability:>7}{how}")
 
 
 def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:

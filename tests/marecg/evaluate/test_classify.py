@@ -158,7 +158,7 @@ def test_few_positives_are_said_and_a_colleague_may_read_every_file(clf):
     assert (clf / "head.safetensors").stat().st_mode == (clf / "classifier.json").stat().st_mode
 
 
-def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, tmp_path, capsys):
+def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, corpus, tmp_path, capsys):
     """The prevalence of the user's own place is the other PPV, by Bayes."""
     tall = [int(n % 3 == 0) for n in range(RECORDS)]
     rows = [(f"E{n:05d}", each, 1 - each, split_of(n)) for n, each in enumerate(tall)]
@@ -181,6 +181,20 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, tmp_path, c
     assert score["sensitivity"] == called[frame["label tall"] == 1].mean()
     expected = ppv(score["sensitivity"], score["specificity"], 0.01)
     assert score["ppv_at_prevalence"] == expected
+    description = json.loads((tmp_path / "clf" / "classifier.json").read_text())
+    description["thresholds"] = [0.999, 0.001]  # by which none or the unlikelier one would be called
+    (tmp_path / "clf" / "classifier.json").write_text(json.dumps(description))
+    signals = Corpus.open(corpus).signals([0, 1])
+    for x_CL, first in zip(signals, ("tall", "short"), strict=True):
+        np.save(tmp_path / "one.npy", x_CL)
+        line = ("predict", tmp_path / "clf", tmp_path / "one.npy", "--fs", 500)
+        assert not run(*line, "--format", "json")
+        calls = json.loads(capsys.readouterr().out)
+        assert [(call["called"], call["threshold"]) for call in calls] == [(True, None), (False, None)]
+        assert calls[0]["name"] == first
+        assert not run(*line)
+        likeliest, other = capsys.readouterr().out.splitlines()
+        assert (likeliest.endswith("% (called: the likeliest)"), other.endswith("%")) == (True, True)
     labels = table(tmp_path / "two.csv", ("record", "tall", "short"), [("E00003", 1, 1), ("E00004", 1, 0)])
     assert fit(tmp_path / "two", "--exclusive", table=labels) == 3
     assert "1 of 2 records haven't one class, such as georgia/E00003 with 2" in capsys.readouterr().err

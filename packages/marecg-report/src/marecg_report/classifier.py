@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ecg_ontology import plain_markdown, replacing
+from ecg_ontology import plain_markdown, write_text
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.base.markdown import table as markdown_table
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.evaluate.classify import CARD, PAGE, PREDICTIONS
+from marecg.use.classifying.calibration import called_classes
 from marecg.use.classifying.classifier_folder import MARK, Description
 from marecg_report import captions
 from marecg_report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
@@ -51,8 +52,7 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         folder=folder.name,
     )
     for file, text in ((CARD, card), (PAGE, page(f"Classifier: {evaluation.task}", lead, sections))):
-        with replacing(folder / file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(folder / file, text)
     return folder / PAGE
 
 
@@ -108,9 +108,7 @@ def _sections(
 def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: bool) -> pd.DataFrame:
     """Return which classes are called in each test record, a column per class: one of `exclusive` ones."""
     p_MK = frame[[f"p {name}" for name in cut_of]].to_numpy(np.float64)
-    called_MK = p_MK >= [*cut_of.values()]
-    if exclusive:
-        called_MK = np.arange(len(cut_of)) == p_MK.argmax(axis=1)[:, None]
+    called_MK = called_classes(p_MK, np.array([*cut_of.values()]), several=not exclusive)
     return pd.DataFrame(called_MK, frame.index, list(cut_of))
 
 

@@ -1,6 +1,6 @@
 """Calibration of logits to probabilities, and thresholds above which a class is called.
 
-Shapes: M records, N knots of an isotonic curve.
+Shapes: M records, K classes, N knots of an isotonic curve.
 """
 
 import re
@@ -133,6 +133,11 @@ def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
     curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(logit_M, y_M)
     knots, values = (tuple(map(float, ends)) for ends in (curve.X_thresholds_, curve.y_thresholds_))
     return Calibration(kind="isotonic", knots=knots, values=values)
+
+
+def called_classes(p_MK: Floats, threshold_K: Floats, *, several: bool) -> NDArray[np.bool_]:
+    """Return the called classes, bool [M, K]: all that reach their thresholds, or the likeliest."""
+    return np.asarray(p_MK >= threshold_K if several else np.arange(p_MK.shape[1]) == p_MK.argmax(1)[:, None])
 
 
 _RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")

@@ -22,7 +22,7 @@ from marecg.ecg.windows import Recording, arranged, required_rate
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
-from marecg.use.classifying.calibration import Method, calibrate, check_rule, threshold
+from marecg.use.classifying.calibration import Method, calibrate, called_classes, check_rule, threshold
 from marecg.use.classifying.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.use.classifying.labels import targets_of
 from marecg.use.classifying.logistic import expected_shifts
@@ -205,9 +205,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             p_BK: as `probabilities` gives them.
         """
-        if self.several_:
-            return np.asarray(p_BK >= self.thresholds_)
-        return np.asarray(np.arange(p_BK.shape[1]) == p_BK.argmax(1)[:, None])
+        return called_classes(p_BK, self.thresholds_, several=self.several_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table.
