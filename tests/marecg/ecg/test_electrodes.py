@@ -81,3 +81,11 @@ def test_without_a_p_wave_or_with_a_pacemaker_arms_are_not_called_swapped(p, spi
 
 def test_swapped_arms_are_looked_for_only_with_lead_i_and_v6():
     assert not doubts(-drawn()[:2], FS, ("I", "II")).swapped_arms
+
+
+@pytest.mark.parametrize("fs", [FS, 100])
+def test_infinite_samples_make_no_doubt_and_no_warning(fs):
+    x_KL = drawn()[:, :: FS // fs].copy()
+    x_KL[8, 50:52] = np.inf, -np.inf
+    assert doubts(x_KL, fs, LEADS) == Doubts()
+    assert measure(x_KL, fs, LEADS).rate == pytest.approx(measure(drawn(), FS, LEADS).rate, abs=1)

@@ -39,7 +39,8 @@ class Doubts(NamedTuple):
 
 def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubts:
     """Find electrode faults of a recording in mV; swapped arms need leads I and V6."""
-    mv_KL = np.nan_to_num(resample(np.asarray(x_KL, np.float32), fs, FS)).astype(np.float64)
+    finite_KL = np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0)
+    mv_KL = resample(finite_KL, fs, FS).astype(np.float64)
     low_K, high_K = np.percentile(mv_KL, [1, 99], axis=1)
     off_K = high_K - low_K < OFF_MV
     power_KL = uniform_filter1d(np.square(mv_KL - low_pass(mv_KL, NOISE_HZ)), round(NOISE_S * FS), axis=1)

@@ -86,7 +86,7 @@ class Measurements(NamedTuple):
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
     """Measure a record in mV with any leads; the axis needs I and aVF."""
-    x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32)), fs, FS)
+    x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = limb_leads_first(leads)
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 

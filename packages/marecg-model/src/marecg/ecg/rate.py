@@ -132,7 +132,7 @@ def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The squared mean over leads of the roots [1, L], each in units of its own: no lead's artefact rules."""
+    """Return the squared mean over leads of the roots [1, L], in units of each lead's own mean."""
     root_CL = np.sqrt(np.maximum(energy_CL, 0))
     mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
     in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)
