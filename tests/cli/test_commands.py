@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 from tests.cli.calls import invoke
-from tests.docs.options import APPS, MIXED, OF_ALL, commands, kind, kinds, options
+from tests.docs.options import APPS, MIXED, commands, kind, kinds, options
 
 from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
 from marecg_cli._commands import OTHERS, tree
 
 TREES = {name: tree(module.app()) for name, module in APPS.items()}
 COMMANDS = commands()
-MOST_COMMANDS, MOST_OPTIONS = 42, 190
-"""How much there is to learn in both programs together; lower these with every one that is folded."""
 EVERY = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -53,12 +51,6 @@ def test_every_command_takes_q_and_v_says_by_out_where_something_goes_and_knows_
     assert not arguments & {"out", "output", "target"}, f"{name}: an argument says where"
     for each, _ in options(COMMANDS[name]):
         assert sum(option.startswith("--") for option in each.opts) == 1
-
-
-def test_a_new_command_or_option_takes_the_place_of_another():
-    assert len(COMMANDS) <= MOST_COMMANDS
-    named = [name for each in COMMANDS.values() for _, name in options(each) if name not in OF_ALL]
-    assert len(named) <= MOST_OPTIONS
 
 
 def test_an_option_takes_the_same_kind_of_value_in_every_command():

@@ -3,7 +3,6 @@
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -120,15 +119,14 @@ def test_a_routing_table_gives_back_what_was_written(draft):
     assert [row.model_copy(update={"place": "", "node_label": ""}) for row in again] == rows
 
 
-def test_a_thousand_concepts_are_measured_and_exported_in_seconds(tmp_path):
+def test_a_thousand_concepts_are_measured_and_exported(tmp_path):
     draft = lung(8, 992, [(Kind.sibling, a, a + 8) for a in range(8, 900, 16)])
     onto = Ontology(draft)
     y = np.eye(1000, dtype=np.uint8)[100:164]
-    start = time.process_time()
     assert onto.distances.shape == onto.a_hat.shape == (1000, 1000)
     assert onto.soft_targets(y).shape == (64, 1000)
-    ecg_ontology.export(onto, tmp_path / "lung.npz")
-    assert time.process_time() - start < 10  # of the processor's time, of a slow one too
+    with np.load(ecg_ontology.export(onto, tmp_path / "lung.npz")) as exported:
+        np.testing.assert_array_equal(exported["distances"], onto.distances)
     assert findings(draft) == ()
 
 

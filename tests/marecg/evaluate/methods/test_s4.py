@@ -70,7 +70,7 @@ def test_it_learns_repeats_and_reads_a_record_alone_as_among_others():
     np.testing.assert_allclose(one.logits(test.x_MF[:1]), logits_MK[:1], atol=1e-5)
 
 
-def test_the_baseline_is_named_and_its_hash_is_of_its_code(task):
+def test_the_baseline_is_named_and_reads_ten_seconds_of_twelve_leads_at_100_hz(task):
     method = s4(task)
     assert method.name == "S4, supervised"
     assert method.compute([task.recordings.read(task.row_M[0])]).shape == (1, 12_000)
