@@ -49,8 +49,8 @@ def test_settings_are_read_with_their_types():
     [("zero_limit", "prepare"), ("train.lr", "train, ablate"), ("shuffles", "ablate-graph")],
 )
 def test_a_setting_of_a_corpus_a_recipe_or_a_design_names_its_command(key, commands):
-    with pytest.raises(UsageError, match=rf"It is of {commands}\. "):
-        read(Probe, [f"{key}=3"])
+    code, _, err = invoke("probe", "--root", "x", "--set", f"{key}=3")
+    assert (code, err.endswith(f" It is of {commands}.\n")) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["prepare x --out y", "train --data x --out y", "probe --root x"])
@@ -59,11 +59,9 @@ def test_every_command_answers_a_setting_of_another_with_its_name(command):
     assert (code, err.count("It is of fit, judge."), err.count("\n")) == (2, 1, 1)
 
 
-def test_a_setting_of_another_command_names_the_command():
-    with pytest.raises(UsageError, match="there is no value named 'patience'") as refused:
+def test_an_unknown_setting_names_the_known_ones():
+    with pytest.raises(UsageError, match=r"there is no value named 'patience'.*feature_cache"):
         read(Probe, ["patience=3"])
-    assert "It is of fit, judge" in str(refused.value)
-    assert "feature_cache" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["steps=many", "balanced=perhaps", "batch_size=1.5"])

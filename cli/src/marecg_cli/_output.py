@@ -105,11 +105,6 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-def quiet() -> bool:
-    """Whether messages and progress bars are suppressed."""
-    return not logger.isEnabledFor(logging.INFO)
-
-
 def console() -> "Console":
     """Return a terminal of its width or COLUMNS, or a file of long lines; colours by NO_COLOR."""
     from rich.console import Console
@@ -240,8 +235,7 @@ def _exit_code(error: BaseException) -> int:
     if missing := re.search(r"there is no value named '(.+?)'", refused):
         from marecg_cli._settings import owners
 
-        owner = owners(missing[1]).rstrip()
-        refused += f" {owner}" if owner not in refused else ""
+        refused += owners(missing[1])
     logger.debug("where it happened", exc_info=error)
     problem(f"error: {refused}")
     return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE

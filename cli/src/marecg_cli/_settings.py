@@ -152,7 +152,7 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
         name, equals, text = item.partition("=")
         key = name.removeprefix(group)
         if key not in kind.model_fields or not name.startswith(group):
-            remedy = owners(name) + suggest(name, [group + key for key in kind.model_fields])
+            remedy = suggest(name, [group + key for key in kind.model_fields])
             raise UsageError(f"there is no value named {name!r}", where=f"--set {item}", remedy=remedy)
         if not equals:
             raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")
@@ -225,9 +225,9 @@ def _model(place: str) -> type[BaseModel]:
 
 
 def owners(name: str) -> str:
-    """Return the sentence that names the commands with a setting; "" where none has it."""
+    """Return the sentence that names the commands with a setting, after a blank; "" where none has it."""
     commands = [command for command in OF_COMMAND if name in _keys(command)]
-    return f"It is of {', '.join(commands)}. " if commands else ""
+    return f" It is of {', '.join(commands)}." if commands else ""
 
 
 def _keys(command: str) -> set[str]:
