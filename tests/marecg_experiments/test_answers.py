@@ -74,11 +74,6 @@ def test_a_concept_that_fewer_than_twenty_records_bear_is_left_alone(records, mo
     assert set(fitted.of) == {"Conduction", "Ischemic", "LBBB", "TWI"}
 
 
-def test_an_interval_of_a_share_is_wilsons():
-    low, high = module.wilson(2, 26)
-    assert (low, high) == (pytest.approx(0.0214, abs=1e-4), pytest.approx(0.2414, abs=1e-4))
-
-
 @pytest.fixture
 def records() -> tuple[np.ndarray, np.ndarray]:
     """Q that is too timid: a block or an inverted T wave is likelier than its share says."""

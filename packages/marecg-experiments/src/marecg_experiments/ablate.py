@@ -226,8 +226,7 @@ def cost_of(run: Path) -> dict[str, float | None]:
     """
     try:
         config = Config.model_validate(
-            read_json(run / "config.json", "")["config"],
-            context={"elsewhere": True},
+            read_json(run / "config.json", "")["config"], context={"elsewhere": True}
         )
         fields = read_json(run / "model" / "config.json", "")["provenance"]
         provenance = Provenance.model_validate(fields)

@@ -17,8 +17,9 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import Ontology, replacing, write_text
 from marecg.base.errors import CorpusError, EcgError
 from marecg.base.markdown import table
 from marecg.corpus.prepared import Corpus
@@ -101,10 +102,10 @@ def judged(
     by_risk = []
     for risk in RISKS:
         every, apart, point = curve_point(answers, onto, q_MN, is_MN, risk)
-        low, high = wilson(sum(apart), len(apart))
         wrong_of_all = f"{100 * np.mean(every):.1f} %" if every else "–"
         wrong = ["–", "–"]
         if apart:
+            low, high = binomtest(sum(apart), len(apart)).proportion_ci(0.95, "wilson")
             wrong = [f"{100 * np.mean(apart):.1f} %", f"{100 * low:.1f}–{100 * high:.1f} %"]
         counts = (f"{len(every):,}", wrong_of_all, f"{len(apart):,}", f"{point[0]:,}")
         by_risk.append([f"{risk:g}", *counts, *wrong, f"{100 * point[1]:.1f} %"])
@@ -132,18 +133,6 @@ def curve_point(
     right = sum(not wrong for wrong, _ in apart)
     alone = sum(at in onto.roots for _, at in apart)
     return [wrong for wrong, _ in mistakes], [wrong for wrong, _ in apart], (alone, right / max(borne, 1))
-
-
-def wilson(positive: int, count: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson 1927)."""
-    if not count:
-        return 0.0, 1.0
-    z, share = 1.96, positive / count
-    middle, reach = (
-        share + z**2 / (2 * count),
-        z * (share * (1 - share) / count + z**2 / (4 * count**2)) ** 0.5,
-    )
-    return (middle - reach) / (1 + z**2 / count), (middle + reach) / (1 + z**2 / count)
 
 
 def drawing(
@@ -203,8 +192,7 @@ def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
         "answers.svg": drawing(answers, model.ontology, parts),
     }
     for file, text in texts.items():
-        with replacing(out / file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(out / file, text)
     return texts["answers.md"]
 
 

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import (
-    LOCAL,
-    ROOT,
-    Data,
-    Log,
-    Tasks,
-    by_group,
-    one_of,
-    recipe_names,
-    set_option,
-)
+from marecg_cli._options import LOCAL, ROOT, Data, Log, Tasks, by_group, one_of, recipe_names, set_option
 from marecg_cli._output import message, result
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import binomtest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from ecg_ontology import Ontology
@@ -25,7 +26,6 @@ GRID = np.linspace(0, 1, 201)
 """Rates of false positives at which curves are averaged."""
 ELSEWHERE = "no concept"
 """The family of classes that no concept of the graph stands for."""
-Z = 1.96
 
 
 def method_rocs(predictions: Predictions, share: float) -> Markup:
@@ -155,14 +155,13 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
     y_M, p_M = _labelled(frame, name)
     _, logit_M = _labelled(frame, name, "logit")
     before, after = reliability(y_M, expit(logit_M)), reliability(y_M, p_M)
-    n, share = after.count_N, after.observed_N
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    counts = zip(after.count_N.tolist(), after.observed_N, strict=True)
+    ends_N2 = np.array([binomtest(round(n * share), n).proportion_ci(0.95, "wilson") for n, share in counts])
     with canvas(2.6, 2.8) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         axes.plot(before.predicted_N, before.observed_N, "o-", ms=3, lw=0.8, color="0.6")
-        axes.vlines(after.predicted_N, middle - half, middle + half, color=ACCENT, lw=0.8)
-        axes.plot(after.predicted_N, share, "o-", ms=3, lw=1.2, color=ACCENT)
+        axes.vlines(after.predicted_N, *ends_N2.T, color=ACCENT, lw=0.8)
+        axes.plot(after.predicted_N, after.observed_N, "o-", ms=3, lw=1.2, color=ACCENT)
         axes.set_title(name)
         square(axes, "probability", "share")
         return svg(axes, f"Reliability of {name}")

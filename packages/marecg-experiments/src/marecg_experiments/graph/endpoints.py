@@ -105,11 +105,6 @@ def _parts(
         yield RESAMPLED, pd.DataFrame({**row, "seed": values.index.astype(int), "value": values.to_numpy()})
 
 
-def of_kind(frame: pd.DataFrame, bases: Sequence[int]) -> pd.DataFrame:
-    """Return the rows of given bases, without rows averaged over all."""
-    return frame[frame["base"].isin(bases)]
-
-
 def units(frame: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
     """Return an endpoint at one σ, or at one per arm: a row per base and seed, a column per arm."""
     rows = frame[frame["endpoint"] == endpoint]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import Kind, Ontology, guarded, perturb, replacing
+from ecg_ontology import Kind, Ontology, guarded, perturb, replacing, write_text
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
@@ -204,5 +204,4 @@ def _same_settings(out: Path, settings: Mapping[str, Any]) -> None:
     if path.is_file() and path.read_text(encoding="utf-8") != text:
         raise UsageError("holds an experiment with other settings", where=out, remedy="Name another folder")
     out.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)

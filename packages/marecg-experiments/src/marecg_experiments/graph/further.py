@@ -92,8 +92,7 @@ def _few_records(parts: dict[int, pd.DataFrame]) -> Iterator[str]:
     yield f"### k records of a leaf, codes cross-fitted: {draws} draws, σ {FEW_SIGMA:g}\n"
     arms = [arm for arm in SHOWN if all(arm in table for table in tables.values())]
     yield from markdown_table(
-        ["k", *arms],
-        [[count, *(f"{t[arm].mean():.1f}" for arm in arms)] for count, t in tables.items()],
+        ["k", *arms], [[count, *(f"{t[arm].mean():.1f}" for arm in arms)] for count, t in tables.items()]
     )
     few = [count for count in PRIMARY_K if count in tables]
     if few:

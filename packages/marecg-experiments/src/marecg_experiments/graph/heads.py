@@ -252,10 +252,7 @@ def by_family(
 
 
 def ridge_rows(
-    x_MF: NDArray[np.float32],
-    y_MN: NDArray[np.uint8],
-    test_MF: NDArray[np.float32],
-    tested: Tested,
+    x_MF: NDArray[np.float32], y_MN: NDArray[np.uint8], test_MF: NDArray[np.float32], tested: Tested
 ) -> Iterator[Row]:
     """Yield the scores of plain labels: a ridge regression per leaf and family, chosen by leave-one-out.
 

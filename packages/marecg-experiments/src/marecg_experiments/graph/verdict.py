@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from ecg_ontology import replacing
+from ecg_ontology import write_text
 from marecg.base.markdown import table as markdown_table
 from marecg_experiments.graph.arms import (
     EDGELESS,
@@ -90,8 +90,7 @@ def write_answer(frame: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: 
     text = "\n".join(lines).replace("nan", "–")  # of one base or seed
     contents = {"table.md": text} | ({"forest.svg": _forest(parts)} if parts else {})
     for name, content in contents.items():
-        with replacing(out / name) as temporary:
-            temporary.write_text(content, encoding="utf-8")
+        write_text(out / name, content)
     return text
 
 
