@@ -145,8 +145,7 @@ def judge(
         str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(task_names))
     ] = "ptbxl-super",
     fraction: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 1]"),
+        list[str] | None, typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 1]")
     ] = None,
     layers: Annotated[
         list[str] | None, typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]")

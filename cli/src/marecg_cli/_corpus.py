@@ -14,16 +14,7 @@ from marecg_cli._corpus_text import (
     tell_codes,
     tell_quarantined,
 )
-from marecg_cli._options import (
-    LOCAL,
-    As,
-    Corpus,
-    Fs,
-    Profile,
-    by_group,
-    one_of,
-    set_option,
-)
+from marecg_cli._options import LOCAL, As, Corpus, Fs, Profile, by_group, one_of, set_option
 from marecg_cli._output import EXIT_FINDINGS, problem, result_json, say_first
 
 

@@ -92,7 +92,7 @@ def export(
         Path | None,
         typer.Option(
             help="Where a classifier's test records lie, of which some are compared with `marecg predict`. "
-            "[default: the corpus that it was fitted on]",
+            "[default: the corpus that it was fitted on]"
         ),
     ] = None,
     form: As = "text",

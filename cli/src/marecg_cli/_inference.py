@@ -7,13 +7,7 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import (
-    As,
-    Fs,
-    Readout,
-    by_group,
-    set_option,
-)
+from marecg_cli._options import As, Fs, Readout, by_group, set_option
 from marecg_cli._output import message
 from marecg_cli._predictions_text import (
     print_calls,
@@ -154,14 +148,7 @@ def predict(
     """
     from marecg.use.classifying.classifier_folder import is_classifier
     from marecg.use.embedding.inputs import Inputs
-    from marecg.use.predict import (
-        RECORD_COLUMNS,
-        nearest,
-        predict_into,
-        predict_table,
-        reader_of,
-        telling,
-    )
+    from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
     from marecg_cli._settings import Telling, array_layout
     from marecg_cli._settings import read as read_settings
 

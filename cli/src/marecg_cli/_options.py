@@ -89,21 +89,6 @@ Log = Annotated[
         **one_of(lambda: ("tensorboard", "wandb", "mlflow")),
     ),
 ]
-ArraySettings = Annotated[
-    list[str] | None,
-    set_option(
-        "What else is to be said of arrays; may be repeated: array.leads=I,II,V2 (the usual twelve "
-        "without), array.units=mV, uV, V or adc, array.gain=200 (units per mV, for adc), array.key=NAME (one "
-        "array of several)."
-    ),
-]
-
-
-def count(text: str) -> int:
-    """Return a positive number. Raises `ValueError`."""
-    if int(text) < 1:
-        raise ValueError(text)
-    return int(text)
 
 
 def shares(texts: Iterable[str] | None) -> tuple[float, ...]:

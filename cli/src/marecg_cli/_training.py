@@ -74,9 +74,7 @@ def train(
     result(str(run.folder / "model"))
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("marecg-demo"),
-) -> None:
+def demo(out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("marecg-demo")) -> None:
     """Go the whole path on synthetic ECGs: synthesise, prepare, train, probe, report.
 
     Example: marecg demo

@@ -15,10 +15,7 @@ PANELS: Panels = {
         "_ecgonto_find": ("search", "draw"),
     },
     "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
-    "Review": {
-        "_ecgonto_review": ("coverage", "diff", "review", "add-code"),
-        "_ecgonto_match": ("match",),
-    },
+    "Review": {"_ecgonto_review": ("coverage", "diff", "review", "add-code"), "_ecgonto_match": ("match",)},
     "Build": {"_ecgonto_build": ("init", "build", "export", "perturb")},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""

@@ -1,6 +1,7 @@
 """Small files are regular, of bounded size and depth, and hold possible numbers, or are refused."""
 
 import os
+from functools import partial
 
 import pytest
 
@@ -24,7 +25,11 @@ def test_what_is_whole_is_read(tmp_path):
     assert read_toml(tmp_path / "a.toml", "") == {"train": {"lr": 0.1}}
 
 
-@pytest.mark.parametrize("read", [read_json, read_toml])
+@pytest.mark.parametrize(
+    ("read", "error"),
+    [(partial(read_json, error=CorpusError), CorpusError), (read_toml, InputError)],
+    ids=["json", "toml"],
+)
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -38,11 +43,11 @@ def test_what_is_whole_is_read(tmp_path):
     ],
     ids=["pipe", "device", "folder", "missing", "sparse", "nested", "no text"],
 )
-def test_anything_else_is_refused_in_one_line_with_what_to_do(tmp_path, read, make, problem):
+def test_anything_else_is_refused_in_one_line_with_what_to_do(tmp_path, read, error, make, problem):
     path = tmp_path / "a.file"
     make(path)
-    with pytest.raises(CorpusError, match=rf"a\.file: ({problem}).*\. Prepare it again\.\Z") as caught:
-        read(path, "Prepare it again", CorpusError)
+    with pytest.raises(error, match=rf"a\.file: ({problem}).*\. Prepare it again\.\Z") as caught:
+        read(path, "Prepare it again")
     assert len(str(caught.value)) < 300
 
 

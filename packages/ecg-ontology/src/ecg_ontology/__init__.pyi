@@ -24,11 +24,7 @@ from .codes.dx import (
     header_comments as header_comments,
     header_lines as header_lines,
 )
-from .base.escaping import (
-    guarded as guarded,
-    plain_markdown as plain_markdown,
-    unguarded as unguarded,
-)
+from .base.escaping import guarded as guarded, plain_markdown as plain_markdown, unguarded as unguarded
 from .base.errors import (
     EcgError as EcgError,
     InputError as InputError,
@@ -45,8 +41,13 @@ from .base.files import (
     refuse_address as refuse_address,
     refuse_others as refuse_others,
     replacing as replacing,
+    write_text as write_text,
 )
-from .base.reading import read_bounded as read_bounded, refuse_pipe as refuse_pipe
+from .base.reading import (
+    file_sha256 as file_sha256,
+    read_bounded as read_bounded,
+    refuse_pipe as refuse_pipe,
+)
 from .graph.graph import ConceptGraph as ConceptGraph
 from .views.languages import label_in as label_in
 from .loading import errata as errata, load as load

@@ -5,7 +5,6 @@ Arrays, the graph library and the checks load on first use: a single code is rou
 Shapes: B records, N concepts.
 """
 
-import logging
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ecg_ontology.graph.coded_records import CodedRecords
-
-logger = logging.getLogger(__name__)
 
 
 class Ontology(Vocabulary):

@@ -39,11 +39,10 @@ def control_of(onto: Ontology, name: str) -> Ontology:
         return flat(onto)
     if change == "shuffle" and re.fullmatch(r"\d+", value):
         return shuffled(onto, int(value))
-    kinds = {kind.value: kind for kind in Kind}
-    words = value.split(",")
-    if change == "drop" and set(words) <= kinds.keys():
-        return without(onto, [kinds[word] for word in dict.fromkeys(words)])
-    droppable = ", ".join(kind.value for kind in Kind if kind is not Kind.family)
+    words = dict.fromkeys(value.split(","))
+    if change == "drop" and words.keys() <= {*Kind}:
+        return without(onto, [Kind(word) for word in words])
+    droppable = ", ".join(kind for kind in Kind if kind is not Kind.family)
     remedy = f"Write shuffle=SEED, flat, or drop=KIND,KIND, of {droppable}"
     raise UsageError(f"{name!r} isn't a control", remedy=remedy)
 

@@ -98,11 +98,7 @@ def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
 
 
 def every_nth(
-    atrial: Atrial,
-    pr: float,
-    session: Session,
-    ratios: tuple[int, ...] = (2, 3, 4),
-    changing: float = 0.35,
+    atrial: Atrial, pr: float, session: Session, ratios: tuple[int, ...] = (2, 3, 4), changing: float = 0.35
 ) -> Schedule:
     """Return a schedule that conducts every second, third or fourth flutter wave, or a changing mixture."""
     count = atrial.onset.size

@@ -178,9 +178,7 @@ class _Parser:
         if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
             chosen = COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
             return plausible.say_if_none("date", column, chosen)
-        if operator not in ("=", "!="):
-            problem = f"position {value.place}: {name} is text, which is no less and no more"
-            raise UsageError(problem, remedy="Use = or !=")
+        _refuse_order(f"{name} is text, which", operator, value)
         column, text = plausible.squeezed(column), " ".join(text.split())
         plausible.say_if_absent(name, column, text)
         if name in plausible.PRIVATE:  # two records may be called alike but for the case
@@ -189,23 +187,16 @@ class _Parser:
 
     def any_of(self, field: str, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
         """Return where a list holds the value, or doesn't for `!=`, ignoring case."""
-        if operator not in ("=", "!="):
-            raise UsageError(f"position {value.place}: a list is no less and no more", remedy="Use = or !=")
-        flat = plausible.squeezed(pc.list_flatten(column))
+        _refuse_order("a list", operator, value)
+        flat, text = plausible.squeezed(pc.list_flatten(column)), " ".join(value.text.split())
         if len(flat) == 0:
             logger.warning("no record has any %s", field)
-        plausible.say_if_absent(field, flat, " ".join(value.text.split()))
-        alike = pc.equal(pc.utf8_lower(flat), " ".join(value.text.split()).lower())
-        rows = pc.filter(pc.list_parent_indices(column), pc.fill_null(alike, False))
-        has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
-        return pa.array(has if operator == "=" else ~has)
+        plausible.say_if_absent(field, flat, text)
+        return _of_lists(column, pc.equal(pc.utf8_lower(flat), text.lower()), operator)
 
     def says(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
         """Return where a statement says that a concept or subtype is present, for `!=` where none does."""
-        if operator not in ("=", "!="):
-            raise UsageError(
-                f"position {value.place}: a concept is no less and no more", remedy="Use = or !="
-            )
+        _refuse_order("a concept", operator, value)
         concept = self.concept_of(value)
         kinds = {kind.index for kind in (concept, *self.onto.descendants(concept.abbr))}
         flat = pc.list_flatten(column)
@@ -217,9 +208,7 @@ class _Parser:
                 for mention in read_statement(self.onto, text or "")
             )
         ]
-        rows = pc.filter(pc.list_parent_indices(column), pc.is_in(flat, pa.array(saying, pa.string())))
-        has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
-        return pa.array(has if operator == "=" else ~has)
+        return _of_lists(column, pc.is_in(flat, pa.array(saying, pa.string())), operator)
 
     def column(self, name: str) -> pa.Array:
         if name in INTERVALS:
@@ -259,6 +248,18 @@ class _Parser:
         place = self.tokens[self.next].place if self.next < len(self.tokens) else self.beyond
         remedy = f'Write such as {EXAMPLE}; quote what has spaces, as in "atrial fibrillation"'
         return UsageError(f"position {place}: {problem}", remedy=remedy)
+
+
+def _refuse_order(what: str, operator: str, value: Token) -> None:
+    if operator not in ("=", "!="):
+        raise UsageError(f"position {value.place}: {what} is no less and no more", remedy="Use = or !=")
+
+
+def _of_lists(column: pa.ListArray, hits: pa.BooleanArray, operator: str) -> pa.Array:
+    """Return which lists have a hit among their flattened elements; with `!=` which have none."""
+    rows = pc.filter(pc.list_parent_indices(column), pc.fill_null(hits, False))
+    has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
+    return pa.array(has if operator == "=" else ~has)
 
 
 def _tokens(text: str) -> list[Token]:

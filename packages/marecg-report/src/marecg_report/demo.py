@@ -28,20 +28,20 @@ class Demo:
     page: Path
 
 
-def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
+def demo(out: str | Path, records: int = 480, steps: int = 300) -> Demo:
     """Train `tiny` on a synthetic corpus and probe it on another corpus, half as large.
 
     An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
     """
     write_corpus = sibling("ecg_synth", "ecg-synth", "the demo").write_corpus
     out = Path(out)
-    corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}
-    for name, (count, own_seed) in corpora.items():
+    corpora = {"train": (records, 0), "probe": (records // 2, 1)}
+    for name, (count, seed) in corpora.items():
         if not (out / name / "corpus.json").exists():
-            write_corpus(out / f"{name}-wfdb", count, own_seed, diagnoses=DIAGNOSES, progress=shown)
+            write_corpus(out / f"{name}-wfdb", count, seed, diagnoses=DIAGNOSES, progress=shown)
             prepare([out / f"{name}-wfdb"], out / name)
     run = out / "run"
-    config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
+    config = override(tiny(), [f"train.max_steps={steps}"])
     train(config, out / "train", run)
     request = Request(fractions=(1.0,), seeds=1)
     report = evaluate(run, request.open(CORPUS, out / "probe"), request)

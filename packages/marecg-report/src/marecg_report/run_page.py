@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from ecg_ontology import refuse_others, replacing
+from ecg_ontology import refuse_others, replacing, write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on
@@ -66,8 +66,7 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
                 name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
                 (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
     lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
-    with replacing(page_path) as temporary:
-        temporary.write_text(page(run.resolve().name, lead, sections), encoding="utf-8")
+    write_text(page_path, page(run.resolve().name, lead, sections))
     return page_path
 
 

@@ -94,14 +94,12 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
     return picture(WIDTH, height, *sheet, label=label, unit="mm")
 
 
-def tracing_gain(
-    x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, reach: float = REACH
-) -> Gains:
-    """Return gains in mm/mV at which a share `USUAL` of a lead group's seconds stays within `reach` mm."""
+def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> Gains:
+    """Return gains in mm/mV at which a share `USUAL` of a lead group's seconds stays within `REACH` mm."""
     names = [name.lower() for name in leads]
     chest = np.array([name.startswith("v") for name in names], bool)
     usual_C = _usual_heights(x_CL, fs)
-    return Gains(*(_largest(float(usual_C[part].max(initial=0)), reach) for part in (~chest, chest)))
+    return Gains(*(_largest(float(usual_C[part].max(initial=0))) for part in (~chest, chest)))
 
 
 def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
@@ -159,9 +157,9 @@ def _columns() -> list[Strip]:
     return [*strips, Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW)]
 
 
-def _largest(height: float, reach: float) -> float:
-    """The largest gain at which so many mV stay within `reach` mm."""
-    return next((gain for gain in GAINS if height * gain <= reach), GAINS[-1])
+def _largest(height: float) -> float:
+    """The largest gain at which so many mV stay within `REACH` mm."""
+    return next((gain for gain in GAINS if height * gain <= REACH), GAINS[-1])
 
 
 def paper(width: float, height: float, minor: bool = True) -> str:

@@ -175,7 +175,12 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 
 def write_text(target: str | Path, text: str) -> None:
-    """Write a file in UTF-8, whole or not at all. Raises `OutputError` where it can't be written."""
+    """Write a file in UTF-8, whole or not at all. Raises `OutputError` where it can't be written.
+
+    Args:
+        target: the file.
+        text: its content.
+    """
     with replacing(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

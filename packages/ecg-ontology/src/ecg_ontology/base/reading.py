@@ -1,5 +1,6 @@
 """Files that are read whole, up to a size, with errors of one line."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -77,3 +78,13 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         problem = f"is not UTF-8 (byte {error.start})"
         raise SourceError(problem, where=path, remedy="Save it as UTF-8") from error
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal. Raises `OSError` if they can't be read.
+
+    Args:
+        path: the file.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecg_ontology.base.errors import InputError
+from ecg_ontology.base.reading import file_sha256
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.codes.lexicon import TABLES
 from ecg_ontology.formats.sssom import code_pairs
@@ -185,9 +186,3 @@ def cell_text(cell: object) -> str:
     if isinstance(cell, float):
         return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)
     return "" if cell is None else unicodedata.normalize("NFC", str(cell).strip())
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

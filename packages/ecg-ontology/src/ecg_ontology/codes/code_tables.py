@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ecg_ontology.base.errors import InputError, UsageError, refuse_unknown
+from ecg_ontology.base.reading import file_sha256
 from ecg_ontology.base.tables import column_names, rows
-from ecg_ontology.codes.code_mapping import MACHINE, VOCABULARIES, CodeMapping, cell_text, file_sha256
+from ecg_ontology.codes.code_mapping import MACHINE, VOCABULARIES, CodeMapping, cell_text
 
 ID_COLUMN = "id"
 CODE_COLUMNS = ("code", "codes")
@@ -89,11 +90,12 @@ def read_code_table(
         name = cell_text(record)
         if not name:
             raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
-        mine = codes.setdefault(name, {})
+        record_codes = codes.setdefault(name, {})
         for code in stated if isinstance(stated, list) else [stated]:
             if text := cell_text(code):
-                mine.update(dict.fromkeys(translate(text)))
-        if patient and (whose := cell_text(patient[0])) and patients.setdefault(name, whose) != whose:
+                record_codes.update(dict.fromkeys(translate(text)))
+        stated_patient = cell_text(patient[0]) if patient else ""
+        if stated_patient and patients.setdefault(name, stated_patient) != stated_patient:
             problem = f"record {name} has a second patient"
             raise InputError(problem, where=f"{path}, {place}", remedy="Give each record one patient")
     files = {"table": path, "mapping": None if str(mapping) == MACHINE else mapping, "concepts": concepts}

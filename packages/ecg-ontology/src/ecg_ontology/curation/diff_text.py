@@ -22,9 +22,7 @@ def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str
     return "\n".join(_lines(difference, threshold))
 
 
-def difference_markdown(
-    old: Ontology, new: Ontology, difference: Difference, threshold: float = THRESHOLD
-) -> str:
+def difference_markdown(old: Ontology, new: Ontology, difference: Difference) -> str:
     """Return a difference for a pull request: changed rows, then their effect on supervision."""
     before, after = _by_place(old), _by_place(new)
     rows = []
@@ -38,7 +36,7 @@ def difference_markdown(
     columns = ("", "table", "code", "label", "predicate", "concept", "who", "comment")
     head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     table = [*head, *rows] if rows else ["No row of a routing table is added, removed or changed."]
-    lines = ("- " + _cell(line) for line in _lines(difference, threshold))
+    lines = ("- " + _cell(line) for line in _lines(difference, THRESHOLD))
     return "\n".join(["### Routing", "", *table, "", "### Supervision", "", *lines])
 
 

@@ -70,7 +70,7 @@ def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
     return {
         place: of_code
         for place, of_code in rows.items()
-        if CURATED in place or place not in shipped or _reached(compared.draft, *place) != shipped[place]
+        if place[0] == CURATED or place not in shipped or _reached(compared.draft, *place) != shipped[place]
     }
 
 
@@ -80,7 +80,7 @@ def _reached(draft: Draft, table: str, code: str) -> set[str]:
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
-    """How the curators decided a code of the base table that reaches a leaf of which they know nothing."""
+    """Say how the curators route a code whose row in another table reaches a leaf that theirs don't."""
     decided = compared.onto.route(code)
     if decided.status is Status.unknown:
         return ""

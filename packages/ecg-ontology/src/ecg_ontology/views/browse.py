@@ -193,10 +193,7 @@ def _article(
     own_codes = "Codes of the family, of no finding" if node.root else "Codes"
     parts = (
         ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in near]),
-        (
-            NAMES,
-            [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others],
-        ),
+        (NAMES, [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others]),
         ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
         (own_codes, list(codes)),
         (OTHERS, other_items(onto, node.index)),

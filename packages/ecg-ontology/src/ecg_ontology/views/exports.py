@@ -87,9 +87,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
         return write_page(onto, out, language)
     if language != "en":
-        raise UsageError(
-            f"{suffix} holds all languages", where=out, remedy="Leave the language out, or write .html"
-        )
+        remedy = "Leave the language out, or write .html"
+        raise UsageError(f"{suffix} takes no language", where=out, remedy=remedy)
     if two not in _VIEWS and suffix not in _WRITERS:
         endings = ", ".join((*_WRITERS, *_VIEWS, ".html"))
         problem = f"no form has the ending {out.suffix!r}"

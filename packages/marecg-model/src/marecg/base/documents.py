@@ -1,6 +1,5 @@
 """Readers of small JSON and TOML files of bounded size and depth; errors are one line."""
 
-import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -13,12 +12,6 @@ from ecg_ontology import EcgError, InputError, read_bounded
 JSON_BYTES = 1 << 26
 """Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes. Raises `OSError` if they can't be read."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = JSON_BYTES) -> Any:
@@ -52,17 +45,15 @@ def read_model(
         raise error(f"{problem} ({shown})", where=path, remedy=remedy) from cause
 
 
-def read_toml(
-    path: Path, remedy: str, error: type[InputError] = InputError, syntax: type[EcgError] | None = None
-) -> dict[str, Any]:
-    """Read a TOML file in UTF-8. Raises `error` as `read_json` does, and `syntax` where it isn't TOML."""
-    content = read_bounded(path, remedy, error)
+def read_toml(path: Path, remedy: str, syntax: type[EcgError] = InputError) -> dict[str, Any]:
+    """Read a TOML file in UTF-8. Raises `InputError` as `read_json`, and `syntax` where it isn't TOML."""
+    content = read_bounded(path, remedy, InputError)
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as cause:
-        raise error("isn't UTF-8", where=path, remedy=remedy) from cause
+        raise InputError("isn't UTF-8", where=path, remedy=remedy) from cause
     except (tomllib.TOMLDecodeError, RecursionError) as cause:
-        raise (syntax or error)(f"isn't TOML ({_reason(cause)})", where=path, remedy=remedy) from cause
+        raise syntax(f"isn't TOML ({_reason(cause)})", where=path, remedy=remedy) from cause
 
 
 def _reason(cause: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecg_ontology import refuse_pipe, replacing
+from ecg_ontology import refuse_pipe, write_text
 from marecg.base import documents
 from marecg.base.errors import CorpusError
 from marecg.base.numbers import refuse_impossible
@@ -112,8 +112,7 @@ def _as_stated(rows: pa.Table) -> pa.Table:
 
 def write_json(value: Any, path: Path) -> None:
     """Write JSON whole or not at all. Raises `OutputError`."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:

@@ -79,10 +79,7 @@ def labels(
 
 
 def families(
-    corpus: Corpus,
-    ontology: Ontology,
-    without_codes: Collection[str] = (),
-    codes_permuted: int | None = None,
+    corpus: Corpus, ontology: Ontology, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
     """Return the families of every record, uint8 [M, R], in the order of the roots.
 

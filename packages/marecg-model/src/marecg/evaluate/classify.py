@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, InputError, UsageError
-from marecg.base.progress import Progress, passing, shown
+from marecg.base.progress import passing
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
@@ -58,7 +58,6 @@ def fit_classifier(
     data: Path,
     out: Path,
     labels: Path | None = None,
-    progress: Progress = shown,
     *,
     exclusive: bool = False,
     prevalence: Mapping[str, float] | None = None,
@@ -93,7 +92,7 @@ def fit_classifier(
 
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
-    reused = _embed_blocks(vectors, [*train, *val, *test], task, data, out, progress)
+    reused = _embed_blocks(vectors, [*train, *val, *test], task, data, out)
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
@@ -127,21 +126,19 @@ def fit_classifier(
     return evaluation
 
 
-def _embed_blocks(
-    vectors: Vectors, every: Sequence[int], task: Task, data: Path, out: Path, progress: Progress
-) -> int:
+def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Path, out: Path) -> int:
     """Embed records of a task, except those that an earlier run kept beside `out`; return their number.
 
     They are kept in blocks, so that an interrupted run goes on, under a hash of encoder, readout and
     signals, and in the corpus' order, so that other labels of the same records have the same blocks.
     """
-    every = sorted(every, key=lambda row: task.row_M[row])
-    columns = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
-    about = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
+    ordered = sorted(records, key=lambda row: task.row_M[row])
+    hashes = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
+    encoder = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
     reused, folder = 0, out.with_name(f"{out.name}-embedding")
-    for first in passing(range(0, len(every), FILE_RECORDS), "embedding", progress):
-        rows = every[first : first + FILE_RECORDS]
-        key = " ".join([about, *(columns[row] for row in rows)])
+    for first in passing(range(0, len(ordered), FILE_RECORDS), "embedding"):
+        rows = ordered[first : first + FILE_RECORDS]
+        key = " ".join([encoder, *(hashes[row] for row in rows)])
         block = read_block(folder, key, len(rows))
         if block is None:
             write_block(folder, key, Block(vectors(rows).astype(np.float32), ("",) * len(rows)))

@@ -68,7 +68,7 @@ def evaluate(
     for rotation in task:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
         _check_rows(methods, files, under_test.name, request)
-        methods = _left(methods, model, request)
+        methods = _without_rows(methods, model, request)
         features_of = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
         for name in request.without:
             features_of.pop(name, None)
@@ -147,10 +147,14 @@ def _check_rows(
         raise UsageError(f"the name {twice[0]!r} is taken", remedy="Name the features otherwise: NAME=FILE")
 
 
-def _left(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
-    """The methods that have a row left; the random encoder without the readout that is left out."""
-    left = [(method, {*method.judged} - {*request.without}) for method in methods]
-    return tuple(random_control(model) if model and rows == {RANDOM} else one for one, rows in left if rows)
+def _without_rows(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
+    """The methods that have a row left; of the random encoder without the readout that is left out."""
+    rows_of = {method: {*method.judged} - {*request.without} for method in methods}
+    return tuple(
+        random_control(model) if model and rows == {RANDOM} else method
+        for method, rows in rows_of.items()
+        if rows
+    )
 
 
 def _trials(

@@ -13,7 +13,7 @@ import numpy as np
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
-from marecg.base.progress import Progress, passing, shown
+from marecg.base.progress import passing
 from marecg.ecg.windows import recording
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels
@@ -41,7 +41,6 @@ def finetune(
     seeds: int = 5,
     folds: Sequence[Folds] = (),
     out: Path | None = None,
-    progress: Progress = shown,
 ) -> Report:
     """Fine-tune an encoder on one task and write the report to `out/probe/TASK-finetune.json`.
 
@@ -56,7 +55,7 @@ def finetune(
     rotations = request.open(task_named(task), root)
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
-    unreadable = _unreadable(recordings, progress)
+    unreadable = _unreadable(recordings)
     config = model.config
     vectors = Vectors(model, lambda row: recording(recordings.read(row), FS, LEADS, config), how[0].readout)
     try_writing(home)
@@ -66,7 +65,7 @@ def finetune(
         for tuning in how:
             learn = _tuning(tuning, vectors, usable)
             fits = FINETUNE.trials(learn, usable, request.fractions, request.seeds)
-            trials[_row(tuning)] = list(passing(fits, f"{usable.name}: {_row(tuning)}", progress))
+            trials[_row(tuning)] = list(passing(fits, f"{usable.name}: {_row(tuning)}"))
         widths = dict.fromkeys(trials, readout_width(model.config, how[0].readout))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)
@@ -97,10 +96,10 @@ def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
     return learn
 
 
-def _unreadable(recordings: Recordings, progress: Progress) -> dict[str, str]:
+def _unreadable(recordings: Recordings) -> dict[str, str]:
     """Return the reasons of unreadable records, by id."""
     unreadable: dict[str, str] = {}
-    for row in passing(range(len(recordings.ids)), f"{recordings.name}: reading", progress):
+    for row in passing(range(len(recordings.ids)), f"{recordings.name}: reading"):
         try:
             finite(recordings.read(row))
         except RecordError as error:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import ecg_ontology
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import Ontology, write_text
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
@@ -214,8 +214,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     )
     path = home / "probe" / f"{report.task}-{report.protocol}"
     save(path.with_suffix(".npz"), predicted)
-    with replacing(path.with_suffix(".json")) as temporary:
-        temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    write_text(path.with_suffix(".json"), report.model_dump_json(indent=2))
     return report
 
 

@@ -96,8 +96,7 @@ def reached(scores: Sequence[Score]) -> str:
         lines += ["", "†: the encoder was pretrained on records of val or test."]
     if any(score.leaks is None for score in scores):
         lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
-    for score in scores:
-        lines += _in_detail(score)
+    lines += [line for score in scores for line in _in_detail(score)]
     return "\n".join([*lines, *_failures(scores), ""])
 
 
@@ -112,27 +111,24 @@ def _in_detail(score: Score) -> Iterator[str]:
     """Two tables of a task: its classes, and its groups of people."""
     if score.classes:
         yield from ("", f"### {score.task}: {score.method}, {100 * score.fraction:g} %, by class", "")
-        yield from table(
-            ["class", "positives", "AUC", "calibration error (by chance)"],
-            [
-                [one.name, one.positives, _auc(one), f"{100 * one.ece:.1f} ({100 * one.ece_chance:.1f})"]
-                for one in score.classes
-            ],
-        )
+        errors = [f"{100 * figure.ece:.1f} ({100 * figure.ece_chance:.1f})" for figure in score.classes]
+        figures = zip(score.classes, errors, strict=True)
+        rows = [[figure.name, figure.positives, _auc(figure), error] for figure, error in figures]
+        yield from table(["class", "positives", "AUC", "calibration error (by chance)"], rows)
     if score.groups:
         yield ""
         yield from table(
             ["group", "records", "classes", "macro AUC", "of all records on these classes"],
             [
-                [f"{of.kind} {of.name}", of.records, of.classes, _auc(of), f"{100 * of.everyone:.1f}"]
-                for of in score.groups
+                [f"{g.kind} {g.name}", g.records, g.classes, _auc(g), f"{100 * g.everyone:.1f}"]
+                for g in score.groups
             ],
         )
 
 
 def _failures(scores: Sequence[Score]) -> Iterator[str]:
     """Classes that may be told badly, and groups that are served worse than all records together."""
-    poor = [f"{one.name} ({score.task})" for score in scores for one in score.classes if one.low < POOR]
+    poor = [f"{c.name} ({score.task})" for score in scores for c in score.classes if c.low < POOR]
     behind = [
         f"{group.kind} {group.name} ({score.task}, {100 * (group.auc - group.everyone):+.1f})"
         for score in scores

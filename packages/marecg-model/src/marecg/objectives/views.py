@@ -35,7 +35,7 @@ class Signal(NamedTuple):
 
     @property
     def hidden_BSC(self) -> Tensor:
-        """Mask of what there is nothing of to see: padding and leads that aren't there."""
+        """Mask of padding and of leads that aren't there, bool [B, S, C]."""
         return ~self.real_BS[..., None] | self.absent_BC[:, None]
 
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from marecg.base.documents import file_sha256
+from ecg_ontology import file_sha256
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.plugins import installed
 from marecg.read.arrays import delimited

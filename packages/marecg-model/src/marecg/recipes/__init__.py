@@ -10,16 +10,4 @@ from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, tiny
 from marecg.recipes.overrides import RECIPES, by_name
 from marecg.recipes.schema import Config
 
-__all__ = [
-    "RECIPES",
-    "Config",
-    "base",
-    "by_name",
-    "c1",
-    "c1_gscl",
-    "c2",
-    "c2p",
-    "c3",
-    "small",
-    "tiny",
-]
+__all__ = ["RECIPES", "Config", "base", "by_name", "c1", "c1_gscl", "c2", "c2p", "c3", "small", "tiny"]

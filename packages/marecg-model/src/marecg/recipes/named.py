@@ -95,13 +95,13 @@ def small_graph() -> Config:
     return config.derived(gscl=changed(config.gscl, **hierarchical))
 
 
-def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
-    """Return a recipe, by default C3, at a size for one GPU, with patches of 100 ms side by side."""
+def base() -> Config:
+    """Return C3 at a size for one GPU, with patches of 100 ms side by side."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
         max_epochs=60, warmup_epochs=3, batch_size=64, lr=5e-4, final_lr=5e-6, average=0.999, accumulate=1
     )
-    return _as_it_is_used(recipe(), name, model, train, {"width": 192, "depth": 2, "heads": 3})
+    return _as_it_is_used(c3(), "base", model, train, {"width": 192, "depth": 2, "heads": 3})
 
 
 def _as_it_is_used(

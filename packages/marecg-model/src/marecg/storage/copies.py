@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ecg_ontology import replacing
+from ecg_ontology import write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.base.lock import locked
@@ -151,8 +151,7 @@ class _Mirror:
                 yield copied
             finally:
                 if copied != before:
-                    with replacing(record) as temporary:
-                        temporary.write_text(json.dumps(copied), encoding="utf-8")
+                    write_text(record, json.dumps(copied))
 
     def listed(self) -> dict[str, dict[str, Any]]:
         """Return the store's entries of files below `base`, or of a file and those that share its name."""

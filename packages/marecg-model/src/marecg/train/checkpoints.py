@@ -15,8 +15,7 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 
-from ecg_ontology import replacing
-from marecg.base.documents import file_sha256
+from ecg_ontology import file_sha256, replacing
 from marecg.base.errors import CheckpointError, OutputError
 from marecg.ecg.batch import Batch
 from marecg.train.callbacks import AfterStep

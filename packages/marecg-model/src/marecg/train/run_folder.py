@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import replacing
+from ecg_ontology import write_text
 from marecg.base.config import LEADS
 from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, UsageError, in_short
@@ -60,10 +60,8 @@ def claim(
             asked = "extend" if extend else "resume"
             raise UsageError(f"holds no run to {asked}", where=folder, remedy=f"Leave --{asked} out")
         trained_on.write(corpus, folder, start.run if start else None)
-        with replacing(folder / "ontology.json") as temporary:
-            ontology.save(temporary)
-        with replacing(described) as temporary:  # last: a folder that has it is a run
-            temporary.write_text(json.dumps(identity | noted, indent=2), encoding="utf-8")
+        ontology.save(folder / "ontology.json")
+        write_text(described, json.dumps(identity | noted, indent=2))  # last: a folder that has it is a run
         return start.origin if start else None
     if resume is False:
         remedy = "Leave --fresh out to go on, or name another folder"
@@ -84,8 +82,7 @@ def note_length(folder: Path, config: Config) -> None:
     """Replace the settings in a run folder by those of the extended run."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
-    with replacing(described) as temporary:
-        temporary.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    write_text(described, json.dumps(settings, indent=2))
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, W
 from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
-from ecg_ontology import replacing, suggest
+from ecg_ontology import suggest, write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import OutputError, UsageError
 
@@ -92,8 +92,7 @@ def _open(name: str, folder: Path, step: int) -> Logger:
     ids: dict[str, str] = read_json(file, "Remove it") if file.exists() else {}
     made: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
     _ = made.experiment  # from here on it has its id
-    with replacing(file) as temporary:
-        temporary.write_text(json.dumps({**ids, name: made.version}, indent=2), encoding="utf-8")
+    write_text(file, json.dumps({**ids, name: made.version}, indent=2))
     return made
 
 

@@ -15,7 +15,7 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from marecg.base.documents import file_sha256
+from ecg_ontology import file_sha256
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
@@ -120,10 +120,10 @@ def _compute(
     done = before = len(recordings.ids) - sum(map(len, lacking))
     with progress(f"{recordings.name}: features") as tell:
         tell(before, len(recordings.ids))
-        calls = (delayed(_blocks)(recordings, some, rows) for rows, some in lacking.items())
-        made = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
-        for (rows, some), blocks in zip(lacking.items(), made, strict=True):
-            for method, block in zip(some, blocks, strict=True):
+        calls = (delayed(_blocks)(recordings, pending, rows) for rows, pending in lacking.items())
+        computed = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
+        for (rows, pending), blocks in zip(lacking.items(), computed, strict=True):
+            for method, block in zip(pending, blocks, strict=True):
                 tables[method].add(rows, block)
             done += len(rows)
             tell(done, len(recordings.ids), f"{before:,} of them before" * (before > 0))

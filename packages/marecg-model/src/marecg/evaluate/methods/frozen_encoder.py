@@ -25,10 +25,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, InputError
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method, Row, Signals
-from marecg.evaluate.probe.linear import (
-    UNSEEN_LOGIT,
-    choose_averaged,
-)
+from marecg.evaluate.probe.linear import UNSEEN_LOGIT, choose_averaged
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import (
     BEATS,
