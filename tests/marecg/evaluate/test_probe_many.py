@@ -65,7 +65,7 @@ def test_each_of_several_runs_has_a_folder_of_its_name_for_reports(monkeypatch):
 
 
 def test_an_installed_model_beside_a_run_asks_for_a_folder_before_anything_is_measured(monkeypatch):
-    with pytest.raises(UsageError, match="marecg-small is no run"):
+    with pytest.raises(UsageError, match="marecg-small isn't a run"):
         went_through(monkeypatch, [A, Path("marecg-small")], ["x"])
 
 

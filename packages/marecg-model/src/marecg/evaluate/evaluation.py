@@ -5,7 +5,6 @@ Shapes: R recordings, M labelled records, K classes, F features, D width.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
@@ -72,9 +71,7 @@ def evaluate(
         features_of = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
         for name in request.without:
             features_of.pop(name, None)
-        unreadable = dict(
-            chain.from_iterable(features.unreadable.items() for features in features_of.values())
-        )
+        unreadable = {name: why for table in features_of.values() for name, why in table.unreadable.items()}
         usable = rotation.without(unreadable)
         trials = _trials(features_of, usable, request, cache, progress)
         for method in methods:
@@ -123,9 +120,8 @@ def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
         return [out]
     if out is None:
         if bare := [run for run in runs if installed(str(run))]:
-            raise UsageError(
-                f"{bare[0]} is no run, so its report has no place", remedy="Name a folder as --out"
-            )
+            problem = f"{bare[0]} isn't a run, so its report has no place"
+            raise UsageError(problem, remedy="Name a folder as --out")
         return [None] * len(runs)
     names = [Path(run).name for run in runs]
     if len(set(names)) < len(names):
@@ -176,10 +172,8 @@ def _trials(
             except InputError as error:
                 raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
         trials[name] = cache[key]
-    for name, features in features_of.items():
-        if trial := features.unlearnt(task):
-            trials[name] = [trial]
-    return trials
+    unlearnt = {name: features.unlearnt(task) for name, features in features_of.items()}
+    return trials | {name: [trial] for name, trial in unlearnt.items() if trial}
 
 
 def _fitted(

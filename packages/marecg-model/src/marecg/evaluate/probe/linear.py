@@ -54,8 +54,8 @@ class Part:
     def places(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
         """Return the numbers of selected features, followed by those of the classes' own if asked for."""
         count = self.x_MF.shape[1]
-        own = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
-        return np.array([*range(*columns.indices(count)), *own])
+        of_classes = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
+        return np.array([*range(*columns.indices(count)), *of_classes])
 
     def only(self, places_F: NDArray[np.int64], class_wise: bool) -> "Part":
         """Return the part with the features of `places`."""
@@ -92,10 +92,8 @@ Choose = Callable[[Part, Part], Fitted]
 """Fits on the first part and chooses on the second; the test part is out of its reach."""
 
 
-def _linear(
-    scaler: StandardScaler, weight_FK: Floats, bias_K: Floats
-) -> Callable[[NDArray[np.floating]], Floats]:
-    """Logits [M, K] of features."""
+def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callable[[NDArray[Any]], Floats]:
+    """Return the function from features to logits [M, K]."""
     return lambda x_MF: np.asarray(scaler.transform(x_MF.astype(np.float64)) @ weight_FK + bias_K)
 
 
@@ -121,9 +119,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     shown_K = scorable(train.y_MK)
     untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
 
-    def probe(
-        by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tolerance: float
-    ) -> Fitted:
+    def probe(by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tol: float) -> Fitted:
         weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), speaks_K / spread_K
         bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
         bias_K[speaks_K] = -np.log(2 * len(x_MF) + 1)  # the log odds of ½ in one more record than there are
@@ -132,7 +128,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
             for k, regression in by_class.items():
                 train.note(f"{len(x_MF):,} records, strength {strength:g}, class {k + 1} of {classes}")
                 read_MF = np.c_[x_MF, own_MK[:, k]] if read_own else x_MF
-                regression.set_params(C=strength, tol=tolerance).fit(read_MF, train.y_MK[:, k])
+                regression.set_params(C=strength, tol=tol).fit(read_MF, train.y_MK[:, k])
                 weight_FK[:, k] = regression.coef_[0, : x_MF.shape[1]]
                 bias_K[k] = regression.intercept_[0]
                 own_K[k] = regression.coef_[0, -1] if read_own else 0
@@ -141,9 +137,8 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
     def best_strength(read_own: bool) -> Fitted:
-        by_class = {
-            int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in np.flatnonzero(shown_K)
-        }
+        shown = np.flatnonzero(shown_K).tolist()
+        by_class = {k: LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
         best: Fitted | None = None
         behind = 0
         for strength in strengths:
