@@ -156,7 +156,7 @@ def test_a_probe_asks_what_it_was_asked_to():
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
         "--set readout=wide --out x --set feature_cache=k"
     )
-    asked = reached(line, "marecg.evaluate.evaluation.probe_many")
+    asked = reached(line, "marecg.evaluate.probes.probe_many")
     assert asked["runs"] == ["a", "b"]
     roots = {task.name: root for task, root in asked["tasks"].items()}
     assert roots == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
@@ -164,7 +164,7 @@ def test_a_probe_asks_what_it_was_asked_to():
     assert asked["features"] == {"f": Path("f.npz")}
     assert asked["request"] == Request((0.5,), 4, protocol_named("merl"), readout="wide", splits=Path("m"))
     line = "probe a --root r --set folds=1-5,6,7 --baseline minirocket"
-    asked = reached(line, "marecg.evaluate.evaluation.probe_many")
+    asked = reached(line, "marecg.evaluate.probes.probe_many")
     request = Request(baselines=(minirocket,), folds=(Folds.of("1-5,6,7"),))
     assert asked["request"] == request
 

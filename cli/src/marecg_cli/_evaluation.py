@@ -97,8 +97,8 @@ def probe(
 
     Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
     """
-    from marecg.evaluate.evaluation import probe_many
     from marecg.evaluate.model_card import write_model_card
+    from marecg.evaluate.probes import probe_many
     from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
     from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.tasks.registry import roots

@@ -2,6 +2,7 @@
 
 import os
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +17,25 @@ from marecg.ecg.median_beat import beats
 
 FS = 500
 RNG = np.random.default_rng(7)
+SINUS = (0.6, 2.2, 3.8, 5.4, 7.0, 8.6)
+"""Seconds at which the complexes of a bigeminy begin that aren't ectopic."""
 
 
 def drawn(
-    pr: float = 0.16, qrs: float = 0.1, qt: float = 0.4, *, p: float = 0.12, rr: float = 0.8, fs: float = FS
+    pr: float = 0.16,
+    qrs: float = 0.1,
+    qt: float = 0.4,
+    *,
+    p: float = 0.12,
+    rr: float = 0.8,
+    fs: float = FS,
+    onsets: Sequence[float] = (),
 ) -> NDArray[np.float32]:
     """Twelve leads of 10 s; a wave is a period of a cosine, a QRS complex its square."""
     t_L = np.arange(round(10 * fs)) / fs
     weights = np.array([[0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7]]).T
     x_KL = np.random.default_rng(7).normal(0, 0.005, (12, len(t_L)))
-    for beat in np.arange(0.6, 9.6, rr):
+    for beat in onsets or np.arange(0.6, 9.6, rr):
         for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, 0.3, 1)):
             phase_L = (t_L - beat - begin) / length
             inside_L = (phase_L > 0) & (phase_L < 1)
@@ -76,6 +86,41 @@ def test_an_ectopic_beat_is_left_out():
     found = beats(x_KL, tuple(range(12)))
     assert not found.alike_N.all()
     assert measure(x_KL, FS, LEADS).qrs == pytest.approx(100, abs=15)
+
+
+def ectopic(onsets: Sequence[float]) -> NDArray[np.float32]:
+    """Wide beats of another axis, without P waves."""
+    return 1.5 * drawn(qrs=0.18, p=0.0, onsets=onsets)[::-1]
+
+
+def test_qt_does_not_end_on_an_early_ectopic_beat_behind_every_other_beat():
+    sinus = [0.6, 1.6, 3.6, 4.6, 6.6, 7.6]
+    found = measure(drawn(onsets=sinus) + ectopic([2.07, 5.07, 8.07]), FS, LEADS)
+    assert found.qt == pytest.approx(400, abs=25)
+    assert found.qrs == pytest.approx(100, abs=15)
+
+
+def test_qt_that_an_ectopic_beat_hides_each_time_is_a_dash():
+    hidden = drawn(qt=0.5, onsets=SINUS) + ectopic([onset + 0.47 for onset in SINUS])
+    found = measure(hidden, FS, LEADS)
+    assert (found.qt, found.reasons["qt"]) == (None, "unseen")
+    assert found.qrs == pytest.approx(100, abs=15)
+
+
+def test_in_a_bigeminy_the_beats_that_do_not_come_early_are_measured():
+    early = [onset + 0.6 for onset in SINUS]
+    for x_KL in (drawn(onsets=SINUS) + ectopic(early), 0.5 * drawn(onsets=SINUS) + 2 * ectopic(early)):
+        found = measure(x_KL, FS, LEADS)
+        assert found.qrs == pytest.approx(100, abs=15)
+        assert found.pr == pytest.approx(160, abs=15)
+
+
+def test_two_shapes_that_are_as_frequent_and_differ_have_no_common_interval():
+    halves = [0.6, 1.4, 2.2, 3.0, 3.8, 4.6], [5.4, 6.2, 7.0, 7.8, 8.6]
+    found = measure(drawn(p=0.0, onsets=halves[0]) + ectopic(halves[1]), FS, LEADS)
+    assert (found.qrs, found.reasons["qrs"]) == (None, "two_shapes")
+    assert (found.axis, found.reasons["axis"]) == (None, "two_shapes")
+    assert found.rate == pytest.approx(75, abs=0.5)
 
 
 def test_a_pacemaker_s_spike_is_no_part_of_the_complex():

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate import evaluation
+from marecg.evaluate import probes
 from marecg.evaluate.tasks.registry import roots
 
 A, B, DATA = Path("a"), Path("b"), Path("data")
@@ -24,9 +24,9 @@ def went_through(
             raise InputError("too few records")
         return name
 
-    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    monkeypatch.setattr(probes, "evaluate", evaluate)
     request = SimpleNamespace(open=lambda task, root: (task,))
-    reports = list(evaluation.probe_many(runs, dict.fromkeys(names, DATA), request, **options))
+    reports = list(probes.probe_many(runs, dict.fromkeys(names, DATA), request, **options))
     measured = [(place, report) for place, report in reports if not isinstance(report, InputError)]
     assert measured == [(home or run, task) for run, task, home, _ in asked if task != "poor"]
     return asked, [report.problem for _, report in reports if isinstance(report, InputError)]

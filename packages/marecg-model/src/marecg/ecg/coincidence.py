@@ -18,7 +18,7 @@ from scipy.signal import sosfreqz
 
 from marecg.ecg.pacing import without_spikes
 from marecg.ecg.pan_tompkins import band
-from marecg.ecg.refine import HALF_QRS, REFRACTORY, T_WAVE
+from marecg.ecg.refine import HALF_QRS, REFRACTORY, unexplained
 from marecg.ecg.signal import median
 
 BAND_HZ = (8, 30)
@@ -82,16 +82,7 @@ def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
     """Maxima that are beats: the strongest first, and none that a stronger one nearby explains."""
     inner_M = share_M[1:-1]
     tops = np.flatnonzero((share_M[:-2] < inner_M) & (inner_M >= share_M[2:]) & (inner_M >= BEAT)) + 1
-    strongest: list[tuple[int, float]] = []
-    for top in tops[np.argsort(-share_M[tops], kind="stable")].tolist():
-        strength = float(share_M[top])
-        if not any(
-            (away := abs(top - other)) < REFRACTORY * fs
-            or (away < T_WAVE * fs and strength < HALF_BEAT * stronger)
-            for other, stronger in strongest
-        ):
-            strongest.append((top, strength))
-    return np.array(sorted(top for top, _ in strongest), np.int64)
+    return unexplained(tops, share_M, fs, HALF_BEAT)
 
 
 def _r_peaks(

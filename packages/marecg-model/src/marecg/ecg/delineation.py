@@ -36,8 +36,9 @@ T_LATEST, T_OF_RR = 0.62, 0.6
 """Seconds after R at 60/min, and share of the cycle: what is steepest later is the next P wave."""
 T_LOBE, P_LOBE = 0.45, 0.5
 """Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
-T_REST = 5
-"""Samples of rest behind a T wave's lobe: what comes after them is a P wave, or a U wave."""
+T_REST, T_SEEN = 5, 10
+"""Samples of rest behind a T wave's lobe: what comes after them is a P wave, or a U wave. So many behind its
+end must be seen."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
 """Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
 TOUCHING = 3
@@ -64,7 +65,8 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     on, off = _qrs(_velocity(beat_KB, QRS_HZ))
     before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
     on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricle begins behind it
-    t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr)
+    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # it stands still behind that
+    t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr, seen)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
     slow_B = gaussian_filter1d(_velocity(beat_KB, P_HZ), 3)
     fast_B = gaussian_filter1d(_velocity(beat_KB, P_END_HZ), 3)
@@ -96,11 +98,11 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
     return last
 
 
-def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
+def _t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
     """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
     first = BEFORE + int(qrs_off) + 30
     room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))
-    end = min(len(velocity_B) - 1, BEFORE + int(room * FS))
+    end = min(len(velocity_B) - 1, BEFORE + int(room * FS), seen)
     if end - first < SHORTEST:
         return float("nan")
     seconds_B = (np.arange(len(velocity_B)) - BEFORE) / FS
@@ -114,7 +116,8 @@ def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
         and (velocity_B[steepest:top] < T_SHARE * velocity_B[steepest]).sum() < T_REST
     ]:
         steepest = lobes[-1]
-    return _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest - BEFORE
+    t_off = _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest
+    return float(t_off - BEFORE) if seen == len(velocity_B) - 1 or t_off <= seen - T_SEEN else float("nan")
 
 
 def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[float, float]:

@@ -15,22 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.ecg.delineation import P_HZ, Boundaries, delineate
-from marecg.ecg.median_beat import (
-    BEFORE,
-    FS,
-    AlignedBeats,
-    Floats,
-    beats,
-    limb_leads_first,
-    low_pass,
-    median_beat,
-)
+from marecg.ecg.median_beat import BEFORE, FS, AlignedBeats, Floats, beats, come_early, low_pass, median_beat
 from marecg.ecg.pacing import goes_before, spike_samples
 from marecg.ecg.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
 from marecg.ecg.signal import resample
 
-AGREE_MS = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}
-"""How far an interval may lie from another of the same record: beyond, noise has been measured."""
+AGREE_MS, AGREE_DEGREES = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}, 30
+"""How far a value may lie from another of the same record: beyond, noise has been measured."""
 PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 240), "qt": (200, 700)}
 P_RETURNS = 0.75
 """How alike (correlation) the stretches before the QRS complexes are at least, in the median, where they are
@@ -49,10 +40,12 @@ COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
 chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
-Reason = Literal[RateReason, "no_p", "irregular_no_p", "p_on_t", "unseen", "unsteady", "swapped_arms"]
+Reason = Literal[
+    RateReason, "no_p", "irregular_no_p", "p_on_t", "unseen", "unsteady", "two_shapes", "swapped_arms"
+]
 """Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
 fibrillation); one that lies on the T wave before; an end that can't be seen; all beats and every other one
-that disagree; an axis of swapped arms, which change no interval."""
+that disagree; beats of two shapes, about as frequent, that do; swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
@@ -87,19 +80,16 @@ class Measurements(NamedTuple):
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
     """Measure a record in mV with any leads; the axis needs I and aVF."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
-    order = limb_leads_first(leads)
+    order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 
 
 def measure_beats(
     aligned: AlignedBeats, leads: Sequence[str], boundaries: Boundaries | None = None
 ) -> Measurements:
-    """Measure the intervals and axes of aligned beats.
+    """Measure intervals and axes of aligned beats, whose rows `leads` names.
 
-    Args:
-        aligned: the beats.
-        leads: the names of their rows.
-        boundaries: those of their median wave, where they have been measured already.
+    `boundaries` are those of their median beat, where they have been measured already.
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
@@ -113,17 +103,34 @@ def measure_beats(
         return Measurements(rate, axis=_qrs_axis(beat_KB, names), paced=paced, reasons=few_alike)
     ends = boundaries or delineate(beat_KB, aligned.rr)
     values, reasons = _intervals(ends, aligned, 60 / rate)
+    axis = _qrs_axis(beat_KB, names)
     if "p" in values and not paced and _arms_swapped(beat_KB, names):
-        return Measurements(rate, paced=paced, reasons=reasons | {"axis": "swapped_arms"}, **values)
+        axis, reasons["axis"] = None, "swapped_arms"
+    for name in _apart(aligned, names, values, axis) if aligned.others_N.any() else ():
+        axis, reasons[name] = None if name == "axis" else axis, "two_shapes"
+        values.pop(name, None)
     return Measurements(
         rate,
-        axis=_qrs_axis(beat_KB, names),
+        axis=axis,
         p_axis=_axis(beat_KB, names, ends.p_on, ends.p_off) if "p" in values else None,
         t_axis=_axis(beat_KB, names, ends.qrs_off + T_AFTER, ends.t_off) if "qt" in values else None,
         paced=paced,
         reasons=reasons,
         **values,
     )
+
+
+def _apart(
+    aligned: AlignedBeats, leads: Sequence[str], values: Mapping[str, float], axis: float | None
+) -> list[str]:
+    """Which values the beats of another shape don't share; none where these are ectopic, early and wider."""
+    other_KB = median_beat(aligned.windows(aligned.others_N))
+    lengths, other_axis = _lengths(delineate(other_KB, aligned.rr)), _qrs_axis(other_KB, leads)
+    if come_early(aligned.peaks_N, aligned.others_N) and values.get("qrs", 0) <= lengths["qrs"]:
+        return []
+    turn = 0 if axis is None or other_axis is None else abs((axis - other_axis + 180) % 360 - 180)
+    apart = [name for name, value in values.items() if not abs(value - lengths[name]) <= AGREE_MS[name]]
+    return [*apart, *(["axis"] if turn > AGREE_DEGREES else [])]
 
 
 def _intervals(
@@ -184,11 +191,10 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
         return False
     x_NKB = low_pass(np.nan_to_num(whole_NKB), P_HZ)[:, :, begin:end]
     x_NKB -= x_NKB.mean(2, keepdims=True)
-    alike = []
-    for x_KB, others_KB in zip(x_NKB, _medians_of_others(x_NKB), strict=True):
-        length = np.linalg.norm(x_KB) * np.linalg.norm(others_KB)
-        alike.append((x_KB * others_KB).sum() / max(length, np.finfo(float).tiny))
-    return bool(np.median(alike) >= P_RETURNS)
+    pairs = zip(x_NKB, _medians_of_others(x_NKB), strict=True)
+    return bool(
+        np.median([_correlation(x_KB.ravel(), others_KB.ravel()) for x_KB, others_KB in pairs]) >= P_RETURNS
+    )
 
 
 def _medians_of_others(x_NKB: Floats) -> Floats:

@@ -18,7 +18,7 @@ from marecg.ecg import delineation, intervals, median_beat
 from marecg.ecg.median_beat import FS
 from marecg.ecg.rate import LEAST_BEATS
 
-VERSION = 2
+VERSION = 3
 """Goes up when `measure` gives other values for the same record: kept features are then left behind."""
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 BANDS_HZ = (0.5, 2, 5, 10, 20, 40, 80)

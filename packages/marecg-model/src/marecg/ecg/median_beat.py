@@ -31,8 +31,15 @@ HALF, SHIFT = 40, 25
 NEAR, ALIKE = 0.6, 0.8
 """Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
 ROUNDS = 3
+ONSET, SIMILAR = 80, 0.6
+"""Samples from the beginning of an ectopic complex to its R-peak, at most; beats of another shape, as a share
+of the dominant ones, from which on neither is the exception."""
+ALTERNATE, COMES_EARLY = 0.8, 0.45
+"""Share of the beats that look unlike the one before where two shapes alternate; where between its neighbours
+an ectopic beat comes, as a share of their distance."""
 
 Floats = NDArray[np.float64]
+Shapes = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -45,27 +52,33 @@ class AlignedBeats:
     """Those far enough from both ends to be compared."""
     alike_N: NDArray[np.bool_]
     """Which beats have the dominant morphology."""
+    others_N: NDArray[np.bool_]
+    """Which have another one that is about as frequent; none in most records."""
     rr: float
     """Median seconds from beat to beat; NaN with fewer than two beats."""
     found_N: NDArray[np.int64]
     """All R-peaks, as found."""
+    next_N: NDArray[np.int64]
+    """Where the complex of the next beat begins at the earliest."""
 
     @cached_property
     def windows_NKB(self) -> Floats:
-        """Return the signal around each beat of the dominant morphology, [N, K, B]; NaN beyond the record."""
-        padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
-        return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
+        """Return the windows of the beats of the dominant morphology."""
+        return self.windows(self.alike_N)
 
     @cached_property
     def median_KB(self) -> Floats:
         """Return the median beat of the dominant morphology."""
         return median_beat(self.windows_NKB)
 
-
-def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
-    """Return the rows of a record in order, leads I and II first."""
-    names = [name.strip().lower() for name in leads]
-    return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
+    def windows(self, chosen_N: NDArray[np.bool_]) -> Floats:
+        """Return the signal around each chosen beat, [N, K, B]; NaN beyond the record and any other beat."""
+        padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
+        windows_NKB = np.stack([padded_KL[:, at : at + BEFORE + AFTER] for at in self.peaks_N[chosen_N]])
+        for window_KB, beat in zip(windows_NKB, np.flatnonzero(chosen_N).tolist(), strict=True):
+            if not chosen_N[beat + 1 : beat + 2].any():
+                window_KB[:, BEFORE + max(0, self.next_N[beat] - self.peaks_N[beat]) :] = np.nan
+        return windows_NKB
 
 
 def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
@@ -75,14 +88,22 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
     margin = HALF + SHIFT
     peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
     if len(peaks_N) < 2:
-        return AlignedBeats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan, found_N)
+        every_N = np.ones(len(peaks_N), bool)
+        return AlignedBeats(raw_KL, peaks_N, every_N, ~every_N, np.nan, found_N, peaks_N)
     x_KL = sosfiltfilt(_sections(BASELINE_HZ, "high"), raw_KL, axis=1)
-    peaks_N, alike_N = _aligned(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
-    return AlignedBeats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS, found_N)
+    next_N = np.append(found_N, raw_KL.shape[1] + AFTER)[np.searchsorted(found_N, peaks_N) + 1] - ONSET
+    shapes = _shapes(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
+    return AlignedBeats(x_KL, *shapes, float(np.median(np.diff(found_N))) / FS, found_N, next_N)
+
+
+def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
+    """Return whether these beats come soon after the one before, for the time to the one behind."""
+    place_N = (peaks_N[1:-1] - peaks_N[:-2]) / (peaks_N[2:] - peaks_N[:-2])
+    return bool(chosen_N[1:-1].any()) and float(np.median(place_N[chosen_N[1:-1]])) < COMES_EARLY
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over the beats' windows, [K, B]; zero where no window has samples.
+    """Return the median over the beats' windows, [K, B]; the last value where no window has samples.
 
     A beat reaches a sample in all leads or in none.
     """
@@ -91,6 +112,9 @@ def median_beat(windows_NKB: Floats) -> Floats:
     for count in np.unique(count_B[count_B > 0]):  # few: beats stand beyond both ends of the record
         sorted_NKB = np.sort(windows_NKB[:, :, count_B == count], axis=0)  # NaN comes last
         median_KB[:, count_B == count] = sorted_NKB[(count - 1) // 2 : count // 2 + 1].mean(0)
+    if not count_B[-1]:
+        last = int(np.flatnonzero(count_B)[-1])
+        median_KB[:, last + 1 :] = median_KB[:, [last]]
     return median_KB
 
 
@@ -102,6 +126,23 @@ def low_pass(x: Floats, hertz: float) -> Floats:
 @cache
 def _sections(hertz: float, kind: Literal["low", "high"]) -> Floats:
     return np.asarray(butter(2, hertz, kind, fs=FS, output="sos"), np.float64)
+
+
+def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
+    """The aligned peaks, which of them are dominant, and which have another shape about as often.
+
+    In a bigeminy, where both are as frequent, those that come late are dominant: the others are ectopic.
+    """
+    aligned_N, alike_N = _aligned(slope_KL, peaks_N)
+    rest_N, others_N, least = ~alike_N, np.zeros_like(alike_N), max(2, SIMILAR * alike_N.sum())
+    if rest_N.sum() >= least:
+        moved_N, same_N = _aligned(slope_KL, peaks_N[rest_N])
+        if same_N.sum() >= least:
+            aligned_N[rest_N], others_N[rest_N] = moved_N, same_N
+            alternate = (alike_N[1:] != alike_N[:-1]).mean() >= ALTERNATE
+            if others_N.sum() > alike_N.sum() or (alternate and come_early(peaks_N, alike_N)):
+                alike_N, others_N = others_N, alike_N
+    return aligned_N, alike_N, others_N & (others_N.sum() >= SIMILAR * alike_N.sum())
 
 
 def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

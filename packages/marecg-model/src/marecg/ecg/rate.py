@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
-from marecg.ecg.median_beat import BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass
+from marecg.ecg.median_beat import ALTERNATE, BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass
 from marecg.ecg.pacing import without_spikes
 from marecg.ecg.pan_tompkins import in_band, search
 from marecg.ecg.refine import REFRACTORY, energy, refined
@@ -33,9 +33,8 @@ AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
 in a slow heart, by the cube root of its cycle."""
 AS_SOON_AS_T = 0.36
 """Seconds after a beat by which T has its peak at 60/min (with the cube root of the cycle)."""
-ALTERNATE, UNLIKE_CYCLES = 0.8, 0.25
-"""Share of the beats, at least, that look unlike the one before, or of the cycles that are longer and shorter
-in turn by such a share, where every other beat may be a T wave."""
+UNLIKE_CYCLES = 0.25
+"""By which share cycles are longer and shorter in turn where every other beat may be a T wave."""
 STEEP_HZ = (7, 20)
 """Lower than the first detector's band: it also sees wide ectopic beats, which have little above 20 Hz."""
 WEAK_IN_ALL = 0.12

@@ -77,16 +77,23 @@ def _climb(
 def _distinct(
     beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
 ) -> NDArray[np.int64]:
-    """Each beat once and no T waves: the strongest first, and none that a stronger neighbour explains."""
-    ranked = np.unique(beats)
-    ranked = ranked[np.argsort(-energy_L[ranked], kind="stable")]
-    strengths = energy_L[ranked]
-    weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(ranked) else 0
+    """Each beat once, and neither T waves nor noise."""
+    places = np.unique(beats)
+    strengths = np.sort(energy_L[places])[::-1]
+    weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(places) else 0
+    return unexplained(places[energy_L[places] >= weakest], energy_L, fs, HALF_SLOPE)
+
+
+def unexplained(
+    places: NDArray[np.int64], strength_L: NDArray[np.floating], fs: float, of_t_wave: float
+) -> NDArray[np.int64]:
+    """Return the beats that no stronger one nearby explains, as itself or, below a share of it, as its T."""
+    ranked = places[np.argsort(-strength_L[places], kind="stable")]
     strongest: list[tuple[int, float]] = []
-    for beat, strength in zip(ranked.tolist(), strengths.tolist(), strict=True):
-        if strength >= weakest and not any(
+    for beat, strength in zip(ranked.tolist(), strength_L[ranked].tolist(), strict=True):
+        if not any(
             (away := abs(beat - other)) < REFRACTORY * fs
-            or (away < T_WAVE * fs and strength < stronger * HALF_SLOPE)
+            or (away < T_WAVE * fs and strength < stronger * of_t_wave)
             for other, stronger in strongest
         ):
             strongest.append((beat, strength))

@@ -3,7 +3,7 @@
 Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +17,8 @@ from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_t
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER_METHODS, RANDOM, Trial
-from marecg.evaluate.tasks.task import Task, TaskDefinition
+from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import installed
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""
@@ -79,55 +78,6 @@ def evaluate(
         widths = {name: features.width for name, features in features_of.items()}
         judged.append(Judged(usable, widths, unreadable, trials, rank_of(features_of, usable)))
     return keep_report(home, under_test, request, judged)
-
-
-def probe_many(
-    runs: Sequence[str | Path],
-    tasks: Mapping[TaskDefinition, Path],
-    request: Request,
-    features: Mapping[str, Path] | None = None,
-    *,
-    out: Path | None = None,
-    features_in: Path | None = None,
-) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task; yield each report, or the error in its place, with its folder.
-
-    What no run owns is computed and fitted once: its features are kept in one place, by default the first
-    run's. Of several tasks, one that can't be asked of the records at hand comes as its error.
-    """
-    homes = _homes(runs, out)
-    shared = features_in or ((homes[0] or Path(runs[0])) / "features" if len(runs) > 1 else None)
-    models: Sequence[str | Path | None] = runs or (None,)
-    cache: TrialCache = {}
-    for run, home in zip(models, homes, strict=True):
-        for definition, root in tasks.items():
-            report: Report | InputError
-            try:
-                task = request.open(definition, root)
-                report = evaluate(
-                    run, task, request, features=features, out=home, features_in=shared, cache=cache
-                )
-            except InputError as error:
-                if len(tasks) == 1:
-                    raise
-                report = error
-            yield home or Path(run or ""), report
-
-
-def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
-    """The folder of each run's reports, of several one in `out` by the run's name; None is the run's own."""
-    if len(runs) < 2:
-        return [out]
-    if out is None:
-        if bare := [run for run in runs if installed(str(run))]:
-            problem = f"{bare[0]} isn't a run, so its report has no place"
-            raise UsageError(problem, remedy="Name a folder as --out")
-        return [None] * len(runs)
-    names = [Path(run).name for run in runs]
-    if len(set(names)) < len(names):
-        problem = f"--out has a folder for each run, by name: two of {', '.join(names)} are one"
-        raise UsageError(problem, remedy="Leave --out away, or rename a run")
-    return [out / name for name in names]
 
 
 def _check_rows(
