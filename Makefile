@@ -42,7 +42,7 @@ pretrained: install
 	$(SMALL) --out $(PRETRAINED)/without-ptbxl-codes --set 'sampling.without_codes=["ptbxl"]'
 	$(SMALL) --out $(PRETRAINED)/with-ptbxl-codes --from $(PRETRAINED)/without-ptbxl-codes \
 		--set train.max_epochs=3 --set train.warmup_epochs=0.3 --set train.lr=0.001
-	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=concepts \
+	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=full \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
 		--baseline minirocket --baseline resnet1d --card
 	$(FOLDS)-1-6 --set 'ptbxl_folds=[1,2,3,4,5,6]'

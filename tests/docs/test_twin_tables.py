@@ -9,8 +9,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 SHOWN = {
-    "small.md": {"twin": ("four", "six", "few", "other"), "second twin": ("four", "other")},
-    "pretrained.md": {"twin": ("four",)},
+    "small.md": {"twin": ("four", "six", "few", "other"), "second twin": ("four", "six", "few", "other")},
+    "pretrained.md": {"second twin": ("four",)},
 }
 
 

@@ -44,7 +44,7 @@ def _with_gain(cell: pd.Series) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:.1f}".replace("-", "−")
+    return f"{value:.1f}".replace("-0.0", "0.0").replace("-", "−")
 
 
 def _table(
