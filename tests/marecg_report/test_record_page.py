@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import wfdb
 from tests.cli.calls import invoke
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg_report.test_page import Checked, read
 
 from ecg_synth import write_corpus
+from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import index
 from marecg.corpus.columns import Texts as Column
@@ -268,6 +270,25 @@ def test_the_patients_previous_ecg_stands_beside_this_one(run, corpus_folder, re
         assert all("2002-02-02" in str(section.parts[0]) for section in made)
 
 
+def test_in_ptbxl_s_layout_the_previous_ecg_is_found_and_the_record_is_not_similar_to_itself(run, tmp_path):
+    root = tmp_path / "ptbxl"
+    folder = root / "records500/00000"
+    folder.mkdir(parents=True)
+    (root / "scp_statements.csv").write_text(",description,diagnostic\nNORM,normal ECG,1.0\n")
+    rows = ["ecg_id,patient_id,age,sex,recording_date,report,scp_codes,strat_fold,filename_hr"]
+    for number, patient in ((1, 7), (2, 7), (3, 8)):
+        name, date = f"{number:05d}_hr", f"200{number}-02-02 10:00:00"
+        signals = {"p_signal": make_ecg(seed=number).T, "fmt": ["16"] * 12, "write_dir": str(folder)}
+        wfdb.wrsamp(name, 500, ["mV"] * 12, list(LEADS), **signals)
+        rows.append(f"{number},{patient},60,0,{date},,{{'NORM': 100.0}},1,records500/00000/{name}")
+    (root / "ptbxl_database.csv").write_text("\n".join(rows) + "\n")
+    prepare([root], tmp_path / "corpus", jobs=1)
+    page = read(write_record(run, folder / "00002_hr.hea", tmp_path / "p.html", data=tmp_path / "corpus"))
+    assert "00001, 2001-02-02 10:00:00" in page.text
+    assert "00002 · similarity" not in page.text
+    assert "00003 · similarity" in page.text
+
+
 def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records, tmp_path):
     record = read_one(records["AF"])
     signals = np.stack([record.x_CL, -record.x_CL, record.x_CL * 2, record.x_CL[::-1]])
@@ -316,6 +337,14 @@ def test_page_and_predict_say_the_same_of_a_recording_whose_beginning_says_other
     nearest = sorted(leaves, key=lambda leaf: -shares[leaf.abbr][0])[:FINDINGS]
     places = [page.text.index(f"({leaf.abbr})", page.text.index("Technical")) for leaf in nearest]
     assert places == sorted(places)
+
+
+def test_a_record_that_is_coded_as_paced_has_no_interval_unless_spikes_were_found(run, tmp_path):
+    for code, dashes in (("10370003", True), ("426783006", False)):
+        header = make_record(tmp_path, code, make_ecg(), comments=(f"Dx: {code}",))
+        text = read(write_record(run, header, tmp_path / "p.html")).text
+        assert ("coded as paced, and no spike was found" in text) == dashes
+        assert ("QRS–" in text) == dashes
 
 
 def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_language(run, records, tmp_path):

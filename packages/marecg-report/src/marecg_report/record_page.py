@@ -18,7 +18,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.electrodes import doubts
-from marecg.ecg.intervals import Measurements, measure
+from marecg.ecg.intervals import AGREE_MS, Measurements, Reason, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import Recording
 from marecg.evaluate.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
@@ -97,6 +97,12 @@ def write_record(
     ontology = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
+    # what may begin or end at a spike isn't known
+    if not measured.paced and "Paced" in {model.ontology.nodes[leaf].abbr for leaf in shown.coded}:
+        reasons: dict[str, Reason] = {**measured.reasons, **dict.fromkeys(AGREE_MS, "no_spike")}
+        measured = measured._replace(
+            p=None, pr=None, qrs=None, qt=None, p_axis=None, t_axis=None, reasons=reasons
+        )
     judged = None if classifier is None else classifier_evidence(run, say)
     of_record = _RecordPage(run, model, ontology, shown, measured, say, judged, record)
     first, *others = of_record.sections(corpus)

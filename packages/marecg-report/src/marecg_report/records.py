@@ -32,7 +32,7 @@ from marecg_report.tracing import SECONDS, stacked, tracing, tracing_gain
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
-TABLED = ("codes", "age", "sex", "patient", "acquired", "device", "machine")
+TABLED = ("id", "source", "codes", "age", "sex", "patient", "acquired", "device", "machine")
 """What a dataset's table knows of a record."""
 TOP = 10
 """Concepts in the list beside the graph."""
@@ -72,7 +72,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
     usable = mended_record(replace(record, length=record.x_KL.shape[1]))
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes], strict=None)[0])
     return Shown(
-        record.path.stem,
+        record.id,
         usable.x_KL,
         record.fs,
         record.leads,

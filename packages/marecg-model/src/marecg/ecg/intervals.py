@@ -40,12 +40,12 @@ COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
 chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
-Reason = Literal[
-    RateReason, "no_p", "irregular_no_p", "p_on_t", "unseen", "unsteady", "two_shapes", "swapped_arms"
-]
+PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
+Reason = Literal[RateReason, PReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"]
 """Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
 fibrillation); one that lies on the T wave before; an end that can't be seen; all beats and every other one
-that disagree; beats of two shapes, about as frequent, that do; swapped arms, which change no interval."""
+that disagree; beats of two shapes, about as frequent, that do; a record that is coded as paced, without a
+spike (the record page's reason); swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
