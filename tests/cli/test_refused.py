@@ -56,6 +56,7 @@ REFUSED = [
     (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out s3://bucket/q.csv", 2, "s3:"),
+    ("probe P/run --task labels.csv --root P/corpus --out x --card", 2, "Leave it out"),
     ("export P/run --to torch --out x.onnx", 2, "Change the file's ending"),
     (
         "cohort P/corpus --where AF --out P/corpus/report.json",

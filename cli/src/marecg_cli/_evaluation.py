@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ecg_ontology import InputError
+from ecg_ontology import InputError, UsageError
 from marecg_cli._options import (
     ROOT,
     As,
@@ -105,6 +105,10 @@ def probe(
     from marecg_cli._scores_text import many_text, probe_text
     from marecg_cli._settings import Probe, read
 
+    if card and out:
+        raise UsageError(
+            "--card reads the figures in a run's own folder", where="--out", remedy="Leave it out"
+        )
     folders = list(runs or ())
     if not folders and not features:
         folders = ["marecg-small"]
