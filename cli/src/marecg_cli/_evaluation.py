@@ -106,9 +106,7 @@ def probe(
     from marecg_cli._settings import Probe, read
 
     if card and out:
-        raise UsageError(
-            "--card reads the figures in a run's own folder", where="--out", remedy="Leave it out"
-        )
+        raise UsageError("--card reads the run's own folder", where="--out", remedy="Leave it out")
     folders = list(runs or ())
     if not folders and not features:
         folders = ["marecg-small"]
