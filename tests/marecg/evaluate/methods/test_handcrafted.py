@@ -9,7 +9,7 @@ from tests.marecg.ecg.test_intervals import drawn
 
 from marecg.base.config import LEADS
 from marecg.ecg.intervals import Measurements
-from marecg.ecg.measured import VERSION, _intervals, _rhythm, measure
+from marecg.ecg.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
 from marecg.evaluate.methods.handcrafted import handcrafted
 
 RHYTHM = slice(14 * 12, 14 * 12 + 7)
@@ -50,6 +50,14 @@ def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles_and_he
         np.testing.assert_allclose(twice[doubled], 2 * once[doubled], rtol=1e-5, atol=1e-5)
     unchanged = slice(RHYTHM.start, INTERVALS.stop)
     np.testing.assert_allclose(twice[unchanged], once[unchanged], rtol=1e-5)
+
+
+@pytest.mark.parametrize("samples", [1, 999, 1000])
+def test_percentiles_are_numpys_around_the_median(samples):
+    x_CL = np.random.default_rng(samples).normal(size=(12, samples)).cumsum(axis=1)
+    around_CL = x_CL - np.median(x_CL, axis=1, keepdims=True)
+    expected = [*np.percentile(around_CL, PERCENTILES, axis=1), x_CL.std(axis=1)]
+    np.testing.assert_allclose(_distribution(x_CL), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_intervals_between_beats_are_in_seconds():

@@ -62,8 +62,8 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
 
 def _distribution(x_CL: Floats) -> Floats:
     """Return each lead's percentiles around its median, and its standard deviation: [V, C]."""
-    centred_CL = x_CL - np.median(x_CL, axis=1, keepdims=True)
-    return np.concatenate([np.percentile(centred_CL, PERCENTILES, axis=1), centred_CL.std(axis=1)[None]])
+    level_VC = np.percentile(x_CL, (50, *PERCENTILES), axis=1)
+    return np.concatenate([level_VC[1:] - level_VC[:1], x_CL.std(axis=1)[None]])
 
 
 def _spectrum(x_CL: Floats) -> Floats:

@@ -5,20 +5,20 @@ others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bem
 Methods Inf Med 29:346).
 
 Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts,
-F samples of all leads.
+F samples of all leads, H frequencies.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfiltfilt
+from scipy import fft
 
 from marecg.ecg import rpeaks
+from marecg.ecg.pan_tompkins import band, zero_phase
 
 FS = 500
 BEFORE, AFTER = 250, 325
@@ -90,7 +90,7 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
     if len(peaks_N) < 2:
         every_N = np.ones(len(peaks_N), bool)
         return AlignedBeats(raw_KL, peaks_N, every_N, ~every_N, np.nan, found_N, peaks_N)
-    x_KL = sosfiltfilt(_sections(BASELINE_HZ, "high"), raw_KL, axis=1)
+    x_KL = zero_phase(raw_KL, band(2, FS, BASELINE_HZ, "high"))
     next_N = np.append(found_N, raw_KL.shape[1] + AFTER)[np.searchsorted(found_N, peaks_N) + 1] - ONSET
     shapes = _shapes(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
     return AlignedBeats(x_KL, *shapes, float(np.median(np.diff(found_N))) / FS, found_N, next_N)
@@ -120,12 +120,7 @@ def median_beat(windows_NKB: Floats) -> Floats:
 
 def low_pass(x: Floats, hertz: float) -> Floats:
     """Filter along the last axis without delay."""
-    return np.asarray(sosfiltfilt(_sections(hertz, "low"), x, axis=-1), np.float64)
-
-
-@cache
-def _sections(hertz: float, kind: Literal["low", "high"]) -> Floats:
-    return np.asarray(butter(2, hertz, kind, fs=FS, output="sos"), np.float64)
+    return zero_phase(x, band(2, FS, hertz, "low"))
 
 
 def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
@@ -147,29 +142,21 @@ def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
 
 def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Move each peak to where its complex fits the dominant one best; which of them fit it."""
-    unit_NF = np.stack([_unit(slope_KL[:, peak - HALF : peak + HALF]) for peak in peaks_N])
+    complex_LKW = sliding_window_view(slope_KL, 2 * HALF, axis=1).transpose(1, 0, 2)
+    energy_L = np.convolve(np.square(slope_KL).sum(0), np.ones(2 * HALF), "valid")
+    least = max(1e-18 * energy_L.max(), np.finfo(float).tiny)  # what is lower is rounding
+    length_L = np.sqrt(np.maximum(energy_L, least))
+    spectrum_KH = fft.rfft(slope_KL)
+    first_N = peaks_N - HALF
+    unit_NF = complex_LKW[first_N].reshape(len(first_N), -1) / length_L[first_N, None]
     near_NN = unit_NF @ unit_NF.T
-    first = int(np.argmax((near_NN > NEAR).sum(1) + near_NN.mean(1) / 100))
-    template_F, inside = unit_NF[first], slope_KL.shape[1] - HALF - SHIFT - 1
+    template_KW = complex_LKW[first_N[np.argmax((near_NN > NEAR).sum(1) + near_NN.mean(1) / 100)]]
     for _ in range(ROUNDS):
-        moved = [_fit(slope_KL, peak, template_F) for peak in peaks_N]
-        fits_N = np.array([correlation for _, correlation in moved])
+        template_KH = fft.rfft(template_KW / max(np.linalg.norm(template_KW), least), slope_KL.shape[1])
+        dot_L = fft.irfft((spectrum_KH * template_KH.conj()).sum(0), slope_KL.shape[1])
+        fits_NS = (dot_L[: len(length_L)] / length_L)[first_N[:, None] + np.arange(-SHIFT, SHIFT + 1)]
+        fits_N = fits_NS.max(1)
         alike_N = (fits_N > ALIKE) | (fits_N == fits_N.max())
-        peaks_N = np.clip([peak for peak, _ in moved], HALF + SHIFT, inside)
-        complexes = [slope_KL[:, peak - HALF : peak + HALF] for peak in peaks_N[alike_N]]
-        template_F = _unit(np.median(complexes, axis=0))
-    return peaks_N, alike_N
-
-
-def _fit(slope_KL: Floats, peak: int, template_F: Floats) -> tuple[int, float]:
-    """The best place within reach, and the correlation there."""
-    reach_KW = slope_KL[:, peak - HALF - SHIFT : peak + HALF + SHIFT]
-    shifted_SF = sliding_window_view(reach_KW, 2 * HALF, axis=1).transpose(1, 0, 2).reshape(2 * SHIFT + 1, -1)
-    length_S = np.linalg.norm(shifted_SF, axis=1)
-    fits_S = shifted_SF @ template_F / np.maximum(length_S, np.finfo(float).tiny)
-    best = int(np.argmax(fits_S))
-    return peak + best - SHIFT, float(fits_S[best])
-
-
-def _unit(x: Floats) -> Floats:
-    return np.asarray(x.ravel() / max(float(np.linalg.norm(x)), np.finfo(float).tiny))
+        first_N = np.clip(first_N + fits_NS.argmax(1) - SHIFT, SHIFT, len(length_L) - SHIFT - 2)
+        template_KW = median_beat(complex_LKW[first_N[alike_N]])
+    return first_N + HALF, alike_N

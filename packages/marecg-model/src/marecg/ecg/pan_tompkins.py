@@ -7,6 +7,7 @@ Shapes: N leads, L samples.
 """
 
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +26,18 @@ LATE = 1.66
 """So many mean intervals without an answer, and the strongest between is one at half the threshold."""
 INTERVALS = 8
 """Of which the mean is taken."""
+Floats = NDArray[np.float64]
+Kind = Literal["low", "high", "bandpass"]
 THRESHOLD, MEMORY = 0.25, 0.125
 """How far the threshold stands from noise to signal, and how much of each level a new maximum makes."""
 
 
-def pan_tompkins(clean_NL: NDArray[np.float64], fs: float) -> list[list[int]]:
+def pan_tompkins(clean_NL: Floats, fs: float) -> list[list[int]]:
     """Detect QRS complexes in filtered leads (`in_band`), ascending, 20–50 samples late."""
     return search(np.square(np.diff(clean_NL, axis=1)), fs)
 
 
-def search(squared_NL: NDArray[np.float64], fs: float, apart: float = APART) -> list[list[int]]:
+def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int]]:
     """Detect QRS complexes in squared slopes of one or more leads, at least `apart` seconds apart."""
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
@@ -74,14 +77,30 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
     return beats
 
 
-def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
+def in_band(x_NL: Floats, fs: float) -> Floats:
     """Filter leads to the band of QRS complexes, causally, as NeuroKit2's `ecg_clean` does."""
-    sos = band(1, fs)
-    state = sosfilt_zi(sos)[:, None] * x_NL.mean(axis=1, keepdims=True)
-    return np.asarray(sosfilt(sos, x_NL, zi=state)[0], np.float64)
+    return _causal(x_NL, band(1, fs), x_NL.mean(axis=1, keepdims=True))
 
 
-def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+def zero_phase(x: Floats, sos: Floats) -> Floats:
+    """Filter along the last axis as scipy's `sosfiltfilt` does with even orders, twice as fast."""
+    beyond = 3 * (2 * len(sos) + 1)
+    ahead, behind = 2 * x[..., :1] - x[..., beyond:0:-1], 2 * x[..., -1:] - x[..., -2 : -beyond - 2 : -1]
+    forth = _causal(np.concatenate([ahead, x, behind], axis=-1), sos, ahead[..., :1])
+    return _causal(forth[..., ::-1], sos, forth[..., -1:])[..., -beyond - 1 : beyond - 1 : -1]
+
+
+def _causal(x: Floats, sos: Floats, before: Floats) -> Floats:
+    state = _steady(sos.tobytes()).reshape(len(sos), *[1] * (x.ndim - 1), 2)
+    return np.asarray(sosfilt(sos, x, zi=state * before)[0], np.float64)
+
+
+_steady = cache(
+    lambda sos: sosfilt_zi(np.frombuffer(sos).reshape(-1, 6))
+)  # takes longer than to filter a beat
+
+
+def _trailing_mean(x_NL: Floats, window: int) -> Floats:
     mean_NL = np.asarray(uniform_filter1d(x_NL, window, origin=(window - 1) // 2), np.float64)
     head = min(window - 1, x_NL.shape[1])
     mean_NL[:, :head] = np.cumsum(x_NL[:, :head], axis=1) / np.arange(1, head + 1)
@@ -89,6 +108,6 @@ def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64
 
 
 @cache
-def band(order: int, fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Return a band-pass filter as second-order sections, by default of Pan and Tompkins' band."""
-    return np.asarray(butter(order, hertz, "bandpass", fs=fs, output="sos"), np.float64)
+def band(order: int, fs: float, hertz: float | tuple[int, int] = BAND, kind: Kind = "bandpass") -> Floats:
+    """Return a Butterworth filter as second-order sections, by default of Pan and Tompkins' band."""
+    return np.asarray(butter(order, hertz, kind, fs=fs, output="sos"), np.float64)

@@ -75,6 +75,5 @@ def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) 
     near_n = gap_n <= math.ceil(config.stride / (2 * config.phases))
     inside_n = ((place_nJ >= 0) & (place_nJ < patches)).all(axis=1)
     beats_JT = np.zeros((len(BEAT), config.context_patches), np.float32)
-    for place_J in place_nJ[near_n & inside_n]:
-        beats_JT[np.arange(len(BEAT)), place_J] += 1
+    np.add.at(beats_JT, (np.arange(len(BEAT)), place_nJ[near_n & inside_n]), 1)
     return beats_JT
