@@ -22,7 +22,6 @@ from .codes.dx import (
     NO_DIAGNOSIS as NO_DIAGNOSIS,
     diagnoses as diagnoses,
     header_comments as header_comments,
-    header_lines as header_lines,
 )
 from .base.escaping import guarded as guarded, plain_markdown as plain_markdown, unguarded as unguarded
 from .base.errors import (
@@ -43,11 +42,7 @@ from .base.files import (
     replacing as replacing,
     write_text as write_text,
 )
-from .base.reading import (
-    file_sha256 as file_sha256,
-    read_bounded as read_bounded,
-    refuse_pipe as refuse_pipe,
-)
+from .base.reading import read_bounded as read_bounded, refuse_pipe as refuse_pipe
 from .graph.graph import ConceptGraph as ConceptGraph
 from .views.languages import label_in as label_in
 from .loading import errata as errata, load as load

@@ -180,6 +180,12 @@ def write_text(target: str | Path, text: str) -> None:
     Args:
         target: the file.
         text: its content.
+
+    Example:
+        >>> import tempfile
+        >>> write_text(file := Path(tempfile.mkdtemp()) / "codes.txt", "AF")
+        >>> file.read_text()
+        'AF'
     """
     with replacing(target) as temporary:
         temporary.write_text(text, encoding="utf-8")

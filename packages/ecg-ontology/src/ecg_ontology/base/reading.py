@@ -81,10 +81,6 @@ def read_text(path: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes in hexadecimal. Raises `OSError` if they can't be read.
-
-    Args:
-        path: the file.
-    """
+    """Return the SHA-256 of a file's bytes in hexadecimal. Raises `OSError` if they can't be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -45,9 +45,6 @@ class Diagnoses:
 def header_lines(text: str) -> list[str]:
     r"""Return the stripped lines of a WFDB header without blank ones; LF or CR ends a line.
 
-    Args:
-        text: of a WFDB header.
-
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
         ['a 12 500 5000', '#Dx: 164889003']

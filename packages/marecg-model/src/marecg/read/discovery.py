@@ -14,7 +14,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ecg_ontology import file_sha256
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.plugins import installed
 from marecg.read.arrays import delimited
@@ -201,7 +200,8 @@ def _content_sha256(file: Path) -> str | None:
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
         if address(file) is not None:  # the times of a copy say nothing
-            return file_sha256(file)
+            with file.open("rb") as content:
+                return hashlib.file_digest(content, "sha256").hexdigest()
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
     except (OSError, ValueError) as error:

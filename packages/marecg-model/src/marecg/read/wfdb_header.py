@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ecg_ontology import header_comments, header_lines
+from ecg_ontology import header_comments
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.read.machine import number
@@ -82,7 +82,8 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
 
 def parse_header(text: str, path: Path) -> WfdbHeader:
     """Parse the text of the header at `path`. Raises as `read_header` does, without its name."""
-    body = [line for line in header_lines(text) if not line.startswith("#")]
+    lines = map(str.strip, text.replace("\r", "\n").split("\n"))
+    body = [line for line in lines if line and not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:
         problem = "has no record line (name, number of signals, sampling rate, length)"

@@ -4,6 +4,7 @@ checkpoints/step-*.ckpt   the newest two
 checkpoints.sha256        their hashes, as `sha256sum --check` reads them
 """
 
+import hashlib
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,7 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 
-from ecg_ontology import file_sha256, replacing
+from ecg_ontology import replacing
 from marecg.base.errors import CheckpointError, OutputError
 from marecg.ecg.batch import Batch
 from marecg.train.callbacks import AfterStep
@@ -122,7 +123,7 @@ class WrittenBehind(TorchCheckpointIO):
         with replacing(target) as path:
             super().save_checkpoint(checkpoint, path)
             # The hash comes first: without it no file of that name counts.
-            _write_sums(self.run, _sums(self.run) | {target.name: file_sha256(path)})
+            _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
         paths = written(self.run)
         for old in paths[:-KEPT_CHECKPOINTS]:
             old.unlink()
@@ -158,10 +159,15 @@ def newest(run: Path) -> Path | None:
     return None
 
 
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _problem(path: Path, sha256: str | None) -> str | None:
     """Return what is wrong with a checkpoint; None if nothing is."""
     try:
-        if sha256 != file_sha256(path):
+        if sha256 != _sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         missing = {"state_dict", "optimizer_states", "loops", "global_step"} - content.keys()

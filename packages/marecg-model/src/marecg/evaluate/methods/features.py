@@ -15,7 +15,6 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_ontology import file_sha256
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
@@ -167,7 +166,8 @@ def features_sha256(path: Path) -> str:
         if path.is_dir():
             parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
             return hashlib.sha256(parts.encode()).hexdigest()
-        return file_sha256(path)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
 
