@@ -133,7 +133,3 @@ def test_fragments_are_folded_where_the_changelog_says_so():
     assert (ROOT / settings["fragment_directory"]).is_dir()
     changelog = (ROOT / settings["changelog"]).read_text(encoding="utf-8")
     assert changelog.index("## 0.1.0, not yet released") < changelog.index("<!-- scriv-insert-here -->")
-
-
-def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
