@@ -11,7 +11,7 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Folds
 from marecg_cli._settings import Ablation, read
-from marecg_experiments.leaderboard import heads_and_lines
+from marecg_research.leaderboard import heads_and_lines
 
 BETTER = {"task": "ptbxl-super", "fraction": 0.1, "mean": 0.03, "low": 0.01, "high": 0.05, "p": 0.01}
 BESIDE_ZERO = {**BETTER, "fraction": 1.0, "mean": 0.01, "low": 0.0, "high": 0.02, "p": 0.1}
@@ -39,8 +39,8 @@ def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is
 @pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True), ("beats", True)])
 def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, monkeypatch, tmp_path):
     ablate, standings = Mock(return_value=[]), Mock(return_value=[])
-    monkeypatch.setattr("marecg_experiments.ablate.ablate", ablate)
-    monkeypatch.setattr("marecg_experiments.leaderboard.standings", standings)
+    monkeypatch.setattr("marecg_research.ablate.ablate", ablate)
+    monkeypatch.setattr("marecg_research.leaderboard.standings", standings)
     command = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     assert not run(*command, "--set", f"probe.readout={readout}", "--set", "probe.without=encoder, x")
     request = ablate.call_args.kwargs["request"]

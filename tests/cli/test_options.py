@@ -18,7 +18,7 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
 from marecg.use.classifying.tuning import Tuning
 from marecg.use.embedding.embed_records import Shard
-from marecg_experiments.baselines import minirocket
+from marecg_research.baselines import minirocket
 
 ARRAYS = "--fs 250 --set array.leads=II,V1 --set array.units=adc --set array.gain=200 --set array.key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
@@ -113,7 +113,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         "ablate tiny tiny-c1 --data c --out x --root r --seeds 3 --equal flops --equal records "
         "--records 50 --set probe.fractions=0.5 --set probe.seeds=4 --set probe.folds=1-5,6,7 "
         "--set probe.resamples=60 --set probe.readout=wide --set train.lr=0.5 --jobs 2 --log wandb",
-        "marecg_experiments.ablate.ablate",
+        "marecg_research.ablate.ablate",
         {"recipes": ["tiny", "tiny-c1"], "data": Path("c"), "out": Path("x"), "seeds": 3, "jobs": 2}
         | {"request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60)}
         | {"equal": ["flops", "records"], "records": 50, "tasks": {task_named("ptbxl-super"): Path("r")}}
@@ -122,7 +122,7 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     (
         "ablate --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --seeds 3 "
         "--jobs 2 --log wandb --set train.lr=0.5",
-        "marecg_experiments.ablate.ablate",
+        "marecg_research.ablate.ablate",
         {"tasks": {task_named("cpsc2018"): Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
     ),
     (f"ecgonto explain 164889003 {RULE}", "ecg_ontology.explain_codes", {"codes": ["164889003"], **RULED}),
@@ -146,7 +146,7 @@ def test_a_value_that_is_set_is_in_the_recipe_or_in_each_of_several():
     asked = reached(line.format("train"), "marecg.train.run.train")
     assert asked["config"].train.lr == 0.5
     line = line.format("ablate --vary gscl.sigma=1,2 --root r")
-    asked = reached(line, "marecg_experiments.ablate.ablate")
+    asked = reached(line, "marecg_research.ablate.ablate")
     assert [(recipe.gscl.sigma, recipe.train.lr) for recipe in asked["recipes"]] == [(1, 0.5), (2, 0.5)]
 
 

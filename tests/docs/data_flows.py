@@ -65,7 +65,7 @@ lies on disk into a record, `corpus` turns records into shards that are read at 
 passes of the encoder into losses. `recipes` say what a run is, `use` is what a trained encoder is for,
 `train` makes one, and `evaluate` judges it. `ecg_ontology` is below all of them and knows no tensor;
 `marecg_corpora`, which selects and describes corpora, `marecg_report`, which shows results, `marecg_cli` and
-`marecg_experiments` are above.
+`marecg_research` are above.
 
 Four decisions explain most of what looks odd:
 

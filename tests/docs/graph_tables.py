@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from marecg_experiments.graph.differences import difference
-from marecg_experiments.graph.endpoints import PRIMARY, SIGMA, chosen_sigmas, leaves_of, units
-from marecg_experiments.graph.verdict import write_answer
+from marecg_research.graph.differences import difference
+from marecg_research.graph.endpoints import PRIMARY, SIGMA, chosen_sigmas, leaves_of, units
+from marecg_research.graph.verdict import write_answer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "graph"
 ENCODERS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from marecg_experiments.graph.differences import over
+from marecg_research.graph.differences import over
 
 FOLDER = Path(__file__).parents[2] / "docs" / "graph"
 TASKS = ("super", "sub", "form", "rhythm")

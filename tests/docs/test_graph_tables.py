@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from tests.docs import graph_tables
 
-from marecg_experiments.graph.differences import over
+from marecg_research.graph.differences import over
 
 
 def test_the_tables_follow_from_the_raw_scores():

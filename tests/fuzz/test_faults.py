@@ -37,9 +37,9 @@ OPENED = (0, 1, 2, 4, 8)
 NOISE = re.compile(rb"/[^ ]*/(case|whole)-\d*|\d+(\.\d+)? ?(s|MB)\b|[0-9:]{5,8}")
 """What a command prints that differs from one undisturbed run to the next: places and times."""
 FEWEST = {
-    "marecg_experiments.graph.records.FEWEST": 20,
-    "marecg_experiments.graph.experiment.TESTED": 2,
-    "marecg_experiments.graph.heads.CHOOSING": 1,
+    "marecg_research.graph.records.FEWEST": 20,
+    "marecg_research.graph.experiment.TESTED": 2,
+    "marecg_research.graph.heads.CHOOSING": 1,
 }
 """Records that the experiment of graphs needs, where it has next to none."""
 Try = Callable[..., None]

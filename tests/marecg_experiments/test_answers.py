@@ -11,7 +11,7 @@ from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.use.answers import Answers, logits
 from marecg.use.classifying.calibration import Calibration, calibrate
-from marecg_experiments import answers as module
+from marecg_research import answers as module
 
 ONTO = ecg_ontology.load()
 AT = {node.abbr: node.index for node in ONTO.nodes}

@@ -20,7 +20,7 @@ def without_experiments(monkeypatch):
     """The entry points of an environment that lacks the package."""
 
     def others(group: str) -> list[EntryPoint]:
-        return [each for each in entry_points(group=group) if not each.value.startswith("marecg_experiments")]
+        return [each for each in entry_points(group=group) if not each.value.startswith("marecg_research")]
 
     monkeypatch.setattr(plugins, "entry_points", others)
     monkeypatch.setattr("importlib.metadata.entry_points", others)

@@ -136,7 +136,7 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
     "coverage": {"codes.": f"{HERE}:Codes"},
     "train": {"": "marecg.recipes.schema:Config"},
     "ablate": {"": "marecg.recipes.schema:Config", "probe.": f"{HERE}:Ablation"},
-    "ablate-graph": {"": "marecg_experiments.graph.records:Design"},
+    "ablate-graph": {"": "marecg_research.graph.records:Design"},
 }
 """By command, the models of its settings, each by what its keys begin with."""
 

@@ -23,7 +23,7 @@ PANELS: Panels = {
     "Develop": {"_training": ("texts",)},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
-EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-experiments", "marecg[experiments]"))
+EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-research", "marecg[experiments]"))
 """Commands of a package of ours that need not be there: the package, and what to install."""
 
 

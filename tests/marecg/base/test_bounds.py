@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from marecg.base.config import Settings
 from marecg.recipes.schema import Config
-from marecg_experiments.comparators import COMPARATORS
+from marecg_research.comparators import COMPARATORS
 
 NO_COUNTS = {"seed", "codes_permuted", "hidden_limit"}
 """Whole numbers that are seeds, of which 0 is one, or a limit of 0."""

@@ -26,8 +26,8 @@ from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
-from marecg_experiments.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
-from marecg_experiments.leaderboard import averaged, heads_and_lines, standings
+from marecg_research.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
+from marecg_research.leaderboard import averaged, heads_and_lines, standings
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
 REQUEST = Request((1.0,), resamples=50, without=("encoder, wide",))

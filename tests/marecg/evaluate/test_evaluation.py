@@ -20,7 +20,7 @@ from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
-from marecg_experiments.merl import BY_NAME, DIFFERENCES
+from marecg_research.merl import BY_NAME, DIFFERENCES
 
 
 def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(report):

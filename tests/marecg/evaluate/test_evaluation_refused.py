@@ -9,8 +9,8 @@ from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named
-from marecg_experiments.baselines import resnet1d
-from marecg_experiments.merl import MERL, MERL_POSITIONAL
+from marecg_research.baselines import resnet1d
+from marecg_research.merl import MERL, MERL_POSITIONAL
 
 
 def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_copy):

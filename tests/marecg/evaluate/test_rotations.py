@@ -9,8 +9,8 @@ from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.metrics import macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.predictions import bootstrap, compare, delong
 from marecg.evaluate.tasks.task import Folds
-from marecg_experiments.ablate import ProbedRun
-from marecg_experiments.leaderboard import standings
+from marecg_research.ablate import ProbedRun
+from marecg_research.leaderboard import standings
 
 ROTATIONS = ("1-5,6,7-8", "5-8+1,2,3-4")
 RNG = np.random.default_rng(0)

@@ -13,14 +13,14 @@ from marecg.nn.heads import BatchNormMLP
 from marecg.nn.tokens import patchify
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.gscl import GsclConfig
-from marecg_experiments.comparators.astcl import adversarial_loss
-from marecg_experiments.comparators.clocs import clocs_loss
-from marecg_experiments.comparators.crt import cut, discrimination_loss, joined, spectrum
-from marecg_experiments.comparators.labels import LabelsConfig, labels_loss
-from marecg_experiments.comparators.masked_patches import masked_patch_loss
-from marecg_experiments.comparators.momentum import ByolConfig, byol_loss, dino_loss, moco_loss
-from marecg_experiments.comparators.tstcc import temporal_loss
-from marecg_experiments.comparators.two_views import BarlowConfig, SimclrConfig, barlow_loss
+from marecg_research.comparators.astcl import adversarial_loss
+from marecg_research.comparators.clocs import clocs_loss
+from marecg_research.comparators.crt import cut, discrimination_loss, joined, spectrum
+from marecg_research.comparators.labels import LabelsConfig, labels_loss
+from marecg_research.comparators.masked_patches import masked_patch_loss
+from marecg_research.comparators.momentum import ByolConfig, byol_loss, dino_loss, moco_loss
+from marecg_research.comparators.tstcc import temporal_loss
+from marecg_research.comparators.two_views import BarlowConfig, SimclrConfig, barlow_loss
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from marecg.base.config import ModelConfig
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.contrast import info_nce, nt_xent
 from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
-from marecg_experiments.comparators.clocs import clocs_loss
-from marecg_experiments.comparators.cpc import cpc_loss
-from marecg_experiments.comparators.crt import discrimination_loss
-from marecg_experiments.comparators.momentum import DinoConfig, _Head, dino_loss, moco_loss
-from marecg_experiments.comparators.tstcc import temporal_loss
-from marecg_experiments.comparators.two_views import barlow_loss
+from marecg_research.comparators.clocs import clocs_loss
+from marecg_research.comparators.cpc import cpc_loss
+from marecg_research.comparators.crt import discrimination_loss
+from marecg_research.comparators.momentum import DinoConfig, _Head, dino_loss, moco_loss
+from marecg_research.comparators.tstcc import temporal_loss
+from marecg_research.comparators.two_views import barlow_loss
 
 TAU = 0.07
 ACTIVE_BV = torch.eye(6).bool()

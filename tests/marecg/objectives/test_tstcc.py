@@ -15,8 +15,8 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 from marecg.train.data import supervise
-from marecg_experiments.comparators import tstcc
-from marecg_experiments.comparators.tstcc import TstccConfig
+from marecg_research.comparators import tstcc
+from marecg_research.comparators.tstcc import TstccConfig
 
 
 def test_the_temporal_losses_of_both_directions_add_up(corpus_folder, micro, monkeypatch):

@@ -16,12 +16,12 @@ from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
 from marecg.train.network import Network, monitor
-from marecg_experiments.comparators import COMPARATORS
-from marecg_experiments.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
-from marecg_experiments.comparators.crt import at_places
-from marecg_experiments.comparators.momentum import Dino, Momentum
-from marecg_experiments.comparators.tstcc import temporal_loss
-from marecg_experiments.recipes import COMPARISON, METHODS
+from marecg_research.comparators import COMPARATORS
+from marecg_research.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
+from marecg_research.comparators.crt import at_places
+from marecg_research.comparators.momentum import Dino, Momentum
+from marecg_research.comparators.tstcc import temporal_loss
+from marecg_research.recipes import COMPARISON, METHODS
 
 TINY = [name for name in COMPARISON if name.startswith("tiny-")]
 
@@ -152,7 +152,7 @@ def test_clocs_encodes_the_first_half_and_the_second(batch, monkeypatch):
 
 def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(batch, monkeypatch):
     spy = Mock(wraps=temporal_loss)
-    monkeypatch.setattr("marecg_experiments.comparators.tstcc.temporal_loss", spy)
+    monkeypatch.setattr("marecg_research.comparators.tstcc.temporal_loss", spy)
     tstcc, views = looked("tstcc", batch)
     predicted, future = zip(*(call.args for call in spy.call_args_list), strict=True)
     weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")

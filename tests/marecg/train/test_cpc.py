@@ -13,7 +13,7 @@ from marecg.objectives.views import Pass
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
-from marecg_experiments.comparators.cpc import CpcConfig, cpc_loss
+from marecg_research.comparators.cpc import CpcConfig, cpc_loss
 
 ALL = torch.ones(2, 2, dtype=torch.bool)
 

@@ -18,7 +18,7 @@ from marecg.corpus.prepare import prepare
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
-from marecg_experiments.recipes import COMPARISON
+from marecg_research.recipes import COMPARISON
 
 
 @pytest.mark.parametrize("after_step", [1, 3, 4])

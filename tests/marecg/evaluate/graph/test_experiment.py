@@ -18,13 +18,13 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
-from marecg_experiments.graph import branches as second
-from marecg_experiments.graph import experiment as whole
-from marecg_experiments.graph import few_records, heads, records
-from marecg_experiments.graph.endpoints import endpoints, leaves_of
-from marecg_experiments.graph.records import Design, Split
-from marecg_experiments.graph.tested import ndcg
-from marecg_experiments.graph.verdict import write_answer
+from marecg_research.graph import branches as second
+from marecg_research.graph import experiment as whole
+from marecg_research.graph import few_records, heads, records
+from marecg_research.graph.endpoints import endpoints, leaves_of
+from marecg_research.graph.records import Design, Split
+from marecg_research.graph.tested import ndcg
+from marecg_research.graph.verdict import write_answer
 
 CODES = ("164889003", "426783006", "164909002", "59118001", "429622005", "427084000")
 TINY = {

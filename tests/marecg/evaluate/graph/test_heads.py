@@ -10,8 +10,8 @@ import ecg_ontology
 from ecg_ontology import perturb
 from marecg.nn.concepts import concept_logits
 from marecg.nn.prototypes import PrototypeHead
-from marecg_experiments.graph.arms import GraphArm, arms, matched_sigma, mean_entropy, members
-from marecg_experiments.graph.heads import ArmTargets, Heads, by_family, trained
+from marecg_research.graph.arms import GraphArm, arms, matched_sigma, mean_entropy, members
+from marecg_research.graph.heads import ArmTargets, Heads, by_family, trained
 
 ONTO = ecg_ontology.load()
 REAL = GraphArm("real", ONTO, 0.5)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from marecg_experiments.graph import differences, endpoints
-from marecg_experiments.graph.verdict import write_answer
+from marecg_research.graph import differences, endpoints
+from marecg_research.graph.verdict import write_answer
 
 
 def units(**arms: list[float]) -> pd.DataFrame:

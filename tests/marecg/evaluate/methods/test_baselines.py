@@ -11,8 +11,8 @@ from tests.marecg.evaluate.made_tasks import WHOLE, probed
 from marecg.base.errors import UsageError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg_experiments import baselines
-from marecg_experiments.baselines import ResNet1d, choose_resnet, minirocket, resnet1d, slow_signals
+from marecg_research import baselines
+from marecg_research.baselines import ResNet1d, choose_resnet, minirocket, resnet1d, slow_signals
 
 
 def waves(records: int, seed: int) -> Part:
@@ -93,7 +93,7 @@ def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
     """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
     code = f"""
 import numba, numpy as np, pathlib, torch
-from marecg_experiments.baselines import minirocket
+from marecg_research.baselines import minirocket
 from marecg.evaluate.tasks.registry import task_named
 task = task_named("ptbxl-super").open(pathlib.Path({str(ptbxl_root)!r}))
 method = minirocket(task)

@@ -6,8 +6,8 @@ import torch
 from tests.marecg.evaluate.methods.test_baselines import waves
 
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg_experiments.baselines import choose_network
-from marecg_experiments.s4 import S4, StateSpace, s4
+from marecg_research.baselines import choose_network
+from marecg_research.s4 import S4, StateSpace, s4
 
 
 def small_net(classes: int) -> S4:

@@ -10,8 +10,8 @@ from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.request import Request, protocol_named
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import tiny
-from marecg_experiments import attention
-from marecg_experiments.attention import ATTENTION, TOKENS, AttentionPool, as_tokens, choose, tokens
+from marecg_research import attention
+from marecg_research.attention import ATTENTION, TOKENS, AttentionPool, as_tokens, choose, tokens
 
 WIDTH, PLACES = 3, 20
 

@@ -7,7 +7,7 @@ from tests.marecg.evaluate.made_tasks import trials_on
 from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.tasks.task import Recordings
-from marecg_experiments.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view
+from marecg_research.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view
 
 
 def part(records: int, seed: int) -> Part:

@@ -149,7 +149,7 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
         kind = Elsewhere
     if kind is None:
         missing = experiments_missing(name)
-        where = f"; it is in the package marecg-experiments. {missing}" if missing else ""
+        where = f"; it is in the package marecg-research. {missing}" if missing else ""
         raise ValueError(f"there is no value and no objective named {name!r}{where}")
     try:
         outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))

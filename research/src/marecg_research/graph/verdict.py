@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ecg_ontology import write_text
 from marecg.base.markdown import table as markdown_table
-from marecg_experiments.graph.arms import (
+from marecg_research.graph.arms import (
     EDGELESS,
     FAMILIES,
     INFERENCE_ONLY,
@@ -22,7 +22,7 @@ from marecg_experiments.graph.arms import (
     RANDOM_FAMILIES,
     REAL,
 )
-from marecg_experiments.graph.differences import (
+from marecg_research.graph.differences import (
     Crossed,
     difference,
     holm,
@@ -32,7 +32,7 @@ from marecg_experiments.graph.differences import (
     signed,
     with_means,
 )
-from marecg_experiments.graph.endpoints import (
+from marecg_research.graph.endpoints import (
     CLOSED,
     FEW_K,
     IN_TURN,
@@ -46,7 +46,7 @@ from marecg_experiments.graph.endpoints import (
     chosen_sigmas,
     units,
 )
-from marecg_experiments.graph.further import further_sections
+from marecg_research.graph.further import further_sections
 
 ARMS = (
     REAL, "shuffles", "target only", "Â only", "flat", "no siblings", FAMILIES, RANDOM_FAMILIES, LEAF_ONLY,

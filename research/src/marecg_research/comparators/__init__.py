@@ -1,15 +1,15 @@
 """Other methods on our encoder and corpus, a file per method or pair of methods: docs/comparison.md."""
 
 from marecg.objectives.objective import ObjectiveConfig
-from marecg_experiments.comparators.astcl import AstclConfig
-from marecg_experiments.comparators.clocs import ClocsConfig
-from marecg_experiments.comparators.cpc import CpcConfig
-from marecg_experiments.comparators.crt import CrtConfig
-from marecg_experiments.comparators.labels import LabelsConfig
-from marecg_experiments.comparators.masked_patches import MaeConfig, StmemConfig
-from marecg_experiments.comparators.momentum import ByolConfig, DinoConfig, MocoConfig
-from marecg_experiments.comparators.tstcc import TstccConfig
-from marecg_experiments.comparators.two_views import BarlowConfig, SimclrConfig, SimsiamConfig
+from marecg_research.comparators.astcl import AstclConfig
+from marecg_research.comparators.clocs import ClocsConfig
+from marecg_research.comparators.cpc import CpcConfig
+from marecg_research.comparators.crt import CrtConfig
+from marecg_research.comparators.labels import LabelsConfig
+from marecg_research.comparators.masked_patches import MaeConfig, StmemConfig
+from marecg_research.comparators.momentum import ByolConfig, DinoConfig, MocoConfig
+from marecg_research.comparators.tstcc import TstccConfig
+from marecg_research.comparators.two_views import BarlowConfig, SimclrConfig, SimsiamConfig
 
 COMPARATORS: dict[str, type[ObjectiveConfig]] = {
     "simclr": SimclrConfig,

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from marecg.evaluate.scores.metrics import class_auc, resampled_macro_auc
-from marecg_experiments.graph.arms import EDGELESS, REAL
-from marecg_experiments.graph.records import DISCOUNT, EVERY, NEIGHBOURS, Hierarchy
+from marecg_research.graph.arms import EDGELESS, REAL
+from marecg_research.graph.records import DISCOUNT, EVERY, NEIGHBOURS, Hierarchy
 
 Row = dict[str, Any]
 RESAMPLES, RESAMPLED_SIGMA = 200, 0.5

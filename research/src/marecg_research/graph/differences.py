@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from marecg_experiments.graph.arms import REAL, SHUFFLE
+from marecg_research.graph.arms import REAL, SHUFFLE
 
 
 class Crossed(NamedTuple):

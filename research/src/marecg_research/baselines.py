@@ -159,7 +159,7 @@ def minirocket(task: Task) -> Method:
         convolutions = import_module("aeon.transformations.collection.convolution_based")
     except ImportError as error:
         problem = "the baseline minirocket needs aeon"
-        raise UsageError(problem, remedy="Run pip install 'marecg-experiments[minirocket]'") from error
+        raise UsageError(problem, remedy="Run pip install aeon") from error
     use_own_threads()
     rows = np.sort(np.random.default_rng(SEED).permutation(task.row_M[task.split_M == TRAIN])[:FITTED_ON])
     ids = [task.recordings.ids[row] for row in rows]

@@ -24,7 +24,7 @@ from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Pass, Views
-from marecg_experiments.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
+from marecg_research.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
 
 
 class MomentumConfig(TwoViewsConfig):

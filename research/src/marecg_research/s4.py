@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from marecg.base.config import LEADS
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Task
-from marecg_experiments.baselines import choose_network, supervised
+from marecg_research.baselines import choose_network, supervised
 
 WIDTH, LAYERS, POLES = 64, 4, 8
 STRIDE = 4

@@ -24,7 +24,7 @@ from marecg.evaluate.tasks.task import Recordings
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
 from marecg.read.datasets import ptbxl
-from marecg_experiments.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
+from marecg_research.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
 
 class Design(Settings):

@@ -20,7 +20,7 @@ from marecg.nn.pooling import real_or_all
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Pass, Views
-from marecg_experiments.comparators.two_views import over_batch
+from marecg_research.comparators.two_views import over_batch
 
 
 class AstclConfig(ObjectiveConfig):

@@ -1,6 +1,6 @@
 """Answers of a model (`marecg.use.answers`), fitted on coded records and judged on other ones.
 
-python -m marecg_experiments.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
+python -m marecg_research.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
 Writes answers.json, which belongs beside the model's weights, answers.md and answers.svg.
 

@@ -13,7 +13,7 @@ from marecg_cli._options import LOCAL, ROOT, Data, Log, Tasks, by_group, one_of,
 from marecg_cli._output import message, result
 
 if TYPE_CHECKING:
-    from marecg_experiments.ablate import ProbedRun
+    from marecg_research.ablate import ProbedRun
 
 
 class Equal(StrEnum):
@@ -88,7 +88,7 @@ def ablate(
     from marecg.evaluate.tasks.registry import roots
     from marecg.recipes import by_name
     from marecg_cli._settings import Ablation, read
-    from marecg_experiments.ablate import ablate, varied
+    from marecg_research.ablate import ablate, varied
 
     of_probe, changes = by_group("probe.", set_)
     request = Request(**{"fractions": (1.0,), **read(Ablation, of_probe, "probe.").given()})
@@ -154,10 +154,10 @@ def ablate_graph(
     """
     from ecg_ontology import replacing
     from marecg.recipes.overrides import with_settings
-    from marecg_experiments.graph.endpoints import endpoints, leaves_of
-    from marecg_experiments.graph.experiment import experiment
-    from marecg_experiments.graph.records import Design
-    from marecg_experiments.graph.verdict import write_answer
+    from marecg_research.graph.endpoints import endpoints, leaves_of
+    from marecg_research.graph.experiment import experiment
+    from marecg_research.graph.records import Design
+    from marecg_research.graph.verdict import write_answer
 
     design = with_settings(Design, set_ or [])
     scores, leaves = experiment(base, data, out, design, root, any_base=any_base)
@@ -176,7 +176,7 @@ def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: b
     from marecg.evaluate.table_print import FORMATS, records
     from marecg_cli._output import result_json
     from marecg_cli._scores_text import plain_text, rich_table, scores_text
-    from marecg_experiments.leaderboard import NOTE, averaged, heads_and_lines, standings
+    from marecg_research.leaderboard import NOTE, averaged, heads_and_lines, standings
 
     for probe in probed:
         for line in (f"measured: {probe.folder}, {probe.report.task}", *remarks(probe.report)):

@@ -33,10 +33,10 @@ from marecg.train.checkpoints import newest
 from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
 from marecg_corpora.derived import relabelled, write_subset
-from marecg_experiments.graph.arms import LABELS, NONE, GraphArm, arms
-from marecg_experiments.graph.heads import ALPHAS, closed
-from marecg_experiments.graph.records import Design, Split, read_off
-from marecg_experiments.graph.tested import Row, Tested
+from marecg_research.graph.arms import LABELS, NONE, GraphArm, arms
+from marecg_research.graph.heads import ALPHAS, closed
+from marecg_research.graph.records import Design, Split, read_off
+from marecg_research.graph.tested import Row, Tested
 
 BRANCH, PROBE = "branch", "branch, probe"
 """The regimes of the score frame."""

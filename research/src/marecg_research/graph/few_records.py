@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from marecg_experiments.graph.arms import EDGELESS, FAMILIES, REAL, SHUFFLE, GraphArm
-from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, READY, WITHIN
-from marecg_experiments.graph.further import FEW_SIGMA, TURN_SIGMA
-from marecg_experiments.graph.heads import unit
-from marecg_experiments.graph.records import Split, Taught
-from marecg_experiments.graph.tested import Row, Tested
+from marecg_research.graph.arms import EDGELESS, FAMILIES, REAL, SHUFFLE, GraphArm
+from marecg_research.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, READY, WITHIN
+from marecg_research.graph.further import FEW_SIGMA, TURN_SIGMA
+from marecg_research.graph.heads import unit
+from marecg_research.graph.records import Split, Taught
+from marecg_research.graph.tested import Row, Tested
 
 STEPS = (100,)
 RECORDS = (0, 1, 2, 5, 10, 20, 50)

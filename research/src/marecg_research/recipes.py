@@ -10,8 +10,8 @@ from marecg.base.config import CleanConfig, MaskingConfig, SamplingConfig
 from marecg.objectives.objective import NarrowConfig
 from marecg.recipes.named import c1, c1_gscl, changed, small, tiny
 from marecg.recipes.schema import Config
-from marecg_experiments.comparators import COMPARATORS
-from marecg_experiments.comparators.labels import LabelsConfig
+from marecg_research.comparators import COMPARATORS
+from marecg_research.comparators.labels import LabelsConfig
 
 STEP_RECORDS = 64
 """Records per step of every method that contrasts records or reads the batch's statistics."""

@@ -14,7 +14,7 @@ from marecg.evaluate.scores.predictions import Predictions, bootstrap, load
 from marecg.evaluate.scores.summary import ENCODER_METHODS, judged_by
 from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
-from marecg_experiments.ablate import FLOPS, ProbedRun, cost_of
+from marecg_research.ablate import FLOPS, ProbedRun, cost_of
 
 Column = tuple[str, float]
 """A task and a share of its training records."""

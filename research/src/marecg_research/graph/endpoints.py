@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from marecg_experiments.graph.arms import EDGELESS, REAL, SHUFFLE
+from marecg_research.graph.arms import EDGELESS, REAL, SHUFFLE
 
 SIGMA = 0.5
 """Of the figures that no σ is chosen for."""

@@ -21,7 +21,7 @@ from marecg.evaluate.scores.metrics import class_auc
 from marecg.nn.attention import init_linear
 from marecg.nn.dropout import dropout
 from marecg.nn.prototypes import PrototypeHead
-from marecg_experiments.graph.arms import (
+from marecg_research.graph.arms import (
     EDGELESS,
     INFERENCE_ONLY,
     LABELS,
@@ -30,8 +30,8 @@ from marecg_experiments.graph.arms import (
     GraphArm,
     members,
 )
-from marecg_experiments.graph.records import Taught
-from marecg_experiments.graph.tested import Row, Tested
+from marecg_research.graph.records import Taught
+from marecg_research.graph.tested import Row, Tested
 
 WIDTH = 64
 TAU = 0.2

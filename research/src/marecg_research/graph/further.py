@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from marecg.base.markdown import table as markdown_table
-from marecg_experiments.graph.arms import (
+from marecg_research.graph.arms import (
     EDGELESS,
     FAMILIES,
     INFERENCE_ONLY,
@@ -14,8 +14,8 @@ from marecg_experiments.graph.arms import (
     REAL,
     SPREAD,
 )
-from marecg_experiments.graph.differences import difference, over, signed, with_means
-from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, WITHIN, units
+from marecg_research.graph.differences import difference, over, signed, with_means
+from marecg_research.graph.endpoints import FEW_K, IN_TURN, LEAF, PRIMARY, WITHIN, units
 
 TURN_SIGMA, FEW_SIGMA = 1.0, 0.5
 SHOWN = (

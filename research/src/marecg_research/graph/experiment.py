@@ -20,13 +20,13 @@ from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg_experiments.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
-from marecg_experiments.graph.branches import planned, trained_branches
-from marecg_experiments.graph.endpoints import FEW_K, IN_TURN, LEFT_OUT
-from marecg_experiments.graph.few_records import cross_fitted, in_turn
-from marecg_experiments.graph.heads import unit
-from marecg_experiments.graph.records import Design, Hierarchy, Regime, Split
-from marecg_experiments.graph.tested import Tested
+from marecg_research.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
+from marecg_research.graph.branches import planned, trained_branches
+from marecg_research.graph.endpoints import FEW_K, IN_TURN, LEFT_OUT
+from marecg_research.graph.few_records import cross_fitted, in_turn
+from marecg_research.graph.heads import unit
+from marecg_research.graph.records import Design, Hierarchy, Regime, Split
+from marecg_research.graph.tested import Tested
 
 RARE, TESTED = 40, 10
 """Teaching records that a rare leaf has at most, and positives that a leaf needs to be tested."""
