@@ -8,7 +8,7 @@ import torch
 
 from ecg_ontology import Ontology
 from marecg.base.config import LEADS
-from marecg.ecg.batch import Batch, Supervision
+from marecg.model.batch import Batch, Supervision
 from marecg.recipes import Config
 
 CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])

@@ -27,7 +27,7 @@ from benchmarks.gpu_kernels import BACKENDS, in_short, product_rate, spatial, sy
 from benchmarks.supervision import RECORDS as EPOCH
 from marecg.base.errors import UsageError
 from marecg.corpus.batches import BatchStream
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise

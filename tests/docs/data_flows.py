@@ -18,7 +18,7 @@ FLOWS = {
         "marecg.corpus.shards:ShardWriter",
         "marecg.corpus.prepared:Corpus",
         "marecg.corpus.batches:BatchStream",
-        "marecg.ecg.batch:Batch",
+        "marecg.model.batch:Batch",
         "marecg.objectives.views:Views",
         "marecg.train.network:Outcome",
     ),
@@ -29,7 +29,7 @@ FLOWS = {
         "marecg.corpus.sampling:labels",
         "ecg_ontology:Ontology.soft_targets",
         "marecg.corpus.supervision:CorpusSupervision",
-        "marecg.ecg.batch:Supervision",
+        "marecg.model.batch:Supervision",
         "marecg.objectives.gscl:gscl_loss",
     ),
     "A recipe": (

@@ -19,8 +19,8 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.batch import Batch
 from marecg.ecg.quality import mended
+from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses
 from marecg.read.inputs import find_inputs, read_mended

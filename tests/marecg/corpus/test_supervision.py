@@ -24,8 +24,8 @@ from marecg.corpus.columns import BeatColumn
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import CorpusSupervision
-from marecg.ecg.batch import SoftTargets
 from marecg.ecg.physiology import RhythmThresholds, physiology
+from marecg.model.batch import SoftTargets
 
 ONTOLOGY = ecg_ontology.load()
 FAMILY_CODE = "164865005"

@@ -9,7 +9,7 @@ import ecg_ontology
 from marecg.base.config import CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.views import Views
 from marecg.recipes import Config

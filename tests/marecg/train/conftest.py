@@ -11,7 +11,7 @@ from tests.marecg.train.runs import ONTOLOGY, small
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics

@@ -14,7 +14,7 @@ from tests import forked
 
 import ecg_ontology
 from marecg.corpus import index
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.objectives.views import Views
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override

@@ -9,7 +9,7 @@ from tests.marecg.train.runs import ONTOLOGY, network, run
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from marecg.ecg.batch import Batch, Supervision
+from marecg.model.batch import Batch, Supervision
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import CorpusData

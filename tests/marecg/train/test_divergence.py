@@ -9,7 +9,7 @@ from tests.marecg.train.runs import network, run, small
 
 from marecg.base.errors import DivergedError
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.nn.collapse import effective_rank
 from marecg.recipes.overrides import override
 from marecg.train.network import Network, Outcome, entropy, monitor

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from marecg.base.errors import ConfigError
 from marecg.ecg.augment import AUGMENTATIONS
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.objectives import jepa
 from marecg.objectives.gscl import Gscl
 from marecg.recipes.overrides import override

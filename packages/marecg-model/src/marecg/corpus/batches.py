@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import systematic
 from marecg.corpus.supervision import CorpusSupervision
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 
 
 @dataclass(eq=False)

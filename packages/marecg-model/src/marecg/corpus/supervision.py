@@ -30,8 +30,8 @@ from marecg.base.errors import CorpusError, OutputError
 from marecg.base.lock import locked
 from marecg.corpus.prepared import Corpus, read_about, refuse_cut
 from marecg.corpus.sampling import families, labels
-from marecg.ecg.batch import SoftTargets, Supervision
 from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
+from marecg.model.batch import SoftTargets, Supervision
 
 logger = logging.getLogger(__name__)
 

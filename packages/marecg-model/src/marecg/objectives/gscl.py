@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax
 
 from marecg.base.config import chosen
-from marecg.ecg.batch import SoftTargets
+from marecg.model.batch import SoftTargets
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts

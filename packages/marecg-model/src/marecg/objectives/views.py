@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from marecg.base.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.ecg.augment import AUGMENTATIONS, Augment
-from marecg.ecg.batch import Batch, Supervision
+from marecg.model.batch import Batch, Supervision
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask

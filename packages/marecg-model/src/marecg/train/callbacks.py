@@ -14,7 +14,7 @@ from torch import Tensor
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError
 from marecg.base.progress import Tell
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.train.lightning_module import Pretraining
 from marecg.train.trackers import track
 

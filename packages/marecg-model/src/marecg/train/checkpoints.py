@@ -18,7 +18,7 @@ from lightning_utilities.core.apply_func import apply_to_collection
 
 from ecg_ontology import replacing
 from marecg.base.errors import CheckpointError, OutputError
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.train.callbacks import AfterStep
 from marecg.train.lightning_module import Pretraining
 from marecg.train.preemption import Preemption

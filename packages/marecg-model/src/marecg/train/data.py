@@ -11,7 +11,7 @@ from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws, labels
 from marecg.corpus.supervision import CorpusSupervision
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.recipes import Config
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from marecg.base.config import TrainConfig
 from marecg.base.errors import DivergedError
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine

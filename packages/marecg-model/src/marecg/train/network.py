@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ecg_ontology import Ontology
 from marecg.base.errors import ConfigError
-from marecg.ecg.batch import Batch
+from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.collapse import effective_rank
 from marecg.objectives.objective import Objective, Parts, weighed
