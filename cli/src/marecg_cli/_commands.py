@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 
 from ecg_ontology import UsageError, refuse_address
 from marecg_cli._output import set_loudness
-from marecg_cli._removed import refuse_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -49,9 +48,8 @@ def application(
         elsewhere: commands of packages that need not be there, each with its package and what to install;
             other packages add theirs as entry points `marecg.commands`. None: there are none.
 
-    Raises `UsageError` where the command's package isn't installed, or the command was removed.
+    Raises `UsageError` if the command's package isn't installed.
     """
-    refuse_command(argv)
     app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
     app.callback()(_of_all)
     places = [

@@ -28,7 +28,6 @@ import typer
 from typer.core import TyperGroup
 
 from ecg_ontology import EcgError, UsageError
-from marecg_cli._removed import replacement
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -221,8 +220,6 @@ def _exit_code(error: BaseException) -> int:
         text = " ".join(error.format_message().split()).rstrip(".")
         if text:  # none where all that was missing is a command, and help was printed
             end = "" if text.endswith("?") else "."
-            if instead := replacement(getattr(context, "info_name", ""), getattr(error, "option_name", "")):
-                text = f"{getattr(error, 'message', text)}. {instead}"
             problem(f"error: {text}{end} See {context.command_path} --help" if context else f"error: {text}")
         return EXIT_USAGE
     stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
