@@ -2,7 +2,7 @@
 
 import inspect
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -15,6 +15,22 @@ import pytest
 from typer.testing import CliRunner
 
 from marecg_cli import ecgonto, marecg
+from marecg_cli._commands import tree
+
+APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
+
+
+def commands() -> dict[str, Any]:
+    """Every command by the words that call it."""
+    trees = {name: tree(module.app()) for name, module in APPS.items()}
+    return dict(pair for name, group in trees.items() for pair in _walk((name,), group))
+
+
+def _walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from _walk((*path, name), child)
 
 
 def run(*argv: object, program: ModuleType = marecg) -> int:

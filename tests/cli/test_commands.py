@@ -1,14 +1,13 @@
-"""What every command has, and what one table of all options shows: one meaning per name."""
+"""What every command has."""
 
 import logging
 import os
 import re
 import shlex
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from tests.cli.calls import invoke
-from tests.docs.options import APPS, MIXED, commands, kind, kinds, options
+from tests.cli.calls import APPS, commands, invoke
 
 from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
 from marecg_cli._commands import OTHERS, tree
@@ -49,20 +48,14 @@ def test_every_command_takes_q_and_v_says_by_out_where_something_goes_and_knows_
     assert {"--quiet", "-q", "--verbose", "-v"} <= {option for each in params for option in each.opts}
     arguments = {each.name for each in params if each.param_type_name == "argument"}
     assert not arguments & {"out", "output", "target"}, f"{name}: an argument says where"
-    for each, _ in options(COMMANDS[name]):
-        assert sum(option.startswith("--") for option in each.opts) == 1
+    options = [each for each in params if each.param_type_name == "option"]
+    assert all(sum(name.startswith("--") for name in each.opts) == 1 for each in options)
 
 
-def test_an_option_takes_the_same_kind_of_value_in_every_command():
-    mixed = {option: dict(values) for option, values in kinds().items() if len(values) > 1}
-    assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
-
-
-def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json():
-    for name, command in COMMANDS.items():
-        for each, option in options(command):
-            if option == "--format":
-                assert "json" in kind(each), name
+@EVERY
+def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json(name):
+    formats = [each for each in COMMANDS[name].params if "--format" in each.opts]
+    assert all("json" in get_args(each.type_descriptor.annotation) for each in formats)
 
 
 @pytest.mark.parametrize("program", APPS)

@@ -1,8 +1,7 @@
 """Every setting of `--set` has a type, a description, and a line of `--help-settings`."""
 
 import pytest
-from tests.cli.calls import invoke
-from tests.docs.options import commands
+from tests.cli.calls import commands, invoke
 
 from ecg_ontology import UsageError
 from marecg_cli._settings import OF_COMMAND, Arrays, Probe, Training, described, read
