@@ -1,5 +1,6 @@
 """The lock and the bundle: what they freeze can't be changed unseen."""
 
+import hashlib
 import json
 import re
 
@@ -184,8 +185,23 @@ def test_a_bundle_that_was_changed_or_has_no_hash_is_refused(bundle, old, new):
         ecg_ontology.load(bundle)
 
 
-def test_a_bundle_in_any_layout_the_package_s_and_the_sources_have_one_hash(onto, bundle, sources):
+def test_the_package_s_bundle_a_saved_one_and_the_sources_have_one_hash(onto, bundle, sources):
     stated = json.loads(bundle.read_text(encoding="utf-8"))
-    bundle.write_text(json.dumps(stated), encoding="utf-8")
     hashes = {each.bundle_sha256 for each in (onto, ecg_ontology.load(bundle), ecg_ontology.load(sources))}
     assert hashes == {stated["bundle_sha256"]}
+
+
+def test_a_bundle_is_loaded_whatever_else_its_version_wrote_if_its_bytes_have_the_stated_hash(onto, bundle):
+    content = json.loads(bundle.read_text(encoding="utf-8"))
+    del content["bundle_sha256"]
+    for part in (content, content["concepts"][0], content["relations"][0], content["mappings"][0]):
+        part["of another version"] = ["unknown"]
+    del content["errata"]
+    text = json.dumps(content, indent=1)
+    stated = hashlib.sha256(text.encode()).hexdigest()
+    bundle.write_text(f'{{\n "bundle_sha256": "{stated}",{text[1:]}\n', encoding="utf-8")
+    loaded = ecg_ontology.load(bundle)
+    assert (loaded.sha256, loaded.rows, loaded.nodes) == (onto.sha256, onto.rows, onto.nodes)
+    bundle.write_bytes(bundle.read_bytes().replace(b'"unknown"', b'"unknowm"', 1))
+    with pytest.raises(SourceError, match="was changed since it was written"):
+        ecg_ontology.load(bundle)

@@ -59,6 +59,17 @@ def test_a_label_that_was_changed_after_the_model_was_saved_is_refused(saved):
         MarEcg.from_pretrained(saved)
 
 
+def test_a_model_is_loaded_whose_ontology_has_a_field_of_another_version(saved):
+    edited(saved / "ontology.json", '"concepts": [', '"field": "of another version", "concepts": [')
+    description = json.loads((saved / "config.json").read_text())
+    description["bundle"] = json.loads((saved / "ontology.json").read_text())["bundle_sha256"]
+    (saved / "config.json").write_text(json.dumps(description))
+    model = MarEcg.from_pretrained(saved)
+    assert model.ontology == ONTOLOGY
+    model.save_pretrained(saved)
+    assert MarEcg.from_pretrained(saved).ontology == ONTOLOGY
+
+
 def test_whoever_may_read_the_folder_may_read_the_weights(saved):
     assert {path.stat().st_mode for path in saved.iterdir()} == {(saved / "config.json").stat().st_mode}
 

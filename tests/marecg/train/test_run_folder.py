@@ -95,6 +95,15 @@ def test_a_run_of_another_enumeration_or_with_changed_labels_is_not_resumed(pret
         pretrain(run, resume=True)
 
 
+def test_a_run_is_resumed_whose_ontology_has_a_field_of_another_version(pretrain, unbroken, tmp_path):
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    edited(run / "ontology.json", '"concepts": [', '"field": "of another version", "concepts": [')
+    described = json.loads((run / "config.json").read_text())
+    described["bundle"] = json.loads((run / "ontology.json").read_text())["bundle_sha256"]
+    (run / "config.json").write_text(json.dumps(described))
+    pretrain(run, resume=True)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")
 def test_an_unwritable_place_is_one_clear_error(pretrain, tmp_path):
     tmp_path.chmod(0o500)

@@ -1,4 +1,8 @@
-"""Bundle: a draft as one JSON file with a hash of its content, in the wheel and in run folders."""
+"""Bundle: a draft as one JSON file with a hash of its bytes, in the wheel and in run folders.
+
+The first field states the SHA-256 of the file without this field and the final newline. The hash covers
+bytes, not the parsed draft, so that a bundle stays readable when another version knows more or fewer fields.
+"""
 
 import hashlib
 import re
@@ -25,18 +29,23 @@ _EXCLUDED: dict[str, Any] = {
 
 
 def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json` or a run's `ontology.json`). Raises `SourceError` if it isn't whole."""
+    """Read a bundle (`ccg.json` or a run's `ontology.json`), ignoring fields that this version doesn't know.
+
+    Raises:
+        SourceError: the file isn't a bundle, or was changed since it was written.
+    """
     text = read_bounded(path)
     stated = _STATED.match(text)
+    content = b"{" + text[stated.end() :] if stated else text
     try:
-        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
+        draft = Draft.model_validate_json(content, extra="ignore")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         problem = f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}"
         remedy = "Write a bundle with `ecgonto build` or `ecgonto export OUT.json`"
         raise SourceError(problem, where=path, remedy=remedy) from error
-    if not stated or stated[1].decode() != bundle_sha256(draft):
+    if not stated or stated[1].decode() != _sha256(content.removesuffix(b"\n")):
         problem = f"was changed since it was written: its {_HASH} is not that of its content"
         remedy = "Put back the file as it was, or change the sources and build it anew"
         raise SourceError(problem, where=path, remedy=remedy)
@@ -46,17 +55,17 @@ def read_bundle(path: Path) -> Draft:
 def bundle_text(draft: Draft) -> str:
     """Return the text of the bundle; the same content gives the same text."""
     content = _content(draft)
-    return f'{{\n "{_HASH}": "{_sha256(content)}",{content.removeprefix("{")}\n'
+    return f'{{\n "{_HASH}": "{_sha256(content.encode())}",{content.removeprefix("{")}\n'
 
 
 def bundle_sha256(draft: Draft) -> str:
     """Return the SHA-256 of a bundle's content: labels, texts, flags and routing too."""
-    return _sha256(_content(draft))
+    return _sha256(_content(draft).encode())
 
 
 def _content(draft: Draft) -> str:
     return draft.model_dump_json(indent=1, exclude=_EXCLUDED, exclude_defaults=True)
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

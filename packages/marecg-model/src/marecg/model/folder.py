@@ -12,6 +12,7 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_ontology import Ontology, read_bounded
 from marecg.base.config import LEADS, ModelConfig, Settings
+from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, EcgError, in_short
 from marecg.base.numbers import refuse_impossible
 from marecg.model.card import Provenance
@@ -68,7 +69,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
             refuse_another(packaged, ontology, folder)
         both = f"the enumeration {description.ontology}, ontology.json has {ontology.sha256}"
         raise CheckpointError(f"config.json names {both}", where=folder, remedy=PUT_BACK)
-    if description.bundle != ontology.bundle_sha256:
+    in_file = read_json(folder / "ontology.json", PUT_BACK, CheckpointError)["bundle_sha256"]
+    if description.bundle != in_file:
         problem = "was changed since the model was saved: its labels, texts or routing are not config.json's"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=PUT_BACK)
     return description, ontology

@@ -71,7 +71,8 @@ def claim(
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
     _compare(folder, before, identity, ontology, extend=extend)
-    if bundle != ecg_ontology.load(folder / "ontology.json").bundle_sha256:
+    ecg_ontology.load(folder / "ontology.json")  # raises if the file doesn't have the hash that it states
+    if bundle != read_json(folder / "ontology.json", _COPY, CheckpointError)["bundle_sha256"]:
         problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
     remove_left_over(folder, folder / "checkpoints")
