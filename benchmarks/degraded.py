@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.ecg.signal import resample
+from marecg.embedding.embed import embed
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.probe.linear import Part, choose_logistic, choose_ridge
@@ -25,7 +26,6 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import part_weights, readout_width
-from marecg.use.embedding.embed import embed
 from marecg_research.baselines import minirocket
 
 FS, SLOW = 500, 100

@@ -17,11 +17,11 @@ from benchmarks.ratio import Effort, Reach, Row, speedups
 from benchmarks.together import beside_two_apart
 from marecg.base.config import LEADS, ModelConfig
 from marecg.ecg.windows import recording, stacked, tta_windows
+from marecg.embedding.embed import embed
+from marecg.embedding.embed_records import embed_records
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
-from marecg.use.embedding.embed import embed
-from marecg.use.embedding.embed_records import embed_records
 from marecg.use.export import INPUTS, export
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]

@@ -12,9 +12,9 @@ import wfdb
 from tests.cli.calls import invoke, run
 
 from ecg_synth import write_corpus
+from marecg.embedding.embed import embed
+from marecg.embedding.embedding_files import RECORD_FIELDS
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embedding.embed import embed
-from marecg.use.embedding.embedding_files import RECORD_FIELDS
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named_also_to_machines(place):

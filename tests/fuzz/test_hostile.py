@@ -24,7 +24,7 @@ from tests.forked import command as start
 from tests.marecg import clinical_files
 
 import marecg.corpus.prepare  # what the processes need, loaded once
-import marecg.use.embedding.embed_records
+import marecg.embedding.embed_records
 import marecg.use.predict  # noqa: F401
 from marecg.base.config import LEADS
 from marecg.read import stretch

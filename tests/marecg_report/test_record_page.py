@@ -23,6 +23,7 @@ from marecg.corpus.columns import Texts as Column
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import Measurements, measure
+from marecg.embedding.inputs import Inputs
 from marecg.evaluate.classifier_scores import Evaluation, GroupScore
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
@@ -34,7 +35,6 @@ from marecg.read.inputs import read_one
 from marecg.use.answers import ANSWERS, Answers
 from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.embedding.inputs import Inputs
 from marecg.use.predict import predict_table, reader_of
 from marecg_report import texts as module
 from marecg_report.probes import Verdict, trust

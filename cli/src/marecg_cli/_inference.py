@@ -83,7 +83,7 @@ def embed(
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
-    from marecg.use.embedding.embed_records import Shard, embed_records
+    from marecg.embedding.embed_records import Shard, embed_records
     from marecg_cli._settings import Sizes, array_layout, read
 
     run, *inputs = _with_model(given)
@@ -146,8 +146,8 @@ def predict(
 
     Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
+    from marecg.embedding.inputs import Inputs
     from marecg.use.classifying.classifier_folder import is_classifier
-    from marecg.use.embedding.inputs import Inputs
     from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
     from marecg_cli._settings import Telling, array_layout
     from marecg_cli._settings import read as read_settings

@@ -60,7 +60,7 @@ Profile = Annotated[
     typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
 ]
 Readout = Literal["rhythm", "wide", "beats", "full"]
-"""What is read from an encoder as one vector of a record; as `marecg.use.embedding.embed.Readout`."""
+"""What is read from an encoder as one vector of a record; as `marecg.embedding.embed.Readout`."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Tasks = Annotated[

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from marecg.base.config import LEADS
 from marecg.ecg.windows import arranged
+from marecg.embedding.embed import encode
 from marecg.evaluate.methods.frozen_encoder import stays_frozen
 from marecg.evaluate.methods.method import Method, Row, Signals
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
@@ -28,7 +29,6 @@ from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.classifying.tuning import fit_best
-from marecg.use.embedding.embed import encode
 
 TOKENS = f"{ENCODER}, tokens"
 SECONDS = 10

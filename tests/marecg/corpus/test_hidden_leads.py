@@ -20,14 +20,14 @@ from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.quality import mended
+from marecg.embedding.embed import embed, encode
+from marecg.embedding.inputs import Inputs
+from marecg.embedding.recordings import Embedded, embedded
 from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses
 from marecg.read.inputs import find_inputs, read_mended
 from marecg.train.data import supervise
-from marecg.use.embedding.embed import embed, encode
-from marecg.use.embedding.inputs import Inputs
-from marecg.use.embedding.recordings import Embedded, embedded
 
 DAMAGE = {
     "good": ((), ()),

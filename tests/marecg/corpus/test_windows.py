@@ -11,10 +11,10 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import ConfigError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.embedding.inputs import Inputs
 from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.recipes.overrides import with_settings
-from marecg.use.embedding.inputs import Inputs
 
 STARTS = {"1": [0.0], "3": [0.0, 10.3, 20.6], "all": [0.0, 9.4, 18.8], "every 15s": [0.0, 15.0]}
 

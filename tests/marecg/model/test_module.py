@@ -10,9 +10,9 @@ import torch
 import marecg
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
+from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
-from marecg.use.embedding.embed import embed
 
 SOME = ("V1", "I", "aVF")
 

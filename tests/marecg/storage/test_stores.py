@@ -22,11 +22,11 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.embedding.embed_records import embed_records
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import read_one
 from marecg.storage.copies import cache, ensure_local
-from marecg.use.embedding.embed_records import embed_records
 
 pytest.importorskip("pydicom")
 LAYOUT = Layout(fs=500)

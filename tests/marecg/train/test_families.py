@@ -8,11 +8,11 @@ from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.train.runs import ONTOLOGY
 
 from marecg.corpus.prepare import prepare
+from marecg.embedding.inputs import Inputs
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.run import train
-from marecg.use.embedding.inputs import Inputs
 from marecg.use.predict import predict_table
 
 ISCHEMIA = "164865005"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from marecg.base.errors import UsageError
+from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embedding.embed import embed
 from marecg.use.predict import concepts, predict
 
 

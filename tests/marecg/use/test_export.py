@@ -15,6 +15,7 @@ import torch
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.ecg.windows import Recording, tta_windows
+from marecg.embedding.embed import embed
 from marecg.model import records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import window_starts
@@ -22,7 +23,6 @@ from marecg.recipes import small, tiny
 from marecg.use import export as exporting
 from marecg.use.classifying.calibration import Calibration
 from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.embedding.embed import embed
 from marecg.use.export import export
 
 

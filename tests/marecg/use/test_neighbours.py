@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from marecg.base.errors import InputError, UsageError
-from marecg.use.embedding import embedding_files
+from marecg.embedding import embedding_files
 from marecg.use.neighbours import neighbours
 
 RECORDS = 50

@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.prepared import Corpus
+from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embedding.embed import embed
 from marecg.use.sklearn import EcgEmbedder
 
 
@@ -40,8 +40,10 @@ def test_every_check_of_scikit_learn_that_applies_is_passed(tmp_path):
 
 
 @pytest.fixture
-def run(place) -> Path:
-    return place / "model"
+def run(micro, tmp_path) -> Path:
+    torch.manual_seed(0)
+    MarEcg(micro.model).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marecg import recipes
     from marecg.corpus.prepared import Corpus
+    from marecg.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.model.mar_ecg import MarEcg
     from marecg.model.pretrained import list_models
     from marecg.use.classifying.classifier import EcgClassifier
     from marecg.use.concept_shares import ConceptShares
-    from marecg.use.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
 
@@ -44,10 +44,10 @@ _HOMES = {
     "Corpus": "marecg.corpus.prepared",
     "EcgClassifier": "marecg.use.classifying.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
-    "Embeddings": "marecg.use.embedding.embed",
+    "Embeddings": "marecg.embedding.embed",
     "MarEcg": "marecg.model.mar_ecg",
-    "WideEmbeddings": "marecg.use.embedding.embed",
-    "embed": "marecg.use.embedding.embed",
+    "WideEmbeddings": "marecg.embedding.embed",
+    "embed": "marecg.embedding.embed",
     "list_models": "marecg.model.pretrained",
     "predict": "marecg.use.predict",
 }

@@ -17,8 +17,8 @@ from sklearn.manifold import TSNE
 from ecg_ontology import Ontology, family_colours
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
+from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embedding.embed import embed
 from marecg_report import captions
 from marecg_report.charts import points
 from marecg_report.page import Figure, Section, paragraph

@@ -21,6 +21,8 @@ from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import AGREE_MS, Measurements, Reason, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import Recording
+from marecg.embedding.embed import encode
+from marecg.embedding.recordings import read_recording
 from marecg.evaluate.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
@@ -29,8 +31,6 @@ from marecg.read.inputs import find_one, read_mended
 from marecg.use.answers import RISK, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
-from marecg.use.embedding.embed import encode
-from marecg.use.embedding.recordings import read_recording
 from marecg.use.predict import concepts
 from marecg_report.day import day_sections
 from marecg_report.neighbours import LEAD, SECONDS, cosines_to

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from marecg.base.errors import InputError
+from marecg.embedding.embedding_files import FORMATS
 from marecg.evaluate.methods.features import features_sha256, read_features
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.embedding.embedding_files import FORMATS
 
 RECORDINGS = Recordings("made", ("a", "b", "c"), "0" * 64, "", lambda row: np.zeros((12, 1), np.float32))
 

@@ -12,13 +12,13 @@ from tests import forked
 
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, CorpusError, InputError, RecordError
+from marecg.embedding.processes import SMALL
 from marecg.evaluate.methods import features as module
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.embedding.processes import SMALL
 
 TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 

@@ -2,10 +2,10 @@ import numpy as np
 import torch
 
 from marecg.base.config import ModelConfig
+from marecg.embedding.embed import embed
 from marecg.evaluate.methods.frozen_encoder import encoder, random_control, random_encoder
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns
-from marecg.use.embedding.embed import embed
 
 CONFIG = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 

@@ -17,6 +17,7 @@ from marecg.base.progress import passing
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.windows import Recording, recording
+from marecg.embedding.embed import loaded
 from marecg.evaluate.classifier_scores import (
     EVALUATION,
     Counts,
@@ -37,7 +38,6 @@ from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
 from marecg.use.classifying.tuning import Vectors
-from marecg.use.embedding.embed import loaded
 
 PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""

@@ -65,7 +65,7 @@ class WindowEncoder(Pretrained):
             x_BCL: mV; L from one patch up to `config.positions` patches.
             n_valid_B: samples of each window before its padding.
             absent_BC: bool, the leads to hide, beside those that are zero throughout.
-            beats_BJT: how many beats have their j-th patch where patch t is (`use.embedding.beat_windows`).
+            beats_BJT: how many beats have their j-th patch where patch t is.
             every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
 
         Returns:

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from marecg.base.errors import InputError, UsageError
+from marecg.embedding.embedding_files import blocks, vectors
 from marecg.read.record import as_text
-from marecg.use.embedding.embedding_files import blocks, vectors
 
 SHOWN_COLUMNS = ("source", "patient", "codes")
 """What a folder of parts tells of each record beside its name."""

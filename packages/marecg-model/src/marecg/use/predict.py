@@ -25,6 +25,9 @@ from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.index import keep_private
 from marecg.ecg.windows import required_rate
+from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
+from marecg.embedding.inputs import Inputs
+from marecg.embedding.recordings import Embedded, embedded, recordings
 from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.window_encoder import WindowEncoder
 from marecg.read.identity import published_as
@@ -34,9 +37,6 @@ from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.concept_shares import ConceptShares
-from marecg.use.embedding.embed import PASS_WINDOWS, embed, encode, loaded
-from marecg.use.embedding.inputs import Inputs
-from marecg.use.embedding.recordings import Embedded, embedded, recordings
 
 logger = logging.getLogger(__name__)
 BATCH_RECORDS = 64

@@ -18,9 +18,9 @@ from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import required_rate
+from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
-from marecg.use.embedding.embed import PASS_WINDOWS, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

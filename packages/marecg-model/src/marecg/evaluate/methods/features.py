@@ -19,11 +19,11 @@ from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers
+from marecg.embedding.embedding_files import READOUTS, blocks, vectors
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 from marecg.read.identity import published_as
-from marecg.use.embedding.embedding_files import READOUTS, blocks, vectors
 
 BLOCK_ROWS = 32
 """Recordings in memory at a time, whose features are kept together."""

@@ -23,6 +23,8 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, InputError
+from marecg.embedding.embed import embed
+from marecg.embedding.processes import threadless
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method, Row, Signals
 from marecg.evaluate.probe.linear import UNSEEN_LOGIT, choose_averaged
@@ -43,8 +45,6 @@ from marecg.model.by_family import family_of, judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns
-from marecg.use.embedding.embed import embed
-from marecg.use.embedding.processes import threadless
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""

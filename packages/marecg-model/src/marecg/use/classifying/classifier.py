@@ -19,6 +19,7 @@ from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged, required_rate
+from marecg.embedding.embed import loaded, records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
@@ -27,7 +28,6 @@ from marecg.use.classifying.classifier_folder import FILES, MARK, Description, r
 from marecg.use.classifying.labels import targets_of
 from marecg.use.classifying.logistic import expected_shifts
 from marecg.use.classifying.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
-from marecg.use.embedding.embed import loaded, records
 
 Reads = Literal[Readout, "best"]
 """What a head reads; `best` is what has the least log loss on the records held out."""

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from marecg.base.documents import JSON_BYTES, parse_json
 from marecg.base.errors import CorpusError, OutputError, UsageError
+from marecg.embedding.recordings import Embedded
 from marecg.read.discovery import EMBEDDINGS
 from marecg.storage.places import Place
-from marecg.use.embedding.recordings import Embedded
 
 METADATA_KEY = b"marecg"
 """The key of a part's metadata."""

@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.use.conftest import run
+from tests.marecg.embedding.conftest import run
 
 from ecg_synth import write_corpus
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.prepare import prepare
+from marecg.embedding import processes
+from marecg.embedding.embed_records import Shard
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.arrays.array_layout import Layout
-from marecg.use.embedding import processes
-from marecg.use.embedding.embed_records import Shard
 
 
 @pytest.fixture

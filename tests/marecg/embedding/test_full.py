@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tests.marecg.use.test_beat_windows import beating
+from tests.marecg.embedding.test_beat_windows import beating
 
 from marecg import EcgClassifier
 from marecg.base.config import LEADS
@@ -11,9 +11,9 @@ from marecg.base.errors import UsageError
 from marecg.ecg import measured
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
+from marecg.embedding import beat_windows
+from marecg.embedding.embed import embed, encode
 from marecg.model.readout import MEASURED, part_weights, readout_width, views, wide_columns
-from marecg.use.embedding import beat_windows
-from marecg.use.embedding.embed import embed, encode
 from marecg.use.export import export
 
 NONE_ABSENT = np.zeros(12, bool)

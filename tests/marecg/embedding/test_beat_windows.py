@@ -11,9 +11,9 @@ from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
+from marecg.embedding.beat_windows import beat_patches
+from marecg.embedding.embed import embed, encode
 from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
-from marecg.use.embedding.beat_windows import beat_patches
-from marecg.use.embedding.embed import embed, encode
 from marecg.use.export import export
 
 GRID = ModelConfig(patch=100, stride=100, context=800, positions=8)

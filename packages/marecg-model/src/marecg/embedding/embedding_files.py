@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from marecg.base.config import ModelConfig
 from marecg.base.errors import EcgError, InputError, UsageError
 from marecg.base.numbers import refuse_impossible
+from marecg.embedding.embed import WideEmbeddings
 from marecg.model.readout import Readout, readout_width
 from marecg.storage.places import Place, is_remote
-from marecg.use.embedding.embed import WideEmbeddings
 
 npy: Any = np.lib.format  # it has no types
 

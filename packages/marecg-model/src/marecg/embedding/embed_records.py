@@ -19,18 +19,18 @@ from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.index import keep_private
 from marecg.corpus.workers import records_named
+from marecg.embedding.embed import PASS_WINDOWS, check_readout
+from marecg.embedding.embedding_files import FORMATS, schema, write
+from marecg.embedding.embedding_store import EmbeddingStore, manifest
+from marecg.embedding.inputs import Inputs, Named, Source
+from marecg.embedding.processes import counted, device_here, elsewhere, processes
+from marecg.embedding.recordings import Embedded, embedded, noted_when_read
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import SourcesHash
 from marecg.storage.places import is_remote
-from marecg.use.embedding.embed import PASS_WINDOWS, check_readout
-from marecg.use.embedding.embedding_files import FORMATS, schema, write
-from marecg.use.embedding.embedding_store import EmbeddingStore, manifest
-from marecg.use.embedding.inputs import Inputs, Named, Source
-from marecg.use.embedding.processes import counted, device_here, elsewhere, processes
-from marecg.use.embedding.recordings import Embedded, embedded, noted_when_read
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""

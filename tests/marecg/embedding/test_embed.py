@@ -13,9 +13,9 @@ from ecg_ontology import perturb
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
+from marecg.embedding.embed import embed, encode
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
-from marecg.use.embedding.embed import embed, encode
 from marecg.use.predict import reader_of
 
 

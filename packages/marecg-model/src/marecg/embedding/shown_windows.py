@@ -18,8 +18,8 @@ from marecg.model.readout import BEAT, Readout
 
 NOTHING = np.zeros(0, np.float32)
 PLUG_INS: dict[Readout, tuple[str, str]] = {
-    "beats": ("marecg.use.embedding.beat_windows", "with_beats"),
-    "full": ("marecg.use.embedding.beat_windows", "with_measured"),
+    "beats": ("marecg.embedding.beat_windows", "with_beats"),
+    "full": ("marecg.embedding.beat_windows", "with_measured"),
 }
 """The module and the function of a readout that gathers from more than H."""
 

@@ -10,11 +10,11 @@ from tests.marecg.made_records import make_ecg
 
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
+from marecg.embedding import recordings
+from marecg.embedding.embed import embed, encode
+from marecg.embedding.recordings import LongSignal, read_recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.stretch import Stretch
-from marecg.use.embedding import recordings
-from marecg.use.embedding.embed import embed, encode
-from marecg.use.embedding.recordings import LongSignal, read_recording
 from marecg.use.predict import concepts, predict
 
 

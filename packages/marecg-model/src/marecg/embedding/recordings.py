@@ -21,11 +21,11 @@ from marecg.corpus.shards import notes
 from marecg.ecg.quality import MENDED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, check_samples, recording
+from marecg.embedding.embed import WideEmbeddings, encode
+from marecg.embedding.inputs import Named
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
 from marecg.read.record import Record, as_text
-from marecg.use.embedding.embed import WideEmbeddings, encode
-from marecg.use.embedding.inputs import Named
 
 PIECE = 120
 """Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""

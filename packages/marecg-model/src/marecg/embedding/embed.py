@@ -20,9 +20,9 @@ from marecg.base.device import best_device, named_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, arranged, overlapped, stacked
+from marecg.embedding.shown_windows import shown_windows
 from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
 from marecg.model.window_encoder import WindowEncoder
-from marecg.use.embedding.shown_windows import shown_windows
 
 logger = logging.getLogger(__name__)
 Model = TypeVar("Model", bound=WindowEncoder)

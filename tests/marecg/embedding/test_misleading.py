@@ -11,7 +11,7 @@ from tests.marecg.made_records import make_ecg
 
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.use.embedding.embed import embed
+from marecg.embedding.embed import embed
 
 PAGE = Path(__file__).parents[3] / "docs" / "corpus" / "limits.md"
 X_CL = make_ecg(seed=0)

@@ -8,8 +8,8 @@ import torch
 
 from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
+from marecg.embedding.embed_records import Embedded, embed_records
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embedding.embed_records import Embedded, embed_records
 
 PART = 3
 

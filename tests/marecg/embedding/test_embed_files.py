@@ -4,17 +4,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.marecg.embedding.conftest import run
 from tests.marecg.told import Told
-from tests.marecg.use.conftest import run
 
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.embedding import embedding_files
+from marecg.embedding import processes as shared
+from marecg.embedding.embed_records import embed_records
+from marecg.embedding.processes import SMALL, WORTH_A_PROCESS, processes
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
-from marecg.use.embedding import embedding_files
-from marecg.use.embedding import processes as shared
-from marecg.use.embedding.embed_records import embed_records
-from marecg.use.embedding.processes import SMALL, WORTH_A_PROCESS, processes
 
 ONE_FILE = {"part_records": None, "batch_size": 2}
 

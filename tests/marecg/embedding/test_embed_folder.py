@@ -14,21 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.marecg.corpus.test_killers import OutOfMemory
+from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
-from tests.marecg.use.conftest import run, same_files
 
 from marecg.base.errors import CorpusError, SourceGoneError, UsageError
 from marecg.corpus.prepared import Corpus
+from marecg.embedding import embed_records as module
+from marecg.embedding import inputs, processes
+from marecg.embedding.embed import embed
+from marecg.embedding.embed_records import Shard
+from marecg.embedding.embedding_store import METADATA_KEY
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.discovery import EMBEDDINGS
 from marecg.read.inputs import find_inputs
 from marecg.read.record import Candidate
-from marecg.use.embedding import embed_records as module
-from marecg.use.embedding import inputs, processes
-from marecg.use.embedding.embed import embed
-from marecg.use.embedding.embed_records import Shard
-from marecg.use.embedding.embedding_store import METADATA_KEY
 
 make_part = module.make_part
 
