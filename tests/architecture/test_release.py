@@ -118,18 +118,3 @@ def test_the_one_package_brings_the_commands_the_model_the_weights_and_synthetic
     names = {re.split(r"[\[=]", each)[0] for each in project["dependencies"]}
     brought = {f"marecg-{each}" for each in ("cli", "corpora", "model", "report", "small")}
     assert names == brought | {"ecg-synth"}
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "changelog.d").glob("[!R]*")), ids=lambda path: path.name)
-def test_a_fragment_of_the_changelog_is_a_few_lines_without_heading_or_issue(path):
-    text = path.read_text(encoding="utf-8")
-    assert re.fullmatch(r"\d+-[a-z0-9-]+\.md", path.name)
-    assert 0 < len(text.strip().splitlines()) <= 8
-    assert not re.search(r"^#|<!--|\B#\d|\b[Ii]ssue \d", text, re.MULTILINE)
-
-
-def test_fragments_are_folded_where_the_changelog_says_so():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["scriv"]
-    assert (ROOT / settings["fragment_directory"]).is_dir()
-    changelog = (ROOT / settings["changelog"]).read_text(encoding="utf-8")
-    assert changelog.index("## 0.1.0, not yet released") < changelog.index("<!-- scriv-insert-here -->")
