@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,6 +43,28 @@ def test_coverage_counts_codes_and_records_in_words_and_for_machines(realdata):
     out = call("coverage", realdata / "cinc2021")[1]
     assert "records: 236" in out
     assert "invalid" not in out  # text labels of early headers are translated as `prepare` translates them
+
+
+class NotInstalled:
+    """Finds no package marecg, as if it weren't installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "marecg":
+            raise ModuleNotFoundError("No module named 'marecg'", name=name)
+
+
+def test_headers_are_read_by_the_package_of_records_and_without_it_one_line_says_what_to_install(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "a.hea").write_text("a 12 500 5000\n#Dx: AF,STE\n", encoding="utf-8")
+    assert json.loads(call("coverage", tmp_path, "--format", "json")[1])["leaves"]["AF"] == 1
+    for name in [name for name in sys.modules if name.partition(".")[0] == "marecg"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [NotInstalled(), *sys.meta_path])
+    code, _, err = call("coverage", tmp_path)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "pip install marecg-model" in err
 
 
 def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(tmp_path):

@@ -134,7 +134,7 @@ def test_what_is_no_table_or_one_that_cannot_be_meant_is_refused(tmp_path, name,
 
 def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):
     table = write(tmp_path / "t.csv", f"id,code\na,{AF}\na,{SINUS}\nb,\n")
-    coverage = ecg_ontology.coverage_of(onto, corpus_of(read_code_table(table)))
+    coverage = ecg_ontology.coverage_of(onto, corpus_of(table, read_code_table(table).codes.values()))
     assert (coverage.leaves["AF"], coverage.records.records, coverage.records.without_leaf) == (1, 2, 1)
 
 

@@ -58,7 +58,8 @@ def coverage(
     if set_:
         from marecg_cli._settings import code_settings
 
-        records = corpus_of(ecg_ontology.read_code_table(corpus, **code_settings(set_)))
+        table = ecg_ontology.read_code_table(corpus, **code_settings(set_))
+        records = corpus_of(table.path, table.codes.values())
     else:
         records = _read_corpus(corpus, sources or ())
     covered = ecg_ontology.coverage_of(onto, records, rule)
@@ -139,7 +140,7 @@ def review(
     if apply is not None:
         _write(Path(ontology or EDITED), apply)
     if out is not None:
-        counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
+        counts = None if corpus is None else _read_corpus(corpus)
         rows = review_rows(ecg_ontology.load(ontology).draft, counts)
         result(str(write_review(out, rows)))
         message(f"{len(rows)} mappings")
@@ -211,6 +212,21 @@ def _next_version(sources: Path) -> str:
 
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
-    """The codes at `path`; those of a prepared corpus stand in its index."""
-    index = path / "index.parquet"
-    return ecg_ontology.read_corpus(index if index.is_file() else path, sources)
+    """The codes of a table, of a prepared corpus by its index, of PTB-XL by its database, or of headers."""
+    if not path.is_dir():
+        return ecg_ontology.read_corpus(path, sources)
+    for table in (path / "index.parquet", path / "ptbxl_database.csv"):
+        if table.is_file():
+            return ecg_ontology.read_corpus(table, sources)
+    try:
+        from marecg.read.dx import codes_in_headers
+    except ModuleNotFoundError as error:
+        if error.name != "marecg":
+            raise
+        remedy = "Run pip install marecg-model, or give a table of codes"
+        raise ecg_ontology.UsageError(
+            "headers are read by the package marecg-model", where=path, remedy=remedy
+        ) from error
+    from ecg_ontology.codes.corpus_codes import corpus_of
+
+    return corpus_of(path, codes_in_headers(path))

@@ -17,12 +17,6 @@ from .codes.corpus_codes import read_corpus as read_corpus
 from .codes.coverage import coverage_of as coverage_of
 from .curation.diff import compare as compare
 from .views.draw import family_colours as family_colours, graph_figure as graph_figure
-from .codes.dx import (
-    CPSC_LABELS as CPSC_LABELS,
-    NO_DIAGNOSIS as NO_DIAGNOSIS,
-    diagnoses as diagnoses,
-    header_comments as header_comments,
-)
 from .base.escaping import guarded as guarded, plain_markdown as plain_markdown, unguarded as unguarded
 from .base.errors import (
     EcgError as EcgError,

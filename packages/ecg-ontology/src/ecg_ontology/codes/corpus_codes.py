@@ -1,23 +1,17 @@
-"""Codes of a corpus from WFDB headers, PTB-XL's database, or a table of codes or counts."""
+"""Codes of a corpus from a table of codes or counts, or from records that somebody else has read."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ecg_ontology.base.errors import InputError, UsageError
-from ecg_ontology.base.reading import refuse_pipe
 from ecg_ontology.base.tables import column_names, rows
-from ecg_ontology.codes.code_tables import CodeTable
-from ecg_ontology.codes.dx import CPSC_LABELS, diagnoses, header_comments
 from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.graph.routing import canonical_code
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
 """The three sources of the pretraining corpus, as the official Dx map names their columns."""
-
-PTBXL = "ptbxl_database.csv"
-"""Names the statements of PTB-XL's records, whose headers name none."""
 
 _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
 """A statement in the column scp_codes, which holds them as Python writes a dictionary."""
@@ -40,12 +34,11 @@ class CorpusCodes(FrozenModel):
 
 
 def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
-    r"""Read the codes of a corpus.
+    r"""Read a table of a corpus' codes.
 
     Args:
-        path: a folder of WFDB headers, searched in depth; a PTB-XL release (its statements become ``scp:…``);
-            a ``.parquet`` table with each record's list of codes in the column ``codes``; or a ``.csv`` of
-            codes and counts.
+        path: a ``.parquet`` table with each record's list of codes in the column ``codes``; a ``.csv`` of
+            codes and counts; or PTB-XL's ``ptbxl_database.csv``, whose statements become ``scp:…``.
         sources: columns of the ``.csv`` to add up; by default those of the paper's corpus where the table
             has them (Ningbo, Georgia, PTB), else ``count`` or ``total``.
 
@@ -58,54 +51,33 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
 
     Example:
         >>> import ecg_ontology, tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a.hea").write_text("a 12 500 5000\n#Dx: 164889003,426783006\n")
-        >>> ecg_ontology.read_corpus(folder).records
-        (('164889003', '426783006'),)
+        >>> table = Path(tempfile.mkdtemp()) / "counts.csv"
+        >>> _ = table.write_text("code,count\n164889003,5\n")
+        >>> ecg_ontology.read_corpus(table).counts
+        {'164889003': 5}
     """
     path = Path(path)
     if path.suffix == ".parquet":
-        return _from_records(path, _lists(path))
-    if path.is_file():
-        return _from_table(path, sources)
-    if not path.is_dir():
-        remedy = "Give a folder of headers, a .parquet of code lists, or a .csv of counts"
-        raise InputError("is not there", where=path, remedy=remedy)
-    if (path / PTBXL).is_file():
-        return _from_table(path / PTBXL, sources)
-    return _from_records(path, _headers(path))
+        return corpus_of(path, _lists(path))
+    if not path.is_file():
+        problem = "is a folder" if path.is_dir() else "is not there"
+        remedy = "Give a .parquet of code lists, or a .csv of codes and counts"
+        raise InputError(problem, where=path, remedy=remedy)
+    return _from_table(path, sources)
 
 
-def corpus_of(table: CodeTable) -> CorpusCodes:
-    """Return the codes of a user's table as a corpus. Raises `InputError` if it has none."""
-    return _from_records(table.path, tuple(table.codes.values()))
+def corpus_of(path: Path, records: Iterable[tuple[str, ...]]) -> CorpusCodes:
+    """Return the codes of records as a corpus; `path` is where they were read.
 
-
-def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> CorpusCodes:
+    Raises:
+        InputError: no record has a code.
+    """
+    records = tuple(records)
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
         remedy = "Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column"
         raise InputError(f"names no code in any of its {len(records)} records", where=path, remedy=remedy)
     return CorpusCodes(name=str(path), counts=dict(counts), records=records)
-
-
-def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
-    headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
-    if not headers:
-        problem = "holds no WFDB header (.hea)"
-        raise InputError(problem, where=folder, remedy="Give the folder that holds the records")
-    return tuple(_codes_of(header) for header in headers)
-
-
-def _codes_of(header: Path) -> tuple[str, ...]:
-    """What the ``#Dx`` of one header names, CPSC2018's labels as codes; other text counts as what it is."""
-    refuse_pipe(header, "Remove it, or give another folder", InputError)
-    try:
-        text = header.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=header) from error
-    words = diagnoses(header_comments(text).get("dx", "")).words
-    return tuple(dict.fromkeys(CPSC_LABELS.get(word, word) for word in words))
 
 
 def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
@@ -126,7 +98,7 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
     header = column_names(path)
     if "scp_codes" in header:
         texts = rows(path, ["scp_codes"])
-        return _from_records(path, tuple(_statements(text, path, place) for place, (text,) in texts))
+        return corpus_of(path, (_statements(text, path, place) for place, (text,) in texts))
     if "code" not in header:
         raise InputError("has no column `code`", where=path, remedy="Give a .csv with columns code and count")
     of_paper = tuple(column for column in PAPER_SOURCES if column in header)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import NO_DIAGNOSIS, CodeMapping
+from ecg_ontology import CodeMapping
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import order_leads
 from marecg.read.availability import blamed
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.machine import MachineReport, number
 from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import diagnoses
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read.availability import refuse_unreachable
+from marecg.read.dx import diagnoses
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import Channel, WfdbHeader, read_header

@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ecg_ontology import header_comments
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
+from marecg.read.dx import header_comments
 from marecg.read.machine import number
 from marecg.read.record import inside
 

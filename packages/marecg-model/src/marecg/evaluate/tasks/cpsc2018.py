@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import CPSC_LABELS
 from marecg.base.errors import CorpusError
 from marecg.ecg.signal import resample
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
@@ -29,6 +28,7 @@ from marecg.evaluate.tasks.task import (
     zeroshot_concepts,
 )
 from marecg.read.datasets import cpsc2018
+from marecg.read.dx import CPSC_LABELS
 from marecg.read.identity import CPSC2018 as SOURCE
 from marecg.read.identity import published_as
 from marecg.read.record import Candidate

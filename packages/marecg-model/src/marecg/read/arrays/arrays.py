@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import EcgError, InputError, OutputError, Reason, RecordError, UsageError, in_short
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read.arrays import delimited
 from marecg.read.arrays.array_files import OPENERS, Lazy, arrays_in
 from marecg.read.arrays.array_layout import Layout
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record, as_text, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 

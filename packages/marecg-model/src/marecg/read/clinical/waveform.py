@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, is_regular
 from marecg.read.stretch import WHOLE, Stretch

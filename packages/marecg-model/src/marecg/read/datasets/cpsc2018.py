@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ecg_ontology import CPSC_LABELS, diagnoses
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
 from marecg.read.arrays.mat5 import variables
 from marecg.read.datasets.cinc2021 import Cinc2021
+from marecg.read.dx import CPSC_LABELS, diagnoses
 from marecg.read.identity import CPSC2018
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch

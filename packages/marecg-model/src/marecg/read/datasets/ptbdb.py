@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecg_ontology import NO_DIAGNOSIS
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb import read_record

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import CorpusError
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.identity import PTBXL, patient_of
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted

@@ -2,6 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+from ecg_ontology import InputError, refuse_pipe
 
 CPSC_LABELS = {
     "Normal": "426783006",
@@ -71,7 +74,7 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Return the content of a ``#Dx``. Unmapped codes are kept: routing is the ontology's answer.
+    """Return the content of a ``#Dx``. Codes are kept whether or not anybody knows them.
 
     Args:
         text: the value of the comment.
@@ -100,3 +103,28 @@ def diagnoses(text: str) -> Diagnoses:
             if code != word:
                 notes.append(f"label {word!r} read as {code}")
     return Diagnoses(tuple(codes), tuple(notes), tuple(dict.fromkeys(filter(None, words))))
+
+
+def codes_in_headers(folder: Path) -> tuple[tuple[str, ...], ...]:
+    """Return the codes that each WFDB header below a folder names, by the headers' paths.
+
+    CPSC2018's labels are read as codes; other words are kept as they are, so that they can be counted.
+
+    Raises:
+        InputError: there is no header, or one can't be read.
+    """
+    headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
+    if not headers:
+        problem = "holds no WFDB header (.hea)"
+        raise InputError(problem, where=folder, remedy="Give the folder that holds the records")
+    return tuple(_words_as_codes(header) for header in headers)
+
+
+def _words_as_codes(header: Path) -> tuple[str, ...]:
+    refuse_pipe(header, "Remove it, or give another folder", InputError)
+    try:
+        text = header.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=header) from error
+    words = diagnoses(header_comments(text).get("dx", "")).words
+    return tuple(dict.fromkeys(CPSC_LABELS.get(word, word) for word in words))
