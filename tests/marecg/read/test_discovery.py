@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 from unittest.mock import Mock
 
 import pytest
@@ -12,7 +13,7 @@ from marecg.base.errors import Reason, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find, hash_sources
-from marecg.read.record import Candidate, LabelOverride
+from marecg.read.record import Candidate
 
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
 
@@ -113,6 +114,22 @@ def test_other_codes_or_gains_are_other_records_and_another_place_is_not(tmp_pat
     assert sha256("four", scale="500/mV") != first
 
 
+class Stated(NamedTuple):
+    """A code that somebody states, whatever the file says."""
+
+    key: str
+
+    def on(self, record):
+        return record.coded((self.key,))
+
+
+def test_codes_that_a_user_states_replace_those_of_the_file(tmp_path):
+    make_record(tmp_path, "a", comments=["Dx: 164889003"])
+    (candidate,) = find([tmp_path])
+    assert candidate.read().codes == ("164889003",)
+    assert replace(candidate, stated=Stated("426783006")).read().codes == ("426783006",)
+
+
 def test_what_the_hash_of_records_covers(tmp_path):
     """Names, headers, and what tables say of records: PTB-XL's own, and one of the user's."""
     make_record(tmp_path / "here", "A0001")
@@ -122,10 +139,11 @@ def test_what_the_hash_of_records_covers(tmp_path):
     others = [
         replace(record, key=("50.0", "{'NORM': 100.0}")),
         replace(record, key=("50.0", "{'AFIB': 100.0}")),
-        replace(record, stated=LabelOverride(("164889003",), None)),
+        replace(record, stated=Stated("164889003")),
+        replace(record, stated=Stated("426783006")),
         replace(record, root_name="there"),
     ]
-    assert len({same, *(hash_sources([other]) for other in others)}) == 5
+    assert len({same, *(hash_sources([other]) for other in others)}) == 6
     assert hash_sources([record, record]) != same
     make_record(tmp_path / "here", "A0001", comments=["Dx: 164889003"])
     assert hash_sources([record]) != same

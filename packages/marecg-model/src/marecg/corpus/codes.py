@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -17,10 +18,45 @@ from ecg_ontology import CodeMapping, CodeTable, Ontology
 from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Unreached
-from marecg.read.record import Candidate, LabelOverride, without_ending
+from marecg.read.record import Candidate, Record, without_ending
 
 EXAMPLES = 3
 """Records that an error names."""
+
+
+class LabelOverride(NamedTuple):
+    """Codes and patient of a record in the user's table, which replace the file's.
+
+    Its codes, none where the table names it without any, and its patient; None leaves the file's.
+    """
+
+    codes: tuple[str, ...]
+    patient: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Codes and patient as text."""
+        return repr(tuple(self))
+
+    def on(self, record: Record) -> Record:
+        """Return the record with the replaced codes."""
+        return replace(record.coded(self.codes), patient=self.patient or record.patient)
+
+
+class StatementCodes(NamedTuple):
+    """Codes of a record's statements by the user's mapping, added to the file's codes."""
+
+    mapping: CodeMapping
+
+    @property
+    def key(self) -> str:
+        """The mapping as text."""
+        return repr(tuple(self))
+
+    def on(self, record: Record) -> Record:
+        """Return the record with the added codes."""
+        meant = [code for text in record.machine.statements for code in self.mapping.of(text)]
+        return record.coded(tuple(dict.fromkeys([*record.codes, *meant])))
 
 
 def with_codes(

@@ -27,7 +27,7 @@ from marecg.base.lock import locked
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
-from marecg.corpus.codes import of_statements, with_codes
+from marecg.corpus.codes import StatementCodes, of_statements, with_codes
 from marecg.corpus.index import read_json, write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
@@ -36,7 +36,7 @@ from marecg.corpus.workers import check_jobs, noted, records_named, workers
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
-from marecg.read.record import Candidate, StatementCodes
+from marecg.read.record import Candidate
 from marecg.storage.copies import ensure_local, upload
 from marecg.storage.places import is_remote
 

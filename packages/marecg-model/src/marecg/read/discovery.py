@@ -188,7 +188,7 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
                 raise CorpusError("can't be reached at the moment", where=candidate.place, remedy=remedy)
             refuse_gone(candidate.root)
             unhashed.append(place)
-        stated = "" if candidate.stated is None else f" {tuple(candidate.stated)!r}"
+        stated = "" if candidate.stated is None else f" {candidate.stated.key}"
         identity = candidate.unusable or candidate.own_name or candidate.key
         digest.update(f"{place} {identity!r} {state or 'unreadable'}{stated}\n".encode())
     return SourcesHash(digest.hexdigest(), tuple(unhashed))

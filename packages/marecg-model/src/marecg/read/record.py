@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import CodeMapping
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import order_leads
@@ -75,29 +74,15 @@ class Record:
         return replace(self, codes=codes, notes=notes if codes else (*notes, NO_DIAGNOSIS))
 
 
-class LabelOverride(NamedTuple):
-    """Codes and patient of a record in the user's table, which replace the file's.
+class StatedCodes(Protocol):
+    """Codes that a user states for a record, such as by a table; picklable, for worker processes."""
 
-    Its codes, none where the table names it without any, and its patient; None leaves the file's.
-    """
-
-    codes: tuple[str, ...]
-    patient: str | None = None
+    @property
+    def key(self) -> str:
+        """Text by which a preparation knows the statement again: equal statements have equal keys."""
 
     def on(self, record: Record) -> Record:
-        """Return the record with the replaced codes."""
-        return replace(record.coded(self.codes), patient=self.patient or record.patient)
-
-
-class StatementCodes(NamedTuple):
-    """Codes of a record's statements by the user's mapping, added to the file's codes."""
-
-    mapping: CodeMapping
-
-    def on(self, record: Record) -> Record:
-        """Return the record with the added codes."""
-        meant = [code for text in record.machine.statements for code in self.mapping.of(text)]
-        return record.coded(tuple(dict.fromkeys([*record.codes, *meant])))
+        """Return the record with the stated codes."""
 
 
 class Unusable(NamedTuple):
@@ -120,7 +105,7 @@ class Candidate:
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.
-        stated: the codes that a table or a mapping of the user's gives it.
+        stated: the codes that the user states for it.
         part: which part of the recording it is; where that says how long it is, its record has that length.
     """
 
@@ -133,7 +118,7 @@ class Candidate:
     row: int = -1
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
-    stated: LabelOverride | StatementCodes | None = None
+    stated: StatedCodes | None = None
     part: Stretch = WHOLE
     own_name: str | None = field(default=None, compare=False)
     unusable: Unusable | None = field(default=None, compare=False)
