@@ -12,9 +12,13 @@ import pytest
 import ecg_ontology
 from ecg_ontology import Kind
 from marecg import recipes
+from marecg.base.config import sources
+from marecg.recipes import Config
 from marecg_corpora.statistics import HISTOGRAM, PAPER_RECORDS
 
 TABLES: dict[str, Any] = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
+VALUES: dict[str, Any] = TABLES["values"]
+C3 = recipes.c3().model_dump(mode="json")
 ONTOLOGY = ecg_ontology.load()
 
 
@@ -72,3 +76,15 @@ def test_a_constant_is_the_paper_s(name):
     module, _, constant = name.partition(":")
     found = getattr(importlib.import_module(module), constant)
     assert (list(found) if isinstance(found, tuple) else found) == TABLES["constants"][name]
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_the_full_recipe_has_the_papers_value(key):
+    value: Any = C3
+    for part in key.split("."):
+        value = value[part]
+    assert value == VALUES[key]
+
+
+def test_every_value_that_a_config_attributes_to_the_paper_is_transcribed_here():
+    assert {key for key, source in sources(Config) if source.startswith("paper ")} == VALUES.keys()
