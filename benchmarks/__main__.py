@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import delineation, gpu, rates, rpeaks, scale, table
 from benchmarks.ratio import FULL, QUICK
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import EcgError
 
 

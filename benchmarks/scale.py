@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import ecg_ontology
-from ecg_ontology import refuse_others
+from ecg_base import refuse_others
 from marecg import recipes
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.corpus import index, trained_on

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 from tests.cli.calls import run
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Folds

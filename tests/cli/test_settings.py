@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.calls import commands, invoke
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._settings import OF_COMMAND, Arrays, Probe, Training, described, read
 
 WITH_SETTINGS = {

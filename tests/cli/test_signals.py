@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.cli.calls import end, run
 
-from ecg_ontology import EcgError
+from ecg_base import EcgError
 
 Writer = Callable[[Any, Path], None]
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)

@@ -7,7 +7,8 @@ from html import unescape
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError, search_concepts
+from ecg_base import UsageError
+from ecg_ontology import search_concepts
 from ecg_ontology.views.browse import page_text, write_page
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'

@@ -7,7 +7,8 @@ import pytest
 from tests.ecg_ontology.changes import with_concept, with_rows
 
 import ecg_ontology
-from ecg_ontology import Finding, Severity, UsageError
+from ecg_base import UsageError
+from ecg_ontology import Finding, Severity
 from ecg_ontology.checks import CHAPTERS, RULES, findings
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.graph.concepts import Regime

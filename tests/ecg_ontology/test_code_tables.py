@@ -5,7 +5,8 @@ import pytest
 from pyarrow import parquet
 
 import ecg_ontology
-from ecg_ontology import InputError, UsageError, read_code_table
+from ecg_base import InputError, UsageError
+from ecg_ontology import read_code_table
 from ecg_ontology.codes.corpus_codes import corpus_of
 
 AF, SINUS = "164889003", "426783006"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import CodedRecords, UsageError
+from ecg_base import UsageError
+from ecg_ontology import CodedRecords
 
 ONTO = ecg_ontology.load()
 CODES = st.sampled_from([*ONTO.codes, "STE", "251238007", ""])

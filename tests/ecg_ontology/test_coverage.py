@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 import ecg_ontology
-from ecg_ontology import InputError, Status, UsageError
+from ecg_base import InputError, UsageError
+from ecg_ontology import Status
 from ecg_ontology.codes.corpus_codes import CorpusCodes, corpus_of
 
 

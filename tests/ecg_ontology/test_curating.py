@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 import ecg_ontology
-from ecg_ontology import InputError, UsageError
+from ecg_base import InputError, UsageError
 from ecg_ontology.curation.building import write_sources
 from ecg_ontology.curation.review import review_rows, write_review
 from ecg_ontology.curation.revise import apply_decisions, decision_of, read_decisions

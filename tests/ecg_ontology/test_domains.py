@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import EcgError, Kind, Ontology, UsageError
+from ecg_base import EcgError, UsageError
+from ecg_ontology import Kind, Ontology
 from ecg_ontology.formats.from_networkx import draft_from_networkx
 from ecg_ontology.graph.hierarchy import branches
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Kind, UsageError
+from ecg_base import UsageError
+from ecg_ontology import Kind
 from ecg_ontology.views.draw import bent_edge, clearance, draw_graph, node_positions
 from ecg_ontology.views.explain import explanation_text
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 import ecg_ontology
-from ecg_ontology import SourceError, UsageError
+from ecg_base import UsageError
+from ecg_ontology import SourceError
 from ecg_ontology.curation.building import build, built_files
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 import ecg_ontology
-from ecg_ontology import InputError, SourceError
+from ecg_base import InputError
+from ecg_ontology import SourceError
 from ecg_ontology.curation.matching import NewCode, candidate_rows
 from ecg_ontology.curation.review import review_rows
 from ecg_ontology.curation.revise import apply_decisions

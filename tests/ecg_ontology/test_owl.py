@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Kind, UsageError
+from ecg_base import UsageError
+from ecg_ontology import Kind
 from ecg_ontology.formats.turtle import SCHEMA
 from ecg_ontology.graph.drafts import DraftRelation
 from ecg_ontology.validation import owl

@@ -7,7 +7,8 @@ import pytest
 from tests.cli.calls import call
 
 import ecg_ontology
-from ecg_ontology import Kind, Ontology, Severity, UsageError
+from ecg_base import UsageError
+from ecg_ontology import Kind, Ontology, Severity
 from ecg_ontology.perturb import flat, shuffled, without
 
 REAL = ecg_ontology.load()

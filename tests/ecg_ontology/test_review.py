@@ -8,7 +8,7 @@ import pytest
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
-from ecg_ontology import EcgError
+from ecg_base import EcgError
 from ecg_ontology.codes.corpus_codes import CorpusCodes
 from ecg_ontology.curation.matching import candidate_rows, read_new_codes
 from ecg_ontology.curation.review import review_rows, write_review

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import Status, UsageError
+from ecg_base import UsageError
+from ecg_ontology import Status
 from ecg_ontology.graph.routing import has_check_digit, malformation
 
 PRINTED = {

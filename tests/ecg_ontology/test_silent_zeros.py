@@ -8,7 +8,8 @@ import pytest
 from tests.cli.calls import call
 
 import ecg_ontology
-from ecg_ontology import UnknownConceptError, UsageError, find_concept
+from ecg_base import UsageError
+from ecg_ontology import UnknownConceptError, find_concept
 
 
 def test_strict_refuses_what_routes_nowhere_and_the_default_counts_it(onto, caplog):

@@ -6,7 +6,8 @@ import tracemalloc
 import pytest
 from tests.ecg_ontology.changes import with_rows
 
-from ecg_ontology import InputError, Ontology
+from ecg_base import InputError
+from ecg_ontology import Ontology
 from ecg_ontology.validation.release import read_release
 from ecg_ontology.validation.snomed import review_release
 

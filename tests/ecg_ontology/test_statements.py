@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
-from ecg_ontology import InputError
+from ecg_base import InputError
 from ecg_ontology.codes.code_tables import CodeMapping
 from ecg_ontology.codes.finding_patterns import chain_of
 from ecg_ontology.codes.statements import (

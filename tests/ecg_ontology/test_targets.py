@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation, UsageError
+from ecg_base import UsageError
+from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation
 from ecg_ontology.graph import targets as vectorised
 from ecg_ontology.graph.concepts import Tier
 from ecg_ontology.graph.drafts import Draft, DraftConcept, DraftRelation

@@ -5,7 +5,8 @@ import pytest
 from tests.ecg_ontology.changes import edit, with_rows
 
 import ecg_ontology
-from ecg_ontology import InputError, SourceError
+from ecg_base import InputError
+from ecg_ontology import SourceError
 from ecg_ontology.checks import findings
 from ecg_ontology.curation.revise import apply_decisions
 from ecg_ontology.curation.routing_file import Decision

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import wfdb
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from ecg_synth import write_corpus
 from ecg_synth.leads import LEADS
 

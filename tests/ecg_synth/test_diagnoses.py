@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from ecg_synth import DIAGNOSES, Noise, SyntheticRecord, record
 from ecg_synth.leads import LEADS
 from ecg_synth.patient import Patient

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.fuzz.test_hostile import run
 
-from ecg_ontology import InputError
+from ecg_base import InputError
 from ecg_ontology.curation.sheets import read_sheet, write_sheet
 from marecg.base.errors import CheckpointError
 from marecg.model import pretrained

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.marecg.evaluate.test_table import row, tidy
 
-from ecg_ontology import guarded, plain_markdown, unguarded
+from ecg_base import guarded, plain_markdown, unguarded
 from marecg.base.errors import InputError
 from marecg.evaluate.classifier_scores import EVALUATION, read_evaluation
 from marecg.evaluate.table_print import long_csv, markdown

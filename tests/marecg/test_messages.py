@@ -10,7 +10,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
 import marecg
-from ecg_ontology import EcgError, UsageError
+from ecg_base import EcgError, UsageError
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import StoppedError
 from marecg.base.lock import locked

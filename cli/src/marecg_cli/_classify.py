@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._commands import SETTINGS
 from marecg_cli._corpus_text import tell_quarantined
 from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, shares, task_names

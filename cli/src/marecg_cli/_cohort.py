@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from ecg_ontology import UsageError, replacing
+from ecg_base import UsageError, replacing
 from marecg_cli._options import As, Corpus, Readout
 from marecg_cli._output import message, result, result_json
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from ecg_ontology import UsageError, refuse_address
+from ecg_base import UsageError, refuse_address
 from marecg_cli._output import set_loudness
 
 if TYPE_CHECKING:

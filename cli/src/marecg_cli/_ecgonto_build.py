@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import ecg_ontology
+from ecg_base import UsageError
 from marecg_cli._ecgonto_look import Language, Source, note_language
 from marecg_cli._options import Profile
 from marecg_cli._output import EXIT_FINDINGS, message, result
@@ -58,9 +59,7 @@ def build(
     Example: ecgonto build --check
     """
     if out is None and (place := place_to_name(sources)):
-        raise ecg_ontology.UsageError(
-            "no place is named for the bundle", where=sources, remedy=f"Name it: {place}"
-        )
+        raise UsageError("no place is named for the bundle", where=sources, remedy=f"Name it: {place}")
     from ecg_ontology.curation import building
 
     out = out or BUNDLE
@@ -102,7 +101,7 @@ def perturb(
     Example: ecgonto perturb shuffle=0 --out shuffled.json
     """
     if out.suffix != ".json":
-        raise ecg_ontology.UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
+        raise UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
     from ecg_ontology.perturb import control_of
 
     made = control_of(ecg_ontology.load(ontology), control)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from ecg_base import UsageError
 from marecg_cli._ecgonto_look import Source
 from marecg_cli._options import As, Profile
 from marecg_cli._output import EXIT_FINDINGS, result, result_json
@@ -44,7 +45,7 @@ def validate(
     if engine == "shacl":
         if disable or form != "text" or (profile, fail_on) != ("paper", "error"):
             problem = "the report of SHACL takes no --profile, --fail-on, --disable or --format"
-            raise ecg_ontology.UsageError(problem, where="--engine shacl", remedy="Leave them out")
+            raise UsageError(problem, where="--engine shacl", remedy="Leave them out")
         from ecg_ontology.validation.shacl import shacl_report
 
         conforms, report = shacl_report(source)

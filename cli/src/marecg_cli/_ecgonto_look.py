@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from ecg_base import UsageError
 from marecg_cli._options import As, Profile
 from marecg_cli._output import (
     EXIT_FINDINGS,
@@ -252,7 +253,7 @@ def _each_code(codes: list[str]) -> Iterator[str]:
     read = (code for line in sys.stdin for code in line.replace(",", " ").split())
     first = next(read, None)
     if first is None:
-        raise ecg_ontology.UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
+        raise UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
     yield first
     yield from read
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from ecg_base import UsageError
 from marecg_cli._ecgonto_look import Source
 from marecg_cli._options import As
 from marecg_cli._output import message, result, result_json
@@ -46,7 +47,7 @@ def match(
 
     if (codes is None) == (statements is None):
         remedy = "Give one of them: codes get a sheet of candidates, statements a report"
-        raise ecg_ontology.UsageError("takes a table of codes or --statements", remedy=remedy)
+        raise UsageError("takes a table of codes or --statements", remedy=remedy)
     onto = ecg_ontology.load(ontology, "curated")
     if statements is not None:
         _report_statements(onto, statements, out, form)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from ecg_base import UsageError
 from marecg_cli._ecgonto_build import place_to_name
 from marecg_cli._ecgonto_look import Rule, Sigma, Source
 from marecg_cli._options import As, Profile
@@ -136,7 +137,7 @@ def review(
     from ecg_ontology.curation.review import review_rows, write_review
 
     if (out is None) == (apply is None):
-        raise ecg_ontology.UsageError("say either --out or --apply")
+        raise UsageError("say either --out or --apply")
     if apply is not None:
         _write(Path(ontology or EDITED), apply)
     if out is not None:

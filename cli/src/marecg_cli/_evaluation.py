@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ecg_ontology import InputError, UsageError
+from ecg_base import InputError, UsageError
 from marecg_cli._options import (
     ROOT,
     As,

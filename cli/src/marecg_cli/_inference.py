@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._options import As, Fs, Readout, by_group, set_option
 from marecg_cli._output import message
 from marecg_cli._predictions_text import (

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 
 
 def local_path(where: str) -> Path:

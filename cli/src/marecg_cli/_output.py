@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ecg_ontology import EcgError, UsageError
+from ecg_base import EcgError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

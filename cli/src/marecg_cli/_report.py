@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._inference import model_and_record
 from marecg_cli._options import LOCAL
 from marecg_cli._output import result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ecg_ontology import UsageError, suggest
+from ecg_base import UsageError, suggest
 from marecg_cli._options import local_path
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._options import Data, Log, one_of, recipe_names, set_option
 from marecg_cli._output import console, message, result, result_json
 

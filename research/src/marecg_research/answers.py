@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from ecg_ontology import Ontology, replacing, write_text
+from ecg_base import replacing, write_text
+from ecg_ontology import Ontology
 from marecg.base.errors import CorpusError, EcgError
 from marecg.base.markdown import table
 from marecg.corpus.prepared import Corpus

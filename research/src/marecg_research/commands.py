@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from marecg_cli._options import LOCAL, ROOT, Data, Log, Tasks, by_group, one_of, recipe_names, set_option
 from marecg_cli._output import message, result
 
@@ -152,7 +152,7 @@ def ablate_graph(
 
     Example: marecg ablate-graph marecg-small --any-base --data corpus --out graph --set regime_seeds=1
     """
-    from ecg_ontology import replacing
+    from ecg_base import replacing
     from marecg.recipes.overrides import with_settings
     from marecg_research.graph.endpoints import endpoints, leaves_of
     from marecg_research.graph.experiment import experiment

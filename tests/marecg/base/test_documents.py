@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from ecg_ontology import InputError
+from ecg_base import InputError
 from marecg.base.config import Count, Frozen, Share
 from marecg.base.documents import JSON_BYTES, read_json, read_model, read_toml
 from marecg.base.errors import CorpusError

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.calls import run
 from tests.marecg.made_records import make_ecg, make_record
 
-from ecg_ontology import plain_markdown
+from ecg_base import plain_markdown
 from marecg import EcgClassifier, MarEcg
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, InputError

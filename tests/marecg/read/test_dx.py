@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ecg_ontology import InputError
+from ecg_base import InputError
 from marecg.read.dx import CPSC_LABELS, codes_in_headers, diagnoses
 from marecg.read.wfdb_header import read_header
 

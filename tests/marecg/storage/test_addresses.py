@@ -5,7 +5,7 @@ from tests.cli.calls import run
 from tests.marecg.conftest import MICRO
 
 import ecg_ontology
-from ecg_ontology import UsageError, replacing
+from ecg_base import UsageError, replacing
 from ecg_synth import write_corpus
 from marecg.storage.copies import ensure_local
 from marecg.train.run import train

@@ -2,7 +2,7 @@
 
 `load` gives an `Ontology`; everything else hangs on it. The rooms, from the ground up::
 
-    base         errors, files, tables, text folding
+    base         errors, tables, text folding
     graph        concepts, their order, codes → concepts, soft targets
     formats      bundle, Turtle and RDF, SSSOM, OBO, networkx
     checks       the rules that a graph must keep
@@ -28,7 +28,9 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("ecg-ontology")
     if not name.startswith("_") and name not in __all__:  # a submodule is imported by its path
-        near = _attribute("suggest")(name, __all__, "dir(ecg_ontology) lists the names")
+        from ecg_base import suggest
+
+        near = suggest(name, __all__, "dir(ecg_ontology) lists the names")
         raise AttributeError(f"ecg_ontology has no {name!r}. {near}", name=name)
     return _attribute(name)
 

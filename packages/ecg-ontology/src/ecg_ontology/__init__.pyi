@@ -17,26 +17,16 @@ from .codes.corpus_codes import read_corpus as read_corpus
 from .codes.coverage import coverage_of as coverage_of
 from .curation.diff import compare as compare
 from .views.draw import family_colours as family_colours, graph_figure as graph_figure
-from .base.escaping import guarded as guarded, plain_markdown as plain_markdown, unguarded as unguarded
 from .base.errors import (
     EcgError as EcgError,
     InputError as InputError,
-    OutputError as OutputError,
     SourceError as SourceError,
     UnknownConceptError as UnknownConceptError,
     UsageError as UsageError,
-    suggest as suggest,
 )
 from .views.explain import explain_codes as explain_codes
 from .views.exports import export as export
 from .views.figures import inline_svg as inline_svg
-from .base.files import (
-    refuse_address as refuse_address,
-    refuse_others as refuse_others,
-    replacing as replacing,
-    write_text as write_text,
-)
-from .base.reading import read_bounded as read_bounded, refuse_pipe as refuse_pipe
 from .graph.graph import ConceptGraph as ConceptGraph
 from .views.languages import label_in as label_in
 from .loading import errata as errata, load as load

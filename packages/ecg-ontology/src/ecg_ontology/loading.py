@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.graph.concepts import Profile
 from ecg_ontology.graph.drafts import Draft, Erratum

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.base.errors import optional
-from ecg_ontology.base.files import refuse_unmarked, write_text
+from ecg_base import optional, refuse_unmarked, write_text
 from ecg_ontology.formats.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
 from ecg_ontology.graph.concepts import Profile, Route, Rule, Status
 from ecg_ontology.graph.drafts import Draft, OntologyHeader, RoutingRow

@@ -19,7 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.graph.concepts import Kind, Tier
 from ecg_ontology.graph.drafts import Draft, DraftRelation, RoutingRow
 from ecg_ontology.graph.enumeration import lock_of

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import UsageError, refuse_others, replacing
+from ecg_base import UsageError, refuse_others, replacing
 from ecg_synth import findings
 from ecg_synth.diagnoses import DIAGNOSES
 from ecg_synth.dipole import INDEPENDENT, Array, twelve

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ecg_ontology import UsageError, suggest
+from ecg_base import UsageError, suggest
 from ecg_synth import patient
 from ecg_synth.diagnoses import DIAGNOSES, UNDERLYING
 from ecg_synth.patient import Patient

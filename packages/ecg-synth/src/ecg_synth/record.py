@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import UsageError
+from ecg_base import UsageError
 from ecg_synth import findings, heart, patient
 from ecg_synth.diagnoses import DIAGNOSES
 from ecg_synth.dipole import Array, project, twelve, vectorcardiogram

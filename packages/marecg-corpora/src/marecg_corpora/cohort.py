@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ecg_ontology import guarded
+from ecg_base import guarded
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.read.identity import published_as

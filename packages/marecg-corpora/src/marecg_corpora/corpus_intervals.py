@@ -8,7 +8,7 @@ import logging
 import pyarrow as pa
 from joblib import Parallel, delayed
 
-from ecg_ontology import OutputError, replacing
+from ecg_base import OutputError, replacing
 from marecg.base.config import LEADS
 from marecg.base.progress import passing
 from marecg.corpus import index

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ecg_ontology import Ontology, refuse_others, replacing
+from ecg_base import refuse_others, replacing
+from ecg_ontology import Ontology
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.lock import locked
 from marecg.corpus import index

@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import InputError, OutputError
 from marecg.base.lock import locked
 from marecg.base.progress import Progress, shown

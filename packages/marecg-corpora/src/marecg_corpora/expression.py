@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, EcgError, find_concept, read_statement
+from ecg_base import EcgError
+from ecg_ontology import Concept, find_concept, read_statement
 from marecg.base.errors import UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus

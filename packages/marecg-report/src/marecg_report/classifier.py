@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ecg_ontology import plain_markdown, write_text
+from ecg_base import plain_markdown, write_text
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.base.markdown import table as markdown_table

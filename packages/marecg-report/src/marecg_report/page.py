@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from ecg_ontology import plain_markdown
+from ecg_base import plain_markdown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""

@@ -12,7 +12,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Ontology, load, replacing
+from ecg_base import replacing
+from ecg_ontology import Ontology, load
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
 from marecg.corpus import index, trained_on

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from ecg_ontology import refuse_others, replacing, write_text
+from ecg_base import refuse_others, replacing, write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on

@@ -22,7 +22,8 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecg_ontology import Ontology, replacing
+from ecg_base import replacing
+from ecg_ontology import Ontology
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import Kind, Ontology, guarded, perturb, replacing, write_text
+from ecg_base import guarded, replacing, write_text
+from ecg_ontology import Kind, Ontology, perturb
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from ecg_ontology import write_text
+from ecg_base import write_text
 from marecg.base.markdown import table as markdown_table
 from marecg_research.graph.arms import (
     EDGELESS,

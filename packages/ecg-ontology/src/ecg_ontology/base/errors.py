@@ -1,83 +1,8 @@
-"""The error tree: what is wrong, where, and what to do about it.
+"""Errors of an ontology, beside those that all packages share."""
 
-Every error that a user can cause is an `EcgError`, so one `except` at the command line is enough.
-`marecg` derives its own errors from the same three branches.
-"""
+from ecg_base import EcgError, InputError, UsageError
 
-from collections.abc import Collection, Iterable
-from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
-
-
-class EcgError(ValueError):
-    """A problem that the user can mend.
-
-    Args:
-        problem: what is wrong, without a full stop.
-        where: the file, option or record concerned.
-        remedy: what to do, as an imperative sentence without a full stop, or a question.
-
-    Example:
-        >>> import ecg_ontology
-        >>> print(ecg_ontology.EcgError("is empty", where="a.ttl", remedy="Add a concept"))
-        a.ttl: is empty. Add a concept.
-    """
-
-    def __init__(self, problem: str, *, where: object = "", remedy: str = "") -> None:
-        self.problem = problem
-        self.where = str(where)
-        self.remedy = remedy
-        sentence = f"{self.where}: {problem}" if self.where else problem
-        end = "" if remedy.endswith(("?", ".")) else "."
-        super().__init__(f"{sentence}. {remedy}{end}" if remedy else sentence)
-
-
-class UsageError(EcgError):
-    """The request itself is wrong: an unknown name, key or option value."""
-
-
-def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
-    """Return the remedy for an unknown name.
-
-    Args:
-        name: what was given.
-        choices: what there is.
-        otherwise: the remedy where none of them is spelt like the name; all of them by default.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [ecg_ontology.suggest(name, ["tiny", "small"]) for name in ("smal", "xxl")]
-        ['Did you mean small?', 'Choose from tiny, small']
-    """
-    by_letters = {choice.casefold(): choice for choice in choices}
-    near = get_close_matches(name.casefold(), by_letters, n=1, cutoff=0.75)
-    if near:
-        return f"Did you mean {by_letters[near[0]]}?"
-    return otherwise or f"Choose from {', '.join(by_letters.values())}"
-
-
-def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """Check that a name is one of the choices. Raises `UsageError` otherwise."""
-    if name not in choices:
-        problem = f"no {kind} is called {name!r}"
-        raise UsageError(problem, where=where, remedy=suggest(name, choices))
-
-
-def optional(module: str, problem: str, remedy: str) -> Any:
-    """Import an optional module. Raises `UsageError` if it isn't installed."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise UsageError(problem, remedy=remedy) from error
-
-
-class InputError(EcgError):
-    """An input can't be read."""
-
-
-class OutputError(EcgError):
-    """An output can't be written."""
+__all__ = ["EcgError", "InputError", "SourceError", "UnknownConceptError", "UsageError"]
 
 
 class SourceError(InputError):

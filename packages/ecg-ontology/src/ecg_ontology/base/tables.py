@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ecg_ontology.base.errors import InputError, optional
+from ecg_base import InputError, optional
 
 _LONGEST = 1 << 20
 """Characters of a header; the csv module's own limit for a cell is lower."""

@@ -4,7 +4,8 @@ A rule has an id that never changes meaning. The letter is its severity, the fir
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
-from ecg_ontology.base.errors import SourceError, refuse_unknown
+from ecg_base import refuse_unknown
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.checks.enumeration import ENUMERATION, SEALED
 from ecg_ontology.checks.mappings import DECISIVE
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING

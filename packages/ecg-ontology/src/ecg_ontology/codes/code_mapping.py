@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.base.errors import InputError
-from ecg_ontology.base.reading import file_sha256
+from ecg_base import InputError, file_sha256
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.codes.lexicon import TABLES
 from ecg_ontology.formats.sssom import code_pairs

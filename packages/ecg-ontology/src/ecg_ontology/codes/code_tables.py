@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecg_ontology.base.errors import InputError, UsageError, refuse_unknown
-from ecg_ontology.base.reading import file_sha256
+from ecg_base import InputError, UsageError, file_sha256, refuse_unknown
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.codes.code_mapping import MACHINE, VOCABULARIES, CodeMapping, cell_text
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ecg_ontology.base.errors import InputError, UsageError
+from ecg_base import InputError, UsageError
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.graph.routing import canonical_code

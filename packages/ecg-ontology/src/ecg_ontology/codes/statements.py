@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from ecg_ontology.base.errors import InputError
+from ecg_base import InputError
 from ecg_ontology.base.reading import read_text as file_text
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.base.text_folding import fold

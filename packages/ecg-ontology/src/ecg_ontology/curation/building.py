@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from ecg_ontology.base.errors import EcgError, SourceError, UsageError
-from ecg_ontology.base.files import refuse_others, replacing
+from ecg_base import EcgError, UsageError, refuse_others, replacing
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.base.reading import read_text
 from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
 from ecg_ontology.curation.findings import findings

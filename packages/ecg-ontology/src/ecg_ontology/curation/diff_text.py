@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ecg_ontology.base.escaping import plain_markdown
+from ecg_base import plain_markdown
 from ecg_ontology.curation.diff import ChangedCode, Difference
 from ecg_ontology.graph.drafts import RoutingRow
 from ecg_ontology.ontology import Ontology

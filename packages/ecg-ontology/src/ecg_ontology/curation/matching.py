@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ecg_ontology.base.errors import InputError
+from ecg_base import InputError
 from ecg_ontology.base.text_folding import disguise, undisguised
 from ecg_ontology.codes.cue_scope import Certainty
 from ecg_ontology.codes.reading import Mention, has_rules, read_text

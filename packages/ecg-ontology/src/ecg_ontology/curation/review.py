@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.codes.corpus_codes import CorpusCodes
 from ecg_ontology.curation.sheets import write_sheet
 from ecg_ontology.graph.concepts import Regime

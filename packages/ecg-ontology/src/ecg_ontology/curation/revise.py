@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ecg_ontology.base.errors import InputError, SourceError, UsageError
+from ecg_base import InputError, UsageError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.checks.enumeration import NO_LOCK, OTHER_VERSION
 from ecg_ontology.checks.table_heads import bad_name
 from ecg_ontology.curation.findings import findings

@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
-from ecg_ontology.base.errors import InputError
+from ecg_base import InputError
 from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.sssom import (
     AUTHOR,

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from ecg_ontology.base.errors import InputError, UsageError, optional
-from ecg_ontology.base.escaping import guarded, unguarded
-from ecg_ontology.base.files import replacing
+from ecg_base import InputError, UsageError, guarded, optional, replacing, unguarded
 from ecg_ontology.base.tables import lines
 
 ENDINGS = (".tsv", ".csv", ".xlsx")

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ecg_base import read_bounded
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.reading import read_bounded
 from ecg_ontology.graph.drafts import Draft
 
 _HASH = "bundle_sha256"
@@ -34,7 +34,7 @@ def read_bundle(path: Path) -> Draft:
     Raises:
         SourceError: the file isn't a bundle, or was changed since it was written.
     """
-    text = read_bounded(path)
+    text = read_bounded(path, error=SourceError)
     stated = _STATED.match(text)
     content = b"{" + text[stated.end() :] if stated else text
     try:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.graph.concepts import Kind, Name, Tier
 from ecg_ontology.graph.drafts import SEMVER, Draft, DraftConcept, DraftRelation, OntologyHeader
 

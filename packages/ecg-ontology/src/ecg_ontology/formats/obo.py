@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ecg_base import refuse_pipe
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.reading import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.from_networkx import KINDS, draft_from_networkx
 from ecg_ontology.formats.obo_text import LANGUAGE, OBO, PROPERTIES, SCOPES, STRING, TAGS
 from ecg_ontology.formats.turtle import iri_text, literal_text, name_text
@@ -37,7 +38,7 @@ def read_obo(path: Path) -> Draft:
     order of the file, families first, unless they are stated. Comments, cross-references, alternative
     identifiers and synonyms that aren't exact are kept as statements. Raises `SourceError`.
     """
-    refuse_pipe(path)
+    refuse_pipe(path, error=SourceError)
     head, stanzas = _stanzas(path)
     iri = head.one("ontology") or path.stem
     iri = iri if re.match(r"https?://", iri) else f"{OBO}{quote(iri)}"

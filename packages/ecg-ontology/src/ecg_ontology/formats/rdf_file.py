@@ -7,8 +7,9 @@ from pathlib import Path
 import rdflib
 from rdflib.term import Node
 
+from ecg_base import refuse_pipe
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.reading import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.base.xml_entities import refuse_nested_entities
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
 
@@ -18,7 +19,7 @@ _BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ 
 
 def parse(path: Path) -> rdflib.Graph:
     """Return the triples of a file. Raises `SourceError` if it isn't in the form of its ending."""
-    refuse_pipe(path)
+    refuse_pipe(path, error=SourceError)
     graph = rdflib.Graph(store="SimpleMemory")  # a sixth of the time of a store with contexts
     rdf_log = logging.getLogger("rdflib.term")
     form = RDF_FORMATS[path.suffix]

@@ -5,8 +5,9 @@ import io
 import re
 from pathlib import Path
 
+from ecg_base import refuse_pipe
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.base.reading import read_text, refuse_pipe
+from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.formats.rdf_reader import read_errata, read_graph
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
@@ -43,7 +44,7 @@ def read_source(source: Path) -> Draft:
     if not source.exists():
         remedy = "Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
         raise SourceError("is not there", where=source, remedy=remedy)
-    refuse_pipe(source, "Give a folder of sources, or a file")
+    refuse_pipe(source, "Give a folder of sources, or a file", SourceError)
     if source.suffix == ".json":
         return read_bundle(source)
     if source.suffix not in _GRAPHS:

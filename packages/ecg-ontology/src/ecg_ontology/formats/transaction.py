@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ecg_ontology.base.errors import OutputError
-from ecg_ontology.base.files import replacing, write_text
+from ecg_base import OutputError, replacing, write_text
 
 FILE_LOCK = ".ecgonto.lock"
 PENDING = ".ecgonto.pending"

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.graph.concepts import Route, Status
 from ecg_ontology.graph.routing import canonical_code, code_text, malformation
 

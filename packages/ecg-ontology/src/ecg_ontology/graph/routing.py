@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import get_args
 
-from ecg_ontology.base.errors import UsageError, refuse_unknown
+from ecg_base import UsageError, refuse_unknown
 from ecg_ontology.graph.concepts import Concept, Profile, Regime, Route, Status, Tier
 from ecg_ontology.graph.drafts import BASE_TABLE, RoutingRow
 

@@ -10,7 +10,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology.base.errors import UsageError, refuse_unknown
+from ecg_base import UsageError, refuse_unknown
 from ecg_ontology.graph.coded_records import CodedRecords
 from ecg_ontology.graph.concepts import Concept, Kind, Relation, Rule
 

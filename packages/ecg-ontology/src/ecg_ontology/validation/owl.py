@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr
 from typing import Any
 
-from ecg_ontology.base.errors import UsageError, optional
+from ecg_base import UsageError, optional
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.formats.rdf_writer import rdf_text
 from ecg_ontology.formats.turtle import SCHEMA, concept_namespace

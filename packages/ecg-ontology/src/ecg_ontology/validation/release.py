@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.base.errors import InputError
+from ecg_base import InputError
 from ecg_ontology.graph.hierarchy import reachable
 
 IS_A = "116680003"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecg_ontology.base.errors import UsageError
+from ecg_base import UsageError
 from ecg_ontology.checks import CHAPTERS
 from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.curation.findings import AGAINST_OTHERS

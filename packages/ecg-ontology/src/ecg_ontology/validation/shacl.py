@@ -3,7 +3,7 @@
 import warnings
 from pathlib import Path
 
-from ecg_ontology.base.errors import optional
+from ecg_base import optional
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
 from ecg_ontology.formats.sources import graph_file
 from ecg_ontology.formats.turtle import turtle_text

@@ -13,7 +13,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
-from ecg_ontology.base.files import refuse_unmarked, write_text
+from ecg_base import refuse_unmarked, write_text
 from ecg_ontology.base.text_folding import fold
 from ecg_ontology.graph.concepts import Concept, Name
 from ecg_ontology.graph.drafts import Erratum

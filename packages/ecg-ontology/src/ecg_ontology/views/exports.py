@@ -9,9 +9,16 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ecg_ontology.base.errors import EcgError, UsageError, optional
-from ecg_ontology.base.escaping import guarded
-from ecg_ontology.base.files import refuse_others, refuse_unmarked, replacing, write_text
+from ecg_base import (
+    EcgError,
+    UsageError,
+    guarded,
+    optional,
+    refuse_others,
+    refuse_unmarked,
+    replacing,
+    write_text,
+)
 from ecg_ontology.base.reading import read_text
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.ontology import Ontology

@@ -6,8 +6,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.base.errors import UsageError
-from ecg_ontology.base.files import refuse_unmarked, replacing
+from ecg_base import UsageError, refuse_unmarked, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

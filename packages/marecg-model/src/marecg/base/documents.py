@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ecg_ontology import EcgError, InputError, read_bounded
+from ecg_base import EcgError, InputError, read_bounded
 
 JSON_BYTES = 1 << 26
 """Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""

@@ -1,4 +1,4 @@
-"""Errors of records, recipes, runs and checkpoints, all subclasses of `ecg_ontology.EcgError`.
+"""Errors of records, recipes, runs and checkpoints, all subclasses of `ecg_base.EcgError`.
 
 One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
 
@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
-from ecg_ontology import EcgError, InputError, OutputError, UsageError
+from ecg_base import EcgError, InputError, OutputError, UsageError
 
 __all__ = [
     "CheckpointError",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ecg_ontology import refuse_address
+from ecg_base import refuse_address
 from marecg.base.errors import CorpusError, OutputError
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ecg_ontology import suggest
+from ecg_base import suggest
 from marecg.base.errors import UsageError
 
 T = TypeVar("T")

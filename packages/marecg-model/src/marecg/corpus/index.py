@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecg_ontology import refuse_pipe, write_text
+from ecg_base import refuse_pipe, write_text
 from marecg.base import documents
 from marecg.base.errors import CorpusError
 from marecg.base.numbers import refuse_impossible

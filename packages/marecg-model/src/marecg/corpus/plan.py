@@ -20,7 +20,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 import ecg_ontology
-from ecg_ontology import Ontology, replacing
+from ecg_base import replacing
+from ecg_ontology import Ontology
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError, InputError, Reason, in_short
 from marecg.base.lock import remove_left_over

@@ -20,7 +20,8 @@ import pyarrow as pa
 from joblib import Parallel, delayed
 
 import ecg_ontology
-from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
+from ecg_base import replacing
+from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import Reason
 from marecg.base.lock import locked

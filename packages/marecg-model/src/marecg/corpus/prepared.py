@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology, Profile, refuse_pipe
+from ecg_base import refuse_pipe
+from ecg_ontology import Ontology, Profile
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index

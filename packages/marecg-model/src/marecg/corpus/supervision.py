@@ -24,7 +24,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecg_ontology import Ontology, refuse_pipe, replacing
+from ecg_base import refuse_pipe, replacing
+from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
 from marecg.base.lock import locked

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology import suggest
+from ecg_base import suggest
 from marecg.base.config import LEADS
 from marecg.base.device import best_device, named_device
 from marecg.base.errors import CheckpointError, UsageError

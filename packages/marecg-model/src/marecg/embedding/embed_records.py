@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import refuse_others, replacing
+from ecg_base import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import passing

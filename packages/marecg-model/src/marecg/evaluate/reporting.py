@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 import ecg_ontology
-from ecg_ontology import Ontology, write_text
+from ecg_base import write_text
+from ecg_ontology import Ontology
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on

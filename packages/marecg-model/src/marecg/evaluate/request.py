@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecg_ontology import suggest
+from ecg_base import suggest
 from marecg.base.errors import UsageError
 from marecg.base.plugins import plugin
 from marecg.evaluate.methods.frozen_encoder import Reading

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ecg_ontology import guarded, plain_markdown
+from ecg_base import guarded, plain_markdown
 from marecg.base.markdown import table
 from marecg.evaluate.table import MEASURED, ROW, as_dicts, names_of, ranks, share, tasks_of, title
 from marecg.nn.collapse import COLLAPSED

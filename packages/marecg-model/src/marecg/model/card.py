@@ -6,7 +6,8 @@ from importlib.metadata import version
 from huggingface_hub import ModelCard, ModelCardData
 from pydantic import Field
 
-from ecg_ontology import Ontology, plain_markdown
+from ecg_base import plain_markdown
+from ecg_ontology import Ontology
 from marecg.base.config import LEADS, Count, FromZero, ModelConfig, Settings
 from marecg.base.markdown import table
 from marecg.model.card_figures import Score, reached

@@ -6,7 +6,7 @@ AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from ecg_ontology import plain_markdown
+from ecg_base import plain_markdown
 from marecg.base.config import Count, Settings, Share
 from marecg.base.markdown import table
 

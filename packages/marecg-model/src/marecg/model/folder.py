@@ -10,7 +10,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_ontology import Ontology, read_bounded
+from ecg_base import read_bounded
+from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig, Settings
 from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, EcgError, in_short

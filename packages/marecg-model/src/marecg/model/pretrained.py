@@ -16,7 +16,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_others, replacing, suggest
+from ecg_base import refuse_others, replacing, suggest
+from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
 from marecg.base.device import named_device
 from marecg.base.errors import CheckpointError, UsageError

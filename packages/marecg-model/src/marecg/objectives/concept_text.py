@@ -16,7 +16,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ecg_ontology import Ontology, replacing
+from ecg_base import replacing
+from ecg_ontology import Ontology
 from marecg.base.errors import CheckpointError, UsageError
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from ecg_ontology import suggest
+from ecg_base import suggest
 from marecg.base.config import Frozen
 from marecg.base.errors import UsageError
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecg_ontology import InputError, refuse_pipe
+from ecg_base import InputError, refuse_pipe
 
 CPSC_LABELS = {
     "Normal": "426783006",

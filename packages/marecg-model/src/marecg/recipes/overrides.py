@@ -17,7 +17,7 @@ import tomlkit
 from pydantic import ValidationError
 from tomlkit.items import Item
 
-from ecg_ontology import suggest
+from ecg_base import suggest
 from marecg.base.config import Settings, source_of, sources
 from marecg.base.documents import read_toml
 from marecg.base.errors import ConfigError, UsageError

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ecg_ontology import write_text
+from ecg_base import write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.base.lock import locked

@@ -11,7 +11,7 @@ import lightning
 import torch
 from torch import Tensor
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import OutputError
 from marecg.base.progress import Tell
 from marecg.model.batch import Batch

@@ -16,7 +16,7 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import CheckpointError, OutputError
 from marecg.model.batch import Batch
 from marecg.train.callbacks import AfterStep

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import write_text
+from ecg_base import write_text
 from marecg.base.config import LEADS
 from marecg.base.documents import read_json
 from marecg.base.errors import CheckpointError, UsageError, in_short

@@ -19,7 +19,7 @@ from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, W
 from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
-from ecg_ontology import suggest, write_text
+from ecg_base import suggest, write_text
 from marecg.base.documents import read_json
 from marecg.base.errors import OutputError, UsageError
 

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch.export import ExportedProgram
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.ecg.windows import Recording

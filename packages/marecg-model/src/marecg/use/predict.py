@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology import guarded, replacing
+from ecg_base import guarded, replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError

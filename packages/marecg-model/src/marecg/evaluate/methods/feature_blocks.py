@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.corpus.index import keep_private
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from ecg_ontology import replacing
+from ecg_base import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.base.numbers import refuse_impossible
 from marecg.evaluate.scores.metrics import (

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_ontology import read_bounded, unguarded
+from ecg_base import read_bounded, unguarded
 from marecg.base.errors import CorpusError, InputError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
-from ecg_ontology import refuse_others, replacing
+from ecg_base import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError

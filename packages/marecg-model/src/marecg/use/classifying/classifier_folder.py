@@ -9,7 +9,7 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ecg_ontology import refuse_pipe
+from ecg_base import refuse_pipe
 from marecg.base.config import Count, Settings, Share
 from marecg.base.documents import read_model
 from marecg.base.errors import CheckpointError

@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from ecg_ontology.base.errors import OutputError, UsageError
+from ecg_base.errors import OutputError, UsageError
 
 _MARK = "(?P<pid>[0-9a-f]{6})(?P<machine>[0-9a-f]{6})[0-9a-f]{4}"
 _TEMPORARY = re.compile(rf"\.(?:(?P<replaced>.+)-(?=\w+\.old~)|.+-){_MARK}(\.old~|(\.\w+)*)")
@@ -165,7 +165,7 @@ def _replace_folder(target: Path, by: Path) -> None:
 
 def _exchanged(one: Path, other: Path) -> bool:
     """Give two folders each other's names; False, and nothing done, where the system or its disk can't."""
-    import ctypes
+    import ctypes  # noqa: PLC0415
 
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2

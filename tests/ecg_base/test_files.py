@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ecg_ontology import OutputError, replacing
-from ecg_ontology.base import files
+from ecg_base import OutputError, files, replacing
 
 
 def test_what_is_written_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
@@ -111,7 +110,7 @@ def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()
     writes = (
-        "import os, signal, sys; from pathlib import Path; from ecg_ontology.base import files\n"
+        "import os, signal, sys; from pathlib import Path; from ecg_base import files\n"
         "files._exchanged = lambda one, other: False\n"
         "rename, left = Path.replace, iter(range(int(sys.argv[2])))\n"
         "def replace(self, target):\n"
@@ -124,7 +123,7 @@ def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the
         "    temporary.mkdir(); (temporary / 'new').touch()\n"
     )
     subprocess.run([sys.executable, "-c", writes, str(tmp_path / "folder"), str(renames)], check=False)
-    written = "from ecg_ontology import replacing\nwith replacing('new') as temporary: temporary.touch()"
+    written = "from ecg_base import replacing\nwith replacing('new') as temporary: temporary.touch()"
     subprocess.run([sys.executable, "-c", written], cwd=tmp_path, check=True)
     names = sorted(path.name for path in tmp_path.rglob("*"))
     assert names == ["folder", "new", "old"] if renames == 1 else ["folder", "new", "new"]
@@ -135,7 +134,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one
     tmp_path, signal
 ):
     writes = (
-        "import os, signal, sys; from ecg_ontology import replacing\n"
+        "import os, signal, sys; from ecg_base import replacing\n"
         "with replacing(sys.argv[1]) as temporary:\n"
         "    temporary.mkdir(); (temporary / 'half').touch()\n"
         "    os.kill(os.getpid(), getattr(signal, sys.argv[2]))"
@@ -144,7 +143,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one
     try:
         os.waitpid(other.pid, os.WUNTRACED)
         assert len(list(tmp_path.iterdir())) == 1
-        written = "from ecg_ontology import replacing\nwith replacing('new') as temporary: temporary.touch()"
+        written = "from ecg_base import replacing\nwith replacing('new') as temporary: temporary.touch()"
         subprocess.run([sys.executable, "-c", written], cwd=tmp_path, check=True)
         names = sorted(path.name for path in tmp_path.iterdir())
         assert names[-1] == "new"

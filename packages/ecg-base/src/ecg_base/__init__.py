@@ -1,0 +1,35 @@
+"""Errors, files and texts that several packages share; nothing here is about ECGs or about an ontology."""
+
+from ecg_base.errors import (
+    EcgError,
+    InputError,
+    OutputError,
+    UsageError,
+    optional,
+    refuse_unknown,
+    suggest,
+)
+from ecg_base.escaping import guarded, plain_markdown, unguarded
+from ecg_base.files import refuse_address, refuse_others, refuse_unmarked, replacing, write_text
+from ecg_base.reading import file_sha256, read_bounded, refuse_pipe
+
+__all__ = [
+    "EcgError",
+    "InputError",
+    "OutputError",
+    "UsageError",
+    "file_sha256",
+    "guarded",
+    "optional",
+    "plain_markdown",
+    "read_bounded",
+    "refuse_address",
+    "refuse_others",
+    "refuse_pipe",
+    "refuse_unknown",
+    "refuse_unmarked",
+    "replacing",
+    "suggest",
+    "unguarded",
+    "write_text",
+]
