@@ -9,7 +9,7 @@ import pytest
 from tests.cli.calls import reached
 
 from ecg_ontology.loading import PACKAGED
-from marecg.evaluate.finetune import finetune
+from marecg.classify.finetune import finetune
 from marecg.evaluate.request import Request
 
 MADE = {"watch", "config", "request"}

@@ -10,11 +10,11 @@ import pytest
 from tests.cli.calls import invoke, run
 
 import ecg_ontology
+from marecg.classify.calibration import Calibration
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.use.answers import ANSWERS, Answers
-from marecg.use.classifying.calibration import Calibration
 
 
 def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, header):

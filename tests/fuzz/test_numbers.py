@@ -15,18 +15,18 @@ from tests.marecg.made_records import make_record
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, InputError
 from marecg.base.numbers import refuse_impossible
+from marecg.classify.classifier_folder import Description
+from marecg.classify.classifier_scores import Evaluation
 from marecg.corpus import index, trained_on
 from marecg.corpus.account import PreparationReport
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classifier_scores import Evaluation
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import spread
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
 from marecg.use.answers import Answers
-from marecg.use.classifying.classifier_folder import Description
 from marecg.use.neighbours import neighbours
 from marecg_corpora.statistics import statistics
 

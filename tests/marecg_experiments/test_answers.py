@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 
 import ecg_ontology
 from ecg_synth import write_corpus
+from marecg.classify.calibration import Calibration, calibrate
 from marecg.corpus.prepare import prepare
 from marecg.use.answers import Answers, logits
-from marecg.use.classifying.calibration import Calibration, calibrate
 from marecg_research import answers as module
 
 ONTO = ecg_ontology.load()

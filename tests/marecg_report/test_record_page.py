@@ -18,13 +18,15 @@ from tests.marecg_report.test_page import Checked, read
 from ecg_synth import write_corpus
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
+from marecg.classify.calibration import Calibration
+from marecg.classify.classifier import EcgClassifier
+from marecg.classify.classifier_scores import Evaluation, GroupScore
 from marecg.corpus import index
 from marecg.corpus.columns import Texts as Column
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import Measurements, measure
 from marecg.embedding.inputs import Inputs
-from marecg.evaluate.classifier_scores import Evaluation, GroupScore
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg
@@ -33,8 +35,6 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
 from marecg.use.answers import ANSWERS, Answers
-from marecg.use.classifying.calibration import Calibration
-from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.predict import predict_table, reader_of
 from marecg_report import texts as module
 from marecg_report.probes import Verdict, trust

@@ -73,9 +73,9 @@ def fit(
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
     from marecg.base.plugins import sibling
+    from marecg.classify.classifier import EcgClassifier
+    from marecg.classify.fit_classifier import fit_classifier
     from marecg.corpus.prepared import Corpus
-    from marecg.evaluate.classify import fit_classifier
-    from marecg.use.classifying.classifier import EcgClassifier
     from marecg_cli._scores_text import plain_text, rich_table
     from marecg_cli._settings import Training, read
 
@@ -161,9 +161,9 @@ def judge(
 
     Example: marecg classify judge runs/c3 --task ptbxl-super --root data/ptb-xl --layers head --layers all
     """
-    from marecg.evaluate.finetune import finetune
+    from marecg.classify.finetune import finetune
+    from marecg.classify.tuning import Tuning
     from marecg.evaluate.scores.results import remarks
-    from marecg.use.classifying.tuning import Tuning
     from marecg_cli._scores_text import probe_text
     from marecg_cli._settings import Judging, read
 

@@ -104,7 +104,7 @@ def export(
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """
-    from marecg.evaluate.classify import judged_recordings
+    from marecg.classify.fit_classifier import judged_recordings
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 

@@ -146,8 +146,8 @@ def predict(
 
     Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
+    from marecg.classify.classifier_folder import is_classifier
     from marecg.embedding.inputs import Inputs
-    from marecg.use.classifying.classifier_folder import is_classifier
     from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
     from marecg_cli._settings import Telling, array_layout
     from marecg_cli._settings import read as read_settings

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from marecg.base.config import LEADS
+from marecg.classify.tuning import fit_best
 from marecg.ecg.windows import arranged
 from marecg.embedding.embed import encode
 from marecg.evaluate.methods.frozen_encoder import stays_frozen
@@ -28,7 +29,6 @@ from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.classifying.tuning import fit_best
 
 TOKENS = f"{ENCODER}, tokens"
 SECONDS = 10

@@ -24,13 +24,13 @@ from torch import Tensor, nn
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError, UsageError
+from marecg.classify.tuning import fit_best
 from marecg.ecg.signal import resample, window
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.linear import Choose, Fitted, Part, check_labels, choose_ridge
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.tasks.task import FS, TRAIN, Task
-from marecg.use.classifying.tuning import fit_best
 
 WIDTHS = (16, 32, 64, 64)
 EPOCHS = 30

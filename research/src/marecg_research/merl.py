@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import nn
 
+from marecg.classify.tuning import fit_best
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.probe.protocol import OVER, Protocol
 from marecg.evaluate.scores.metrics import Floats, macro_auc
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.classifying.tuning import fit_best
 
 SEED = 42
 EPOCHS = 100

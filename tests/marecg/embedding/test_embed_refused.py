@@ -8,10 +8,10 @@ from sklearn.base import clone
 
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.classify.classifier import EcgClassifier
 from marecg.embedding.embed import embed
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.predict import predict
 from marecg.use.sklearn import EcgEmbedder
 

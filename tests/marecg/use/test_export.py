@@ -14,6 +14,8 @@ import torch
 
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
+from marecg.classify.calibration import Calibration
+from marecg.classify.classifier import EcgClassifier
 from marecg.ecg.windows import Recording, tta_windows
 from marecg.embedding.embed import embed
 from marecg.model import records
@@ -21,8 +23,6 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import window_starts
 from marecg.recipes import small, tiny
 from marecg.use import export as exporting
-from marecg.use.classifying.calibration import Calibration
-from marecg.use.classifying.classifier import EcgClassifier
 from marecg.use.export import export
 
 

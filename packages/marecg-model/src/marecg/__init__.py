@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marecg import recipes
+    from marecg.classify.classifier import EcgClassifier
     from marecg.corpus.prepared import Corpus
     from marecg.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.model.mar_ecg import MarEcg
     from marecg.model.pretrained import list_models
-    from marecg.use.classifying.classifier import EcgClassifier
     from marecg.use.concept_shares import ConceptShares
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
@@ -42,7 +42,7 @@ __all__ = [
 _HOMES = {
     "ConceptShares": "marecg.use.concept_shares",
     "Corpus": "marecg.corpus.prepared",
-    "EcgClassifier": "marecg.use.classifying.classifier",
+    "EcgClassifier": "marecg.classify.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
     "Embeddings": "marecg.embedding.embed",
     "MarEcg": "marecg.model.mar_ecg",

@@ -14,11 +14,11 @@ from ecg_base import plain_markdown, write_text
 from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.base.markdown import table as markdown_table
+from marecg.classify.calibration import called_classes
+from marecg.classify.classifier_folder import MARK, Description
+from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
+from marecg.classify.fit_classifier import CARD, PAGE, PREDICTIONS
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
-from marecg.evaluate.classify import CARD, PAGE, PREDICTIONS
-from marecg.use.classifying.calibration import called_classes
-from marecg.use.classifying.classifier_folder import MARK, Description
 from marecg_report import captions
 from marecg_report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg_report.score_charts import confusion, precision_recall, reliability_chart, roc

@@ -16,6 +16,9 @@ from ecg_base import replacing
 from ecg_ontology import Ontology, load
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
+from marecg.classify.classifier import EcgClassifier
+from marecg.classify.classifier_folder import is_classifier
+from marecg.classify.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.electrodes import doubts
@@ -24,14 +27,11 @@ from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import Recording
 from marecg.embedding.embed import encode
 from marecg.embedding.recordings import read_recording
-from marecg.evaluate.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
 from marecg.read.inputs import find_one, read_mended
 from marecg.use.answers import RISK, answers_of
-from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.predict import concepts
 from marecg_report.day import day_sections
 from marecg_report.neighbours import LEAD, SECONDS, cosines_to

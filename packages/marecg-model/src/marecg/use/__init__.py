@@ -1,4 +1,4 @@
-"""Uses of a trained model: embeddings, concepts, classifiers, neighbours, exports.
+"""Uses of a trained model: predictions, answers, exports, scikit-learn.
 
 Nothing here trains or judges.
 """

@@ -28,10 +28,10 @@ from torch.export import ExportedProgram
 from ecg_base import replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
+from marecg.classify.classifier import EcgClassifier
+from marecg.classify.classifier_folder import is_classifier
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, Inputs, Outputs
 
 Target = Literal["onnx", "torch"]

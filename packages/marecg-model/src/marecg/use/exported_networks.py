@@ -18,10 +18,10 @@ from torch.export import Dim
 
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
+from marecg.classify.classifier import EcgClassifier
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import cut
-from marecg.use.classifying.classifier import EcgClassifier
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""

@@ -23,6 +23,8 @@ from ecg_base import guarded, replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.classify.classifier import EcgClassifier
+from marecg.classify.classifier_folder import is_classifier
 from marecg.corpus.index import keep_private
 from marecg.ecg.windows import required_rate
 from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
@@ -34,8 +36,6 @@ from marecg.read.identity import published_as
 from marecg.read.inputs import find_one, read_mended
 from marecg.read.parts import every, in_parts
 from marecg.use.answers import RISK, Answers, answers_of
-from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.classifying.classifier_folder import is_classifier
 from marecg.use.concept_shares import ConceptShares
 
 logger = logging.getLogger(__name__)

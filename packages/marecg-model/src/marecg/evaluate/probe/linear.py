@@ -16,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
-from marecg.use.classifying.logistic import span
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
@@ -185,6 +184,14 @@ def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]])
         return np.asarray(usual_K + scale_K * (share_VK[:, None] * standard_VMK).sum(axis=0))
 
     return Fitted(fits[0].chosen, macro_auc(val.y_MK, logits(val.x_MF)), fits[0].untrained, logits)
+
+
+def span(x_MF: Floats) -> Floats | None:
+    """Return an orthonormal basis [F, M] of M vectors; None unless they are fewer than their values.
+
+    The weights of least L2 norm lie there, so a fit on `x_MF @ span` is the same, and cheaper.
+    """
+    return np.linalg.qr(x_MF.T)[0] if len(x_MF) < x_MF.shape[1] else None
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:

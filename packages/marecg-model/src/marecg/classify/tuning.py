@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.classify.logistic import class_weights, fit_views, weighted_loss
 from marecg.ecg.augment import rhythm_safe
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.embedding.embed import encode
@@ -26,7 +27,6 @@ from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
-from marecg.use.classifying.logistic import class_weights, fit_views, weighted_loss
 
 Floats = NDArray[np.float64]
 HEADS: tuple[Readout, ...] = ("wide", "beats", "full")

@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from marecg.evaluate.probe.linear import span
+
 Floats = NDArray[np.float64]
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 2))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
@@ -193,11 +195,3 @@ def fit_views(
         (factor_VK * [head.intercepts_K for head in heads]).sum(axis=0) + shift_K,
         (factor_VK[:, None] * [head.val_MK for head in heads]).sum(axis=0) + shift_K,
     )
-
-
-def span(x_MW: Floats) -> Floats | None:
-    """Return an orthonormal basis [W, M] of M vectors; None unless they are fewer than their values.
-
-    The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
-    """
-    return np.linalg.qr(x_MW.T)[0] if len(x_MW) < x_MW.shape[1] else None

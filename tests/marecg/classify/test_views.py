@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from marecg.classify.logistic import class_weights, fit_logistic, fit_views
 from marecg.evaluate.probe.linear import Part, choose_averaged, choose_logistic
-from marecg.use.classifying.logistic import class_weights, fit_logistic, fit_views
 
 VIEWS = (slice(0, 5), slice(5, 9))
 

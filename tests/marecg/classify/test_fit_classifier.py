@@ -18,10 +18,10 @@ from ecg_base import plain_markdown
 from marecg import EcgClassifier, MarEcg
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, InputError
+from marecg.classify.classifier_scores import ppv
+from marecg.classify.fit_classifier import judged_recordings
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classifier_scores import ppv
-from marecg.evaluate.classify import judged_recordings
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
@@ -338,7 +338,7 @@ def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifie
 ):
     """A batch that is damaged is computed again, and that one alone."""
     out = tmp_path / "again"
-    monkeypatch.setattr("marecg.evaluate.classify.FILE_RECORDS", 20)
+    monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 20)
     assert not fit(out, "--set", "readout=wide")
     assert "of an earlier run" not in capsys.readouterr().err
     before = (out / "predictions.parquet").read_bytes()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from marecg.base.errors import UsageError
-from marecg.use.classifying.calibration import Calibration, calibrate, log_loss, threshold
+from marecg.classify.calibration import Calibration, calibrate, log_loss, threshold
 
 RNG = np.random.default_rng(0)
 TRUE = RNG.normal(0, 2, 4000)

@@ -14,11 +14,9 @@ from ecg_base import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import passing
-from marecg.corpus import index, trained_on
-from marecg.corpus.prepared import Corpus
-from marecg.ecg.windows import Recording, recording
-from marecg.embedding.embed import loaded
-from marecg.evaluate.classifier_scores import (
+from marecg.classify.classifier import EcgClassifier
+from marecg.classify.classifier_folder import FILES, MARK, is_classifier
+from marecg.classify.classifier_scores import (
     EVALUATION,
     Counts,
     Evaluation,
@@ -26,6 +24,11 @@ from marecg.evaluate.classifier_scores import (
     group_scores,
     read_evaluation,
 )
+from marecg.classify.tuning import Vectors
+from marecg.corpus import index, trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.ecg.windows import Recording, recording
+from marecg.embedding.embed import loaded
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
 from marecg.evaluate.reporting import leak
@@ -35,9 +38,6 @@ from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.use.classifying.classifier import EcgClassifier
-from marecg.use.classifying.classifier_folder import FILES, MARK, is_classifier
-from marecg.use.classifying.tuning import Vectors
 
 PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""

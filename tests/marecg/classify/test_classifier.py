@@ -14,14 +14,14 @@ from sklearn.base import clone
 
 from marecg import EcgClassifier
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.classify import classifier as module
+from marecg.classify import tuning
+from marecg.classify.classifier_folder import is_classifier
+from marecg.classify.logistic import weighted_loss
+from marecg.classify.tuning import Tuned, Tuning, Vectors, tune
 from marecg.ecg import augment
 from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import Classifier, MarEcg
-from marecg.use.classifying import classifier as module
-from marecg.use.classifying import tuning
-from marecg.use.classifying.classifier_folder import is_classifier
-from marecg.use.classifying.logistic import weighted_loss
-from marecg.use.classifying.tuning import Tuned, Tuning, Vectors, tune
 
 RECORDS = 24
 LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))

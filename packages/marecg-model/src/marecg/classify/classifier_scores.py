@@ -13,6 +13,8 @@ from scipy.special import expit
 
 from marecg.base.config import Count, FromZero, Settings, Share
 from marecg.base.documents import read_model
+from marecg.classify.calibration import log_loss
+from marecg.classify.classifier import EcgClassifier
 from marecg.evaluate.scores.metrics import (
     MIN_POSITIVES,
     age_bands,
@@ -25,8 +27,6 @@ from marecg.evaluate.scores.metrics import (
 )
 from marecg.evaluate.tasks.task import VAL
 from marecg.model.card_figures import Auc
-from marecg.use.classifying.calibration import log_loss
-from marecg.use.classifying.classifier import EcgClassifier
 
 EVALUATION = "evaluation.json"
 """The file's name in a classifier's folder."""

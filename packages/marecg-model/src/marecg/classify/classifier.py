@@ -17,17 +17,17 @@ from ecg_base import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError
+from marecg.classify.calibration import Method, calibrate, called_classes, check_rule, threshold
+from marecg.classify.classifier_folder import FILES, MARK, Description, read_folder, write_folder
+from marecg.classify.labels import targets_of
+from marecg.classify.logistic import expected_shifts
+from marecg.classify.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged, required_rate
 from marecg.embedding.embed import loaded, records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
-from marecg.use.classifying.calibration import Method, calibrate, called_classes, check_rule, threshold
-from marecg.use.classifying.classifier_folder import FILES, MARK, Description, read_folder, write_folder
-from marecg.use.classifying.labels import targets_of
-from marecg.use.classifying.logistic import expected_shifts
-from marecg.use.classifying.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
 
 Reads = Literal[Readout, "best"]
 """What a head reads; `best` is what has the least log loss on the records held out."""

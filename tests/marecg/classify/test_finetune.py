@@ -4,13 +4,13 @@ import pytest
 from tests.cli.calls import run
 
 from marecg.base.errors import OutputError, UsageError
-from marecg.evaluate import finetune as module
-from marecg.evaluate.finetune import finetune
+from marecg.classify import finetune as module
+from marecg.classify.finetune import finetune
+from marecg.classify.tuning import Tuning
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.table import lines, measured
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
-from marecg.use.classifying.tuning import Tuning
 
 
 def test_each_of_the_layers_has_a_row_in_report_and_table(run_folder, ptbxl_root):
