@@ -7,13 +7,11 @@ from tests.docs import notebooks
 from tests.docs.notebooks import FOLDER, NOTEBOOKS
 
 EACH = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-SMALL = 300_000
 SLOW = [pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS if path.stem != "read-a-record"]
 
 
 @EACH
 def test_a_notebook_holds_its_outputs_and_its_page_is_up_to_date(path):
-    assert path.stat().st_size < SMALL
     cells = nbformat.read(path, as_version=4).cells
     assert any(cell.get("outputs") for cell in cells)
     words, pictures = notebooks.page(path)
@@ -44,8 +42,3 @@ def test_one_runs_in_jupyter(tmp_path):
     done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert done.cells[-1].outputs[0].data["text/plain"] == "True"
     assert (tmp_path / "lung.svg").exists()
-
-
-def test_the_gallery_names_every_notebook():
-    gallery = (FOLDER / "index.md").read_text(encoding="utf-8")
-    assert all(f"({path.stem}.md)" in gallery for path in NOTEBOOKS)

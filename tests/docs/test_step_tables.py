@@ -22,5 +22,3 @@ def test_the_gain_is_the_mean_of_what_each_training_gains():
     by_training = units().groupby("unit").mean()
     gain = (by_training["real"] - by_training["c2p"]).mean()
     assert f"{gain:+.2f} ± " in table().splitlines()[2]
-    readme = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"gives {gain:+.2f} ± " in readme

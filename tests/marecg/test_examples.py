@@ -65,7 +65,6 @@ def test_the_examples_on_fine_tuning_run_in_order(names, corpus_folder, capsys):
     shapes = [list(each.shape) for each in (told["features"].rhythm, told["features"].wide)]
     assert shapes == [[RECORDS, 96], [RECORDS, 1596]]
     assert re.match(r"macro AUC \d\.\d\d over \d+ leaves\n", capsys.readouterr().out)
-    assert len(page.split()) <= 760, "a page is read in minutes"
 
 
 def test_the_example_of_the_card_runs(names):

@@ -128,14 +128,6 @@ EXAMPLES = {
 CALLS = [(kind, text, call) for kind, calls in EXAMPLES.items() for text, call in calls.items()]
 
 
-def kinds(error):
-    return {error.__name__}.union(*map(kinds, error.__subclasses__()))
-
-
-def test_every_type_of_error_has_an_example():
-    assert set(EXAMPLES) | {"EcgError"} == {name for name in kinds(EcgError) if not name.startswith("_")}
-
-
 @pytest.mark.parametrize(("kind", "text", "call"), CALLS, ids=[text[:60] for _, text, _ in CALLS])
 def test_an_error_says_in_one_line_where_what_and_how_to_go_on(kind, text, call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

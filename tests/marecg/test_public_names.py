@@ -31,11 +31,6 @@ def test_the_examples_of_the_public_names_run(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", marecg.__all__)
-def test_every_public_name_has_an_example(name):
-    assert ">>> " in (getattr(marecg, name).__doc__ or ""), name
-
-
 @pytest.mark.parametrize(("package", "command"), [("marecg", "marecg"), ("ecg_ontology", "ecgonto")])
 def test_a_package_runs_as_its_command(package, command):
     ways = ([sys.executable, "-m", package], [str(Path(sys.executable).with_name(command))])
