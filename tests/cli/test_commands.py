@@ -10,7 +10,7 @@ import pytest
 from tests.cli.calls import APPS, commands, invoke
 
 from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
-from marecg_cli._commands import OTHERS, tree
+from marecg_cli._commands import tree
 
 TREES = {name: tree(module.app()) for name, module in APPS.items()}
 COMMANDS = commands()
@@ -70,8 +70,7 @@ def test_a_command_is_built_alone_where_it_is_named(program):
 def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(program):
     code, long, _ = answer(f"{program} --help")
     assert (code, answer(f"{program} -h")[1]) == (0, long)
-    added = [OTHERS] if program == "marecg" else []
-    assert re.findall(r"^╭─ (\w+) ", long, re.MULTILINE) == ["Options", *APPS[program].PANELS, *added]
+    assert re.findall(r"^╭─ (\w+) ", long, re.MULTILINE) == ["Options", *APPS[program].PANELS]
     assert max(map(len, long.splitlines())) <= 80
     assert "--show-completion" in long
 

@@ -24,7 +24,6 @@ BARE = [
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report run a --out x.html", "marecg_report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),
-    ("ablate tiny tiny-c2 --data c --out x --root r", "marecg_research.ablate.ablate"),
     ("embed m r --out x/", "marecg.embedding.embed_records.embed_records"),
     ("embed m r --out x.npz", "marecg.embedding.embed_records.embed_records"),
     ("ecgonto explain 164889003", "ecg_ontology.explain_codes"),

@@ -45,9 +45,9 @@ def test_settings_are_read_with_their_types():
 
 @pytest.mark.parametrize(
     ("key", "commands"),
-    [("zero_limit", "prepare"), ("train.lr", "train, ablate"), ("shuffles", "ablate-graph")],
+    [("zero_limit", "prepare"), ("train.lr", "train")],
 )
-def test_a_setting_of_a_corpus_a_recipe_or_a_design_names_its_command(key, commands):
+def test_a_setting_of_a_corpus_or_a_recipe_names_its_command(key, commands):
     code, _, err = invoke("probe", "--root", "x", "--set", f"{key}=3")
     assert (code, err.endswith(f" It is of {commands}.\n")) == (2, True)
 

@@ -37,11 +37,6 @@ class Command:
 
 
 _TRAIN = " ".join(f"--set {each}" for each in SETTINGS)
-_GRAPH = " ".join(
-    f"--set {each}"
-    for each in ("shuffles=1", "sigmas=[0.5]", "steps=[2]", "seeds=1", "regime_seeds=0", "floor_shuffles=1",
-                 "random_families=1")
-)  # fmt: skip
 COMMANDS = (
     Command("synth --out {out} --records 6 --seed 1", ""),
     Command("prepare {place}/records --out {out} --jobs 1 --set shard=3", "", much=True),
@@ -71,16 +66,6 @@ COMMANDS = (
         "classify fit {place}/run --data {place}/many --labels {place}/labels.csv --set steps=5 --out {out}",
         "",
         ("*.safetensors",),
-    ),
-    Command(
-        "ablate tiny-c1 tiny --data {place}/many --out {out} --task corpus --root {place}/many " + _TRAIN,
-        "",
-        ("*/metrics.csv", "model.safetensors"),
-    ),
-    Command(
-        "ablate-graph {place}/base --data {place}/graph --out {out} --set test_source=georgia " + _GRAPH,
-        "",
-        ("leaves.csv", "table.md"),
     ),
     Command("data get georgia --out {out} --mirror {mirror}", ""),
     Command("ecgonto export --out {out}", ".ttl"),

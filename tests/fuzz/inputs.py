@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from tests import forked
 from tests.fuzz.commands import SETTINGS
-from tests.marecg.made_records import make_ecg, make_record
 
 AF = "164889003"
 ONTOLOGY = Path(__file__).parents[2] / "ontology"
@@ -57,26 +56,14 @@ def _labels(place: Path) -> None:
     (place / "labels.csv").write_text("\n".join(["record,af", *lines]) + "\n", encoding="utf-8")
 
 
-def _two_collections(place: Path) -> None:
-    """Coded records of one collection, and of another that tests."""
-    codes = (AF, "426783006", "164909002", "59118001")
-    for number in range(48):
-        source, name = ("ningbo", f"JS1{number:04}") if number < 32 else ("georgia", f"E1{number:04}")
-        comments = [f"Dx: {codes[number % len(codes)]}"]
-        make_record(place / "collections" / source, name, make_ecg(seed=number), comments=comments)
-
-
 _MANY = "--records 90 --seed 4 --diagnosis AF --diagnosis NSR"
 MAKERS: dict[str, Callable[[Path], object]] = {
     "records": lambda place: _synth(place, "records", "--records 6 --seed 3"),
     "other": lambda place: _synth(place, "other", "--records 2 --seed 9"),
     "hearts": lambda place: _synth(place, "hearts", _MANY),
-    "collections": _two_collections,
     "corpus": lambda place: _prepare(place, "corpus", "records"),
     "many": lambda place: _prepare(place, "many", "hearts"),
-    "graph": lambda place: _prepare(place, "graph", "collections"),
     "run": lambda place: _train(place, "run", "tiny", "corpus"),
-    "base": lambda place: _train(place, "base", "tiny-c1", "graph"),
     "embeddings.parquet": _embeddings,
     "one": _one,
     "labels.csv": _labels,

@@ -8,23 +8,16 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from ecg_base import UsageError, refuse_address
+from ecg_base import refuse_address
 from marecg_cli._output import set_loudness
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 Panels = Mapping[str, Mapping[str, Sequence[str]]]
 """What commands are for, and by module the names of those that are for it."""
-COMMANDS = "marecg.commands"
-"""The entry points by which a package adds commands: functions that Typer reads."""
-OTHERS = "Experiments"
-"""The panel of what other packages add, after all others."""
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
     "rich_markup_mode": "markdown",
@@ -33,22 +26,13 @@ SETTINGS: dict[str, Any] = {
 """Of every group of commands."""
 
 
-def application(
-    summary: str,
-    panels: Panels,
-    argv: Sequence[str] = (),
-    elsewhere: Mapping[str, tuple[str, str]] | None = None,
-) -> typer.Typer:
+def application(summary: str, panels: Panels, argv: Sequence[str] = ()) -> typer.Typer:
     """Return a command line, or the part that the arguments need.
 
     Args:
         summary: what it is for.
         panels: its commands; each is the function, or the group, of that name in its module.
-        argv: the arguments; where they begin with a command, it is the only one that is imported.
-        elsewhere: commands of packages that need not be there, each with its package and what to install;
-            other packages add theirs as entry points `marecg.commands`. None: there are none.
-
-    Raises `UsageError` if the command's package isn't installed.
+        argv: the arguments; if they begin with a command, it is the only one that is imported.
     """
     app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
     app.callback()(_of_all)
@@ -59,30 +43,13 @@ def application(
         for name in names
     ]
     chosen = [place for place in places if place[0] in argv[:1]]
-    others = {} if elsewhere is None or chosen else _others(argv, elsewhere)
-    if argv and argv[0] in others:
-        others, places = {argv[0]: others[argv[0]]}, []
     for name, module, panel in chosen or places:
         command = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
             app.command(name, rich_help_panel=panel)(command)
-    for name, offered in sorted(others.items()):
-        app.command(name, rich_help_panel=OTHERS)(offered.load())
     return app
-
-
-def _others(argv: Sequence[str], elsewhere: Mapping[str, tuple[str, str]]) -> dict[str, "EntryPoint"]:
-    """The commands that other packages offer. Raises `UsageError` where the named one isn't there."""
-    from importlib.metadata import entry_points
-
-    offered = {point.name: point for point in entry_points(group=COMMANDS)}
-    if argv[:1] and argv[0] in elsewhere and argv[0] not in offered:
-        package, install = elsewhere[argv[0]]
-        problem = f"the command {argv[0]} is in the package {package}"
-        raise UsageError(problem, remedy=f"Run pip install '{install}'")
-    return offered
 
 
 def tree(app: typer.Typer) -> TyperGroup:

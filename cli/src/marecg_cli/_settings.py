@@ -25,7 +25,6 @@ def _split_names(value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
-Shares = Annotated[tuple[float, ...], BeforeValidator(lambda value: tuple(value.split(",")))]
 Rows = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value.split(";")))]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 Folds = Annotated[Any, BeforeValidator(_folds)]
@@ -43,27 +42,15 @@ class Settings(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-class Asked(Settings):
-    """Common settings of `probe` and `ablate`."""
+class Probe(Settings):
+    """Settings of `probe`, and its cache of features."""
 
     folds: Folds = Field((), description="what trains, selects and tests: 1-5,6,7-8; rotations parted by ;")
     readout: str = Field("rhythm", description="what is compared: rhythm, wide, beats, full or concepts")
     splits: File | None = Field(None, description="folder of MERL's split tables")
     resamples: Count = Field(1000, description="draws of the test records, for the intervals")
     without: Rows = Field((), description="rows that are left out: hand-crafted;encoder, wide")
-
-
-class Probe(Asked):
-    """Settings of `probe`, and its cache of features."""
-
     feature_cache: File | None = Field(None, description="folder that keeps computed features for later runs")
-
-
-class Ablation(Asked):
-    """Settings of `ablate`."""
-
-    fractions: Shares = Field((1.0,), description="shares of the training records: 0.1,1")
-    seeds: Count = Field(5, description="draws for every share below 1")
 
 
 class Training(Settings):
@@ -135,8 +122,6 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
     "prepare": {"": "marecg.base.config:CorpusConfig", "codes.": f"{HERE}:Codes", "array.": f"{HERE}:Arrays"},
     "coverage": {"codes.": f"{HERE}:Codes"},
     "train": {"": "marecg.recipes.schema:Config"},
-    "ablate": {"": "marecg.recipes.schema:Config", "probe.": f"{HERE}:Ablation"},
-    "ablate-graph": {"": "marecg_research.graph.records:Design"},
 }
 """By command, the models of its settings, each by what its keys begin with."""
 

@@ -23,14 +23,12 @@ PANELS: Panels = {
     "Develop": {"_training": ("texts",)},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
-EXPERIMENTS = dict.fromkeys(("ablate", "ablate-graph"), ("marecg-research", "marecg[experiments]"))
-"""Commands of a package of ours that need not be there: the package, and what to install."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
     """Return the command line, or the part that the arguments need."""
     summary = "Ontology-guided representation learning for 12-lead ECG."
-    return application(f"{summary}\n\nExample: marecg demo", PANELS, argv, EXPERIMENTS)
+    return application(f"{summary}\n\nExample: marecg demo", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from marecg.base.config import Settings
 from marecg.recipes.schema import Config
-from marecg_research.comparators import COMPARATORS
 
 NO_COUNTS = {"seed", "codes_permuted", "hidden_limit"}
 """Whole numbers that are seeds, of which 0 is one, or a limit of 0."""
@@ -34,19 +33,19 @@ def numbers(annotation):
             yield from numbers(inner)
 
 
-KINDS = list(dict.fromkeys([*groups(Config), *COMPARATORS.values()]))
-NUMBERS = [
-    (kind, name, number)
-    for kind in KINDS
-    for name, field in kind.model_fields.items()
-    for number in numbers(field.annotation)
-]
+@pytest.mark.parametrize("kind", dict.fromkeys(groups(Config)))
+def test_a_count_is_at_least_one_a_divisor_above_zero_and_nothing_below(kind):
+    assert_bounded(kind)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "number"), NUMBERS, ids=[f"{kind.__name__}.{name}" for kind, name, _ in NUMBERS]
-)
-def test_a_count_is_at_least_one_a_divisor_above_zero_and_nothing_below(kind, name, number):
+def assert_bounded(kind: type[Settings]) -> None:
+    """Every number of a group of values refuses what is below its bound."""
+    for name, field in kind.model_fields.items():
+        for number in numbers(field.annotation):
+            assert_refused(kind, name, number)
+
+
+def assert_refused(kind: type[Settings], name: str, number: type) -> None:
     counted = number is int and name not in NO_COUNTS
     refused = [0, -1] if counted else [0.0, -0.5] if name in DIVISORS else [-1 if number is int else -0.5]
     for value in refused:

@@ -20,6 +20,7 @@ from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
 from marecg.train.network import Network, Outcome
+from marecg.train.run import train
 
 
 def killed(run: Path, step: int, begin: Callable[[Path], object]) -> int:
@@ -100,3 +101,14 @@ def moved(net: Network, slow: torch.nn.Module, step: Callable[[], object]) -> li
                 parameter.add_(1.0)
     step()
     return [float((now - then).mean()) for now, then in zip(slow.parameters(), before, strict=True)]
+
+
+def assert_resumes(recipe: str, corpus: Path, run: Path) -> None:
+    """A run that lost its last checkpoint and its model ends in the same bytes."""
+    config = override(by_name(recipe), [*SMALL, "train.batch_size=4", "train.precision=32-true"])
+    train(config, corpus, run)
+    before = files(run)
+    (run / "checkpoints" / "step-00000004.ckpt").unlink()
+    (run / "model" / "model.safetensors").unlink()
+    train(config, corpus, run, resume=True)
+    assert files(run) == before

@@ -9,6 +9,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
+from marecg.train.network import Network
 
 AR = {"recon", "mask"}
 STACK = {"jepa", "view", "ica", "bca", "opa"}
@@ -129,3 +130,12 @@ def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run():
     slow = net.objectives["jepa"]
     ways = moved(net, slow.ema, lambda: slow.after_step(net.model, 0, 8))
     assert ways == pytest.approx([0.25] * len(ways), abs=1e-5)  # 1 − m = 1 / (0.5 · 8) at the start
+
+
+def test_prototypes_can_do_without_edges_while_targets_keep_them():
+    config = override(by_name("tiny"), ["gscl.a_hat=identity"])
+    head = Network(config, ONTOLOGY).objectives["gscl"].prototypes
+    before = head()
+    with torch.no_grad():
+        head.embedding[7] += 1
+    assert ((head() - before).abs().amax(1) > 0).nonzero().flatten().tolist() == [7]

@@ -1,7 +1,7 @@
 """Lookup by name: built-in objects, `FILE.py:NAME`, and entry points of other packages.
 
-Entry points are of objectives, readers, tasks, recipes, protocols, baselines and commands; one that is called
-`*` is a mapping of several. A file is run only where a user names it.
+Entry points are of objectives, readers, tasks, recipes, protocols and baselines; one that is called `*` is a
+mapping of several. A file is run only where a user names it.
 """
 
 import sys
@@ -21,11 +21,6 @@ T = TypeVar("T")
 _OFFERED = ("task", "recipe", "protocol", "baseline")
 _SEVERAL = "*"
 """The name of an entry point that is a mapping: each of its keys is a name."""
-EXPERIMENTS = (
-    "simclr byol barlow simsiam moco dino mae stmem clocs tstcc astcl crt cpc labels sigma0 random "
-    "supervised attention merl merl-positional minirocket resnet1d s4 ablate ablate-graph"
-)
-"""Names in marecg-research, for the error that says what to install; recipes without their size."""
 
 
 def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
@@ -72,15 +67,7 @@ def installed(group: str) -> dict[str, Any]:
     return dict(offered(group))
 
 
-def experiments_missing(name: str) -> str | None:
-    """Return how to install a name of the package marecg-research; None for other names."""
-    bare = name.removeprefix("tiny-").removeprefix("small-").removeprefix("c1-")
-    return "Run pip install 'marecg[experiments]'" if bare in EXPERIMENTS.split() else None
-
-
 def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
-    if remedy := experiments_missing(name):
-        return UsageError(f"the {what} {name!r} is in the package marecg-research", remedy=remedy)
     listed = "marecg recipes lists them" if what == "recipe" else f"Choose from {', '.join(choice)}"
     remedy = suggest(name, choice, f"{listed}, or name your own as FILE.py:NAME")
     return UsageError(f"unknown {what} {name!r}", remedy=remedy)

@@ -16,7 +16,6 @@ from marecg.base.config import (
     TrainConfig,
     chosen,
 )
-from marecg.base.plugins import experiments_missing
 from marecg.base.requirements import requirement
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
@@ -148,9 +147,7 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
     if kind is None and context.get("elsewhere"):
         kind = Elsewhere
     if kind is None:
-        missing = experiments_missing(name)
-        where = f"; it is in the package marecg-research. {missing}" if missing else ""
-        raise ValueError(f"there is no value and no objective named {name!r}{where}")
+        raise ValueError(f"there is no value and no objective named {name!r}")
     try:
         outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
     except ValidationError as error:

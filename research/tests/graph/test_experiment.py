@@ -85,6 +85,7 @@ def answer(scores: pd.DataFrame, out: Path) -> str:
     return write_answer(kept, {name: leaves_of(name, leaves) for name in kept["regime"].unique()}, out)
 
 
+@pytest.mark.slow
 def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
     first = experiment(bases[:1], corpus, tmp_path, HEADS)
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
@@ -107,6 +108,7 @@ def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
         experiment(bases, corpus, tmp_path, Design(**TINY | {"steps": (2,)}))
 
 
+@pytest.mark.slow
 def test_branches_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
     corpus, bases, tmp_path, monkeypatch
 ):
@@ -125,6 +127,7 @@ def test_branches_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
     assert "nan" not in texts[1] + texts[2]
 
 
+@pytest.mark.slow
 def test_two_branches_of_one_graph_stay_equal(corpus, bases, tmp_path, monkeypatch):
     monkeypatch.setattr(perturb, "flat", lambda real: real)
     experiment(bases[:1], corpus, tmp_path, BRANCHES, "real", "flat", "shuffle 0")

@@ -4,7 +4,8 @@ from unittest.mock import Mock, create_autospec
 
 import pytest
 import torch
-from tests.marecg.train.runs import ONTOLOGY, idle, looked, moved, network, run
+from tests.marecg.base.test_bounds import assert_bounded
+from tests.marecg.train.runs import ONTOLOGY, assert_resumes, idle, looked, moved, network, run
 
 from marecg.base.config import sources
 from marecg.base.errors import ConfigError
@@ -15,7 +16,7 @@ from marecg.objectives.views import Pass
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
-from marecg.train.network import Network, monitor
+from marecg.train.network import monitor
 from marecg_research.comparators import COMPARATORS
 from marecg_research.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
 from marecg_research.comparators.crt import at_places
@@ -29,6 +30,17 @@ TINY = [name for name in COMPARISON if name.startswith("tiny-")]
 @pytest.mark.parametrize("name", COMPARATORS)
 def test_every_value_has_a_source(name):
     assert all(source.startswith(("paper ", "chosen: ")) for _, source in sources(COMPARATORS[name]))
+
+
+@pytest.mark.parametrize("kind", COMPARATORS.values())
+def test_every_value_has_its_bounds(kind):
+    assert_bounded(kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TINY)
+def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, name):
+    assert_resumes(name, corpus_folder, tmp_path)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -82,15 +94,6 @@ def test_without_reach_a_target_is_its_active_leaves(corpus_folder):
     supervision = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
     y = supervision.y_BN.float()
     torch.testing.assert_close(supervision.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
-
-
-def test_prototypes_can_do_without_edges_while_targets_keep_them():
-    config = override(by_name("tiny"), ["gscl.a_hat=identity"])
-    head = Network(config, ONTOLOGY).objectives["gscl"].prototypes
-    before = head()
-    with torch.no_grad():
-        head.embedding[7] += 1
-    assert ((head() - before).abs().amax(1) > 0).nonzero().flatten().tolist() == [7]
 
 
 def test_the_controls_differ_from_c1_with_gscl_in_one_thing():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.cli.calls import run as command
+from typer.testing import CliRunner
 
 import ecg_ontology
 from ecg_ontology import perturb
@@ -21,11 +21,13 @@ from marecg.evaluate import table_print
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
+from marecg.evaluate.table import measured
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
+from marecg_research.__main__ import app
 from marecg_research.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
 from marecg_research.leaderboard import averaged, heads_and_lines, standings
 
@@ -60,6 +62,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "prepared"
 
 
+@pytest.mark.slow
 def test_an_ablation_goes_on_averages_over_seeds_and_keeps_the_daggers(corpus_folder, probed, tmp_path):
     def run(progress: Progress) -> list[ProbedRun]:
         how = {"tasks": {CORPUS: probed}, "request": REQUEST, "seeds": 2, "settings": SMALL}
@@ -114,6 +117,7 @@ def test_recipes_that_cannot_stand_side_by_side_are_refused_before_anything_is_t
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_another_graph_reads_the_same_codes_and_a_dear_recipe_sees_less(corpus_folder, probed, tmp_path):
     perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
     recipes = ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"]
@@ -147,6 +151,7 @@ def test_another_graph_reads_the_same_codes_and_a_dear_recipe_sees_less(corpus_f
     assert len(lines) == 3
 
 
+@pytest.mark.slow
 def test_a_collapsed_run_is_named_in_the_table(corpus_folder, probed, tmp_path):
     how = {"tasks": {CORPUS: probed}, "request": REQUEST, "settings": SMALL}
     [run] = ablate(["tiny"], corpus_folder, tmp_path, **how)
@@ -211,15 +216,17 @@ def test_a_value_that_cannot_be_varied_so_is_one_error(text, problem):
     assert f"--vary {text}" in str(refused.value)
 
 
-def test_the_command_prints_a_row_per_combination(probed, tmp_path, capsys):
+@pytest.mark.slow
+def test_the_command_prints_a_row_per_combination(probed, tmp_path):
     sizes = [word for each in SMALL for word in ("--set", each)]
-    given = ["--data", probed, "--root", probed, "--task", "corpus", "--format", "json", "-q", *sizes]
-    assert not command("ablate", *given, "--vary", "gscl.sigma=0.5,2", "--out", tmp_path / "grid")
-    rows = json.loads(capsys.readouterr().out)["cells"]
+    given = ["--data", probed, "--root", probed, "--task", "corpus", "--format", "json", *sizes]
+    words = ["ablate", *map(str, given), "--vary", "gscl.sigma=0.5,2", "--out", str(tmp_path / "grid")]
+    rows = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)["cells"]
     assert {row["group"] for row in rows} >= {"tiny gscl.sigma=0.5", "tiny gscl.sigma=2"}
-    assert (tmp_path / "grid" / "tiny_gscl.sigma=2-seed0" / "probe" / "corpus-strict.json").exists()
-    assert not command("table", *(tmp_path / "grid").glob("*-seed0"), "--no-published", "--format", "csv")
-    assert "tiny_gscl.sigma=2-seed0,encoder,corpus" in capsys.readouterr().out
+    folder = tmp_path / "grid" / "tiny_gscl.sigma=2-seed0"
+    assert (folder / "probe" / "corpus-strict.json").exists()
+    scores = measured([folder], protocol="strict")
+    assert "tiny_gscl.sigma=2-seed0" in set(scores["group"])
 
 
 def _mean_of(report: Report) -> float:

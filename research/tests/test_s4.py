@@ -61,6 +61,7 @@ def test_a_record_of_any_length_has_logits_and_every_parameter_a_gradient(sample
         assert all(parameter.grad.any() for parameter in net.parameters())
 
 
+@pytest.mark.slow
 def test_it_learns_repeats_and_reads_a_record_alone_as_among_others():
     val, test = waves(32, 1), waves(64, 2)
     one, two = (choose_network(small_net, waves(64, 0), val, epochs=6) for _ in range(2))

@@ -89,6 +89,7 @@ def test_tokens_of_a_record_are_those_of_h_bar_and_where_it_is_shorter_none():
     method.verify()
 
 
+@pytest.mark.slow
 def test_only_the_pool_learns_and_a_probe_by_it_reports_the_tokens(run_folder, ptbxl_root, tmp_path):
     request = Request((1.0,), 1, protocol_named("attention"), resamples=20)
     report = probed(run_folder, "ptbxl-super", ptbxl_root, request, out=tmp_path)
