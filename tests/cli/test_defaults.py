@@ -18,9 +18,9 @@ MADE = {"watch", "config", "request"}
 BARE = [
     ("synth --out x", "ecg_synth.write_corpus"),
     ("prepare a --out x", "marecg.corpus.prepare.prepare"),
-    ("audit x --against a", "marecg_corpora.audit.audit"),
+    ("audit x --against a", "marecg.corpus.audit.audit"),
     ("train --data c --out x", "marecg.train.run.train"),
-    ("data get georgia --out x", "marecg_corpora.download.get"),
+    ("data get georgia --out x", "marecg.corpus.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report run a --out x.html", "marecg_report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),

@@ -89,7 +89,7 @@ def test_too_little_memory_is_no_traceback(corpus, monkeypatch, error):
     def refused(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("marecg_corpora.statistics.statistics", refused)
+    monkeypatch.setattr("marecg.corpus.statistics.statistics", refused)
     code, line = end("stats", corpus)
     assert (code, line.partition(".")[0]) == (3, "error: there is not enough memory")
 

@@ -9,11 +9,6 @@ from tests.cli.calls import invoke
 @pytest.mark.parametrize(
     ("package", "command"),
     [
-        ("corpora", "stats ."),
-        ("corpora", "audit . --against ."),
-        ("corpora", "cohort . --where AF"),
-        ("corpora", "prepare . --out out --select paper"),
-        ("corpora", "data get georgia --out out"),
         ("report", "report run"),
         ("report", "demo"),
         ("report", "classify fit marecg-small --data corpus --labels labels.csv --out clf"),

@@ -22,7 +22,7 @@ def ended(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     """Exit code and line of a cohort that is written so."""
 
     def cohort(write: Writer) -> tuple[int, str]:
-        monkeypatch.setattr("marecg_corpora.cohort.write", lambda table, path, _: write(table, path))
+        monkeypatch.setattr("marecg.corpus.cohort.write", lambda table, path, _: write(table, path))
         return end("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv", "-q")
 
     return cohort
@@ -126,7 +126,7 @@ def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, monkeypatch):
         path.write_bytes(b"whole")
         signal.raise_signal(signal.SIGHUP)
 
-    monkeypatch.setattr("marecg_corpora.cohort.write", hung_up)
+    monkeypatch.setattr("marecg.corpus.cohort.write", hung_up)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
     try:
         assert run("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv") == 0

@@ -21,6 +21,7 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.account import PreparationReport
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.statistics import statistics
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import spread
@@ -28,7 +29,6 @@ from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
 from marecg.use.answers import Answers
 from marecg.use.neighbours import neighbours
-from marecg_corpora.statistics import statistics
 
 NAN, INF = float("nan"), float("inf")
 IMPOSSIBLE = "has a number that can't be"

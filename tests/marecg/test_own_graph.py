@@ -18,6 +18,7 @@ from ecg_synth import write_corpus
 from marecg.base.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.statistics import statistics
 from marecg.embedding.inputs import Inputs
 from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
@@ -26,7 +27,6 @@ from marecg.objectives.mpct import MpctConfig
 from marecg.recipes.overrides import override
 from marecg.train.run import train
 from marecg.use.predict import nearest, predict_table, reader_of
-from marecg_corpora.statistics import statistics
 from marecg_report.run_page import write_report
 
 

@@ -41,12 +41,9 @@ def cohort(
     """
     from collections import Counter
 
-    from marecg.base.plugins import sibling
+    from marecg.corpus.cohort import AS_TEXT, cohort, write
+    from marecg.corpus.derived import write_subset
     from marecg.corpus.prepared import Corpus, refuse_own
-
-    sibling("marecg_corpora", "marecg-corpora", "marecg cohort")
-    from marecg_corpora.cohort import AS_TEXT, cohort, write
-    from marecg_corpora.derived import write_subset
 
     folder = out is not None and not out.suffix and form is None
     how = "csv" if folder else form or _as_it_ends(out)

@@ -134,15 +134,13 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.base.config import CorpusConfig
-    from marecg.base.plugins import sibling
     from marecg.corpus.prepare import prepare
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
     from marecg_cli._settings import array_layout, codes_of
 
     if select == "paper":
-        sibling("marecg_corpora", "marecg-corpora", "marecg prepare --select paper")
-        from marecg_corpora.statistics import COLLECTIONS, reconcile, statistics
+        from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
     config = with_settings(CorpusConfig, others)
@@ -187,10 +185,7 @@ def stats(
 
     Example: marecg stats corpus --format json
     """
-    from marecg.base.plugins import sibling
-
-    sibling("marecg_corpora", "marecg-corpora", "marecg stats")
-    from marecg_corpora.statistics import damaged_records, statistics
+    from marecg.corpus.statistics import damaged_records, statistics
 
     tables = statistics(data)
     damaged = damaged_records(data) if verify else []
@@ -217,10 +212,7 @@ def audit(
 
     Example: marecg audit corpus --against /data/ptb-xl
     """
-    from marecg.base.plugins import sibling
-
-    sibling("marecg_corpora", "marecg-corpora", "marecg audit")
-    from marecg_corpora.audit import audit
+    from marecg.corpus.audit import audit
 
     overlap = audit(data, against)
     if form == "json":

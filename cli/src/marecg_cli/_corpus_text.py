@@ -10,8 +10,8 @@ from marecg_cli._output import console, message, printable, result, say_first, t
 
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
-    from marecg_corpora.audit import Audit
-    from marecg_corpora.statistics import Compared, Statistics
+    from marecg.corpus.audit import Audit
+    from marecg.corpus.statistics import Compared, Statistics
 
 LEAKS = {
     "shared_ids": "the same record id",

@@ -68,11 +68,8 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
-    from marecg.base.plugins import sibling
+    from marecg.corpus.download import get
     from marecg.read.catalogue import dataset
-
-    sibling("marecg_corpora", "marecg-corpora", "marecg data get")
-    from marecg_corpora.download import get
 
     result(str(get(dataset(name), out, base=mirror, verify=verify)))
 

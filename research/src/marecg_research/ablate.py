@@ -19,6 +19,7 @@ import ecg_ontology
 from marecg.base.documents import read_json
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Progress, Tell, shown, silent
+from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
@@ -33,7 +34,6 @@ from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import Change, override, parsed
 from marecg.train.preemption import left_to_others
 from marecg.train.run import train
-from marecg_corpora.derived import relabelled
 
 Equal = Literal["records", "flops"]
 FLOPS = ", equal FLOPs"

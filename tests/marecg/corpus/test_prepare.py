@@ -13,7 +13,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
-from marecg_corpora.statistics import statistics
+from marecg.corpus.statistics import statistics
 
 
 def test_every_record_is_kept_or_quarantined_with_its_reason(source, tmp_path):

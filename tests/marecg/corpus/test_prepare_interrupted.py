@@ -15,8 +15,8 @@ from tests.marecg.told import Told
 
 from marecg.base.errors import OutputError
 from marecg.corpus.prepare import prepare
+from marecg.corpus.statistics import damaged_records
 from marecg.read.arrays.array_layout import Layout
-from marecg_corpora.statistics import damaged_records
 
 
 def killed_at_rename(number: int, *args, **options) -> int:

@@ -13,8 +13,8 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
+from marecg.corpus.statistics import statistics
 from marecg.embedding.inputs import CorpusRows, Inputs
-from marecg_corpora.statistics import statistics
 
 
 @pytest.fixture

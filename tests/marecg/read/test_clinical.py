@@ -16,6 +16,7 @@ from tests.marecg.made_records import make_record
 from ecg_ontology import CodeMapping, read_code_table
 from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, UsageError
+from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read.clinical import scp, waveform
@@ -23,7 +24,6 @@ from marecg.read.clinical.waveform import pseudonym
 from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
 from marecg.read.record import Record
-from marecg_corpora.expression import matching
 
 pydicom = pytest.importorskip("pydicom")
 STEP = files.STEP_UV / 1000

@@ -15,13 +15,13 @@ from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.statistics import statistics
 from marecg.ecg.signal import resample, window
 from marecg.read.datasets import cinc2021
 from marecg.read.discovery import find
 from marecg.read.record import Record
 from marecg.read.stretch import Stretch
 from marecg.read.wfdb import read_record
-from marecg_corpora.statistics import statistics
 
 
 def only_record(root: Path) -> Record:

@@ -3,10 +3,10 @@
 import pytest
 
 from marecg.base.errors import UsageError
+from marecg.corpus.statistics import PUBLISHED
 from marecg.read.catalogue import catalogue, dataset
 from marecg.read.datasets import cinc2021
 from marecg.read.discovery import readers, records_on_disk
-from marecg_corpora.statistics import PUBLISHED
 
 
 def test_every_source_of_a_corpus_belongs_to_a_dataset_that_the_catalogue_knows():

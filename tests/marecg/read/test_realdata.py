@@ -5,10 +5,10 @@ import pytest
 from marecg.corpus import index
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
+from marecg.corpus.statistics import statistics
 from marecg.ecg.quality import BRIDGED
 from marecg.read.datasets import ptbxl
 from marecg.read.discovery import find
-from marecg_corpora.statistics import statistics
 
 pytestmark = pytest.mark.realdata
 

@@ -9,6 +9,7 @@ from torch.nn.functional import layer_norm, normalize
 
 from ecg_ontology import perturb
 from marecg.base.errors import CheckpointError, InputError, UsageError
+from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
@@ -18,7 +19,6 @@ from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
-from marecg_corpora.derived import relabelled
 
 FOLLOWING = [name for name in RECIPES if name.startswith("tiny-")]
 

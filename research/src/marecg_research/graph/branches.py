@@ -26,6 +26,7 @@ from ecg_base import replacing
 from ecg_ontology import Ontology
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
+from marecg.corpus.derived import relabelled, write_subset
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -33,7 +34,6 @@ from marecg.model.readout import wide_columns
 from marecg.train.checkpoints import newest
 from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
-from marecg_corpora.derived import relabelled, write_subset
 from marecg_research.graph.arms import LABELS, NONE, GraphArm, arms
 from marecg_research.graph.heads import ALPHAS, closed
 from marecg_research.graph.records import Design, Split, read_off

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from ecg_base import guarded
 from marecg.corpus import index
+from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
 from marecg.read.identity import published_as
 from marecg.read.machine import MEASURED
 from marecg.read.parts import name_of
-from marecg_corpora.expression import matching
 
 COHORT_COLUMNS = (
     *("id", "source", "patient", "age", "sex", "acquired", "device"),

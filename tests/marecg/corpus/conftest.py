@@ -1,12 +1,9 @@
-"""The prepared corpora of marecg's tests, and a publisher of data sets on this machine."""
+"""A publisher of data sets on this machine."""
 
 import pytest
-from tests.marecg import conftest as of_marecg
-from tests.marecg_corpora.publishing import Handler, Publisher
+from tests.marecg.corpus.publishing import Handler, Publisher
 
-from marecg_corpora import download
-
-corpus_folder, forked_workers, source = of_marecg.corpus_folder, of_marecg.forked_workers, of_marecg.source
+from marecg.corpus import download
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import time
 
 import pytest
-from tests.marecg_corpora.publishing import GEORGIA
+from tests.marecg.corpus.publishing import GEORGIA
 
 from marecg.base.errors import InputError
+from marecg.corpus import download
+from marecg.corpus.download import get
 from marecg.read.catalogue import dataset
-from marecg_corpora import download
-from marecg_corpora.download import get
 
 
 def test_without_a_network_the_error_says_so(tmp_path):

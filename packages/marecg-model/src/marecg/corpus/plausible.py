@@ -1,4 +1,4 @@
-"""Plausibility of comparisons in `marecg_corpora.expression`: warnings of absent values and columns.
+"""Plausibility of comparisons in `marecg.corpus.expression`: warnings of absent values and columns.
 
 Shapes: M records.
 """

@@ -8,7 +8,7 @@ from tests.marecg.made_records import make_record
 
 from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
-from marecg_corpora.statistics import statistics
+from marecg.corpus.statistics import statistics
 
 
 def test_the_tables_add_up(source, tmp_path):

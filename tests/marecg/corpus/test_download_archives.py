@@ -6,11 +6,11 @@ import zipfile
 from io import BytesIO
 
 import pytest
-from tests.marecg_corpora.publishing import content
+from tests.marecg.corpus.publishing import content
 
 from marecg.base.errors import InputError
+from marecg.corpus.download import get
 from marecg.read.catalogue import dataset
-from marecg_corpora.download import get
 
 
 @pytest.fixture

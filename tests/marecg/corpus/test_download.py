@@ -1,12 +1,12 @@
 """Downloads against a server on this machine: whole, resumed, verified, and never outside the folder."""
 
 import pytest
+from tests.marecg.corpus.publishing import EXPECTED, GEORGIA, content
 from tests.marecg.told import Told
-from tests.marecg_corpora.publishing import EXPECTED, GEORGIA, content
 
 from marecg.base.errors import CorpusError, InputError, OutputError
 from marecg.base.lock import locked
-from marecg_corpora.download import get
+from marecg.corpus.download import get
 
 
 def test_a_dataset_is_fetched_into_a_folder_of_its_name(tmp_path, base, publisher):

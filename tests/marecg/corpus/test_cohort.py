@@ -12,13 +12,13 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
+from marecg.corpus import expression
+from marecg.corpus.cohort import as_csv, cohort
+from marecg.corpus.derived import write_subset
+from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read.datasets import ptbxl
-from marecg_corpora import expression
-from marecg_corpora.cohort import as_csv, cohort
-from marecg_corpora.derived import write_subset
-from marecg_corpora.expression import matching
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"
 RECORDS = {  # codes, age, sex

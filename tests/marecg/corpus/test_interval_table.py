@@ -5,11 +5,11 @@ import shutil
 import pytest
 
 from marecg.base.config import LEADS
+from marecg.corpus import intervals as module
+from marecg.corpus.expression import matching
+from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
-from marecg_corpora import corpus_intervals as module
-from marecg_corpora.corpus_intervals import INTERVALS, intervals
-from marecg_corpora.expression import matching
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from tests.marecg.made_records import make_record
 from tests.marecg.told import Told
 
 from marecg.base.errors import CorpusError
+from marecg.corpus import audit as module
+from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
 from marecg.read.identity import identity
-from marecg_corpora import audit as module
-from marecg_corpora.audit import Audit, Overlap, audit
 
 
 def heart(seed: int) -> np.ndarray:

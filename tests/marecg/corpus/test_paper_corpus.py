@@ -5,7 +5,7 @@ import re
 from tests.marecg.made_records import make_record
 
 from marecg.corpus.prepare import prepare
-from marecg_corpora.statistics import COLLECTIONS, HISTOGRAM, PAPER_RECORDS, reconcile, statistics
+from marecg.corpus.statistics import COLLECTIONS, HISTOGRAM, PAPER_RECORDS, reconcile, statistics
 
 
 def test_the_papers_own_numbers_add_up():
