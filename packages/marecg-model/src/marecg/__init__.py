@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("marecg-model")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    near = import_module("ecg_ontology").suggest(name, __all__, "dir(marecg) lists the names")
+    near = import_module("ecg_base").suggest(name, __all__, "dir(marecg) lists the names")
     raise AttributeError(f"module 'marecg' has no attribute {name!r}. {near}", name=name)
 
 
