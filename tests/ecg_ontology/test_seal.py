@@ -1,6 +1,5 @@
 """What a version froze is frozen for good: removed, emptied, resealed, half-built or used again is seen."""
 
-import re
 import signal
 import subprocess
 import sys
@@ -68,18 +67,6 @@ def test_a_lock_resealed_by_hand_is_not_the_one_that_was_shipped(folder):
     draft = read_source(folder)
     (folder / "enumeration.lock").write_text(lock_text(lock_of(draft)), encoding="utf-8")
     assert ids(folder) == {"CCG-E502"}
-
-
-def test_the_older_form_of_a_lock_is_taken_with_a_warning(folder):
-    lock = read_source(folder).lock
-    old = {
-        group: value
-        for group, value in lock.hashes.items()
-        if not re.match("header|sources|heads|abbr|prov", group)
-    }
-    items = tuple(line for line in lock.items if line.split("\t")[1] in old)
-    resealed(folder, hashes=old, items=items)
-    assert "CCG-W209" in ids(folder)
 
 
 UNSEEN = {

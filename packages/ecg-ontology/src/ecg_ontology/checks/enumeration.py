@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import SEMVER, Draft, Lock
 from ecg_ontology.graph.enumeration import (
-    SINCE_FORM_2,
     TABLE,
     draft_lines,
     enumeration_difference,
@@ -41,7 +40,7 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
         yield Breach("enumeration.lock", "its sha256 is not that of its lines", lock.place)
     elif seal_of(lock) != lock.seal:
         yield Breach("enumeration.lock", "its seal is not that of its lines", lock.place)
-    elif lock.place and not lock.hashes:  # a bundle of an earlier version has a hash of its own
+    elif lock.place and not lock.hashes:  # a bundle without them has a hash of its own
         yield Breach("enumeration.lock", "it freezes no text and no table", lock.place)
     elif lock.place and {group: sha256_of(lines) for group, lines in items.items()} != lock.hashes:
         yield Breach("enumeration.lock", "a hash is not that of its items", lock.place)
@@ -164,7 +163,7 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None or not lock.hashes or _rose(draft, lock, 2):
         return
-    now = {group: items for group, items in frozen_items(draft).items() if not _is_later(group, lock)}
+    now = frozen_items(draft)
     for group in dict.fromkeys((*lock.hashes, *now)):
         taught = group == "official" or group.startswith(TABLE)
         if sha256_of(now.get(group, [])) == lock.hashes.get(group) or (not taught and _rose(draft, lock, 3)):
@@ -179,23 +178,6 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
             subject, *rest = line.split("\t")[2:]
             what = "is gone" if line in before else "is new"
             yield Breach(subject, f"{group}: {' '.join((subject, *rest))} {what}", lock.place)
-
-
-@ENUMERATION.rule(
-    "CCG-W209",
-    "The lock freezes all that it can",
-    why="An older lock says nothing of licence, reviews, authors, reasons, sources and prefixes.",
-    fix="Run ecgonto build --new-version with the next version",
-)
-def _older_form(draft: Draft) -> Iterator[Breach]:
-    lock = draft.lock
-    if lock is not None and lock.hashes and any(_is_later(group, lock) for group in frozen_items(draft)):
-        yield Breach("enumeration.lock", "it freezes neither who decided nor why", lock.place)
-
-
-def _is_later(group: str, lock: Lock) -> bool:
-    """Whether a group is one that this lock, of the older form, doesn't know."""
-    return group.startswith(SINCE_FORM_2) and not any(line.startswith(SINCE_FORM_2) for line in lock.hashes)
 
 
 @ENUMERATION.rule(

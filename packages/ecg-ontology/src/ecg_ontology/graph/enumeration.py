@@ -32,8 +32,6 @@ TABLE = "routing "
 """What the name of a routing table's group begins with."""
 PROVENANCE = "provenance "
 """What the name of the group of a table's reasons, authors and dates begins with."""
-SINCE_FORM_2 = ("header", "sources", "heads", "abbreviations", PROVENANCE)
-"""Groups that the first form of a lock didn't have."""
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:

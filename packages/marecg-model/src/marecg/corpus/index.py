@@ -132,6 +132,6 @@ def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def schema(folder: Path) -> pa.Schema:
-    """Return the columns of a corpus' index; older versions wrote fewer. Raises as `read` does."""
+    """Return the columns of a corpus' index. Raises as `read` does."""
     of(folder, ["id"])
     return pq.read_schema(folder / FILE)
