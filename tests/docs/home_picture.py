@@ -11,9 +11,9 @@ import marecg
 from ecg_ontology import load
 from ecg_synth.record import record
 from marecg.base.config import LEADS
-from marecg_report import tracing
-from marecg_report.svg import ACCENT, element, picture, standalone, words
-from marecg_report.tracing import INK, MARGIN, SECONDS
+from marecg.report import tracing
+from marecg.report.svg import ACCENT, element, picture, standalone, words
+from marecg.report.tracing import INK, MARGIN, SECONDS
 
 PICTURE = Path(__file__).parents[2] / "docs" / "ecg-read.svg"
 SHOWN = ("II", "V1", "V5")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ecg_synth import LEADS, r_samples, record
-from marecg_report import tracing
-from marecg_report.svg import ACCENT, element, picture, standalone
-from marecg_report.tracing import MARGIN, SECONDS
+from marecg.report import tracing
+from marecg.report.svg import ACCENT, element, picture, standalone
+from marecg.report.tracing import MARGIN, SECONDS
 
 PICTURE = Path(__file__).parents[2] / "packages" / "ecg-synth" / "ecg-synth.svg"
 SHOWN = ("II", "V1", "V6")

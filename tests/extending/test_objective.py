@@ -17,8 +17,8 @@ from marecg.corpus.prepare import prepare
 from marecg.objectives import registry
 from marecg.recipes import Config, by_name, c1
 from marecg.recipes.overrides import override
-from marecg_report.demo import DIAGNOSES
-from marecg_report.run_page import write_report
+from marecg.report.demo import DIAGNOSES
+from marecg.report.run_page import write_report
 
 SMALL = [
     *("--set", "train.max_steps=2", "--set", "train.batch_size=4", "--set", "train.monitor_every=1"),

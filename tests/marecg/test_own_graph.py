@@ -25,9 +25,9 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import concept_text
 from marecg.objectives.mpct import MpctConfig
 from marecg.recipes.overrides import override
+from marecg.report.run_page import write_report
 from marecg.train.run import train
 from marecg.use.predict import nearest, predict_table, reader_of
-from marecg_report.run_page import write_report
 
 
 @pytest.fixture(scope="module")

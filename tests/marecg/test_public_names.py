@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marecg_report.test_page import Checked
+from tests.marecg.report.test_page import Checked
 
 import ecg_ontology
 import marecg

@@ -72,15 +72,12 @@ def fit(
 
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
-    from marecg.base.plugins import sibling
     from marecg.classify.classifier import EcgClassifier
     from marecg.classify.fit_classifier import fit_classifier
     from marecg.corpus.prepared import Corpus
+    from marecg.report.classifier import few_positives, heads_and_rows, write_classifier_report
     from marecg_cli._scores_text import plain_text, rich_table
     from marecg_cli._settings import Training, read
-
-    sibling("marecg_report", "marecg-report", "marecg classify fit")
-    from marecg_report.classifier import few_positives, heads_and_rows, write_classifier_report
 
     training: dict[str, Any] = {"readout": "best"} | read(Training, set_).given()
     classifier = EcgClassifier(model, layers, calibration=calibration, threshold=threshold, **training)

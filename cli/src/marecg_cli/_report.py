@@ -33,17 +33,14 @@ def report(
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
-    from marecg.base.plugins import sibling
-
-    sibling("marecg_report", "marecg-report", "marecg report")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
-        from marecg_report.run_page import write_report
+        from marecg.report.run_page import write_report
 
         result(str(write_report(Path(given[0]), data, out)))
         return
     if out is None:
         raise UsageError("--out is missing", remedy="Name the HTML file")
-    from marecg_report.record_page import write_record
+    from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
     result(str(write_record(model, read, out, data=data, language=lang)))

@@ -16,7 +16,7 @@ from marecg.evaluate.table_print import LEAKED, Style, notes
 from marecg_cli._output import console, turned
 
 if TYPE_CHECKING:
-    from marecg_report.demo import Demo
+    from marecg.report.demo import Demo
 
 WIDTH = 100
 """Columns of a sentence, where the terminal isn't narrower."""

@@ -79,11 +79,8 @@ def demo(out: Annotated[Path, typer.Option(help="Where everything goes.")] = Pat
 
     Example: marecg demo
     """
-    from marecg.base.plugins import sibling
-
-    sibling("marecg_report", "marecg-report", "marecg demo")
+    from marecg.report.demo import demo
     from marecg_cli._scores_text import demo_text
-    from marecg_report.demo import demo
 
     result(demo_text(demo(out)))
 

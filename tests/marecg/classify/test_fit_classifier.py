@@ -25,7 +25,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
-from marecg_report.classifier import calls_of, write_classifier_report
+from marecg.report.classifier import calls_of, write_classifier_report
 
 RECORDS = 60
 MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"

@@ -19,8 +19,8 @@ from ecg_ontology import Ontology
 from marecg.evaluate.scores.metrics import reliability, rotated, scorable
 from marecg.evaluate.scores.predictions import Predictions
 from marecg.evaluate.tasks.task import zeroshot_concepts
-from marecg_report.charts import NAMED, canvas, legend, matrix, square, svg
-from marecg_report.svg import ACCENT
+from marecg.report.charts import NAMED, canvas, legend, matrix, square, svg
+from marecg.report.svg import ACCENT
 
 GRID = np.linspace(0, 1, 201)
 """Rates of false positives at which curves are averaged."""

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology import inline_svg
-from marecg_report.svg import ACCENT
+from marecg.report.svg import ACCENT
 
 STYLE: Any = {
     **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),

@@ -24,10 +24,10 @@ from marecg.read.datasets import ptbxl
 from marecg.read.inputs import mended_record, read_one
 from marecg.read.machine import MachineReport
 from marecg.read.record import Record
+from marecg.report import captions
+from marecg.report.page import Figure, Section, heading, paragraph, table
+from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
-from marecg_report import captions
-from marecg_report.page import Figure, Section, heading, paragraph, table
-from marecg_report.tracing import SECONDS, stacked, tracing, tracing_gain
 
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""

@@ -12,8 +12,8 @@ from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.recipes import tiny
 from marecg.recipes.overrides import override
+from marecg.report.run_page import write_report
 from marecg.train.run import train
-from marecg_report.run_page import write_report
 
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
 """Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""

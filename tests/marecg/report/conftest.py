@@ -5,15 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marecg import conftest as of_marecg
 
 from marecg.evaluate.scores.predictions import Predictions, save
 from marecg.evaluate.scores.results import Report
 from marecg.recipes import Config
+from marecg.report.run_page import write_report
 from marecg.train.run import train
-from marecg_report.run_page import write_report
-
-corpus_folder, micro = of_marecg.corpus_folder, of_marecg.micro
 
 
 @pytest.fixture(scope="session")

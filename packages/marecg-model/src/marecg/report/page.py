@@ -18,7 +18,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""
 STYLE = Path(__file__).with_name("page.css")
 TEMPLATES = Environment(
-    loader=PackageLoader("marecg_report"),
+    loader=PackageLoader("marecg.report"),
     autoescape=select_autoescape(("html.j2",)),
     undefined=StrictUndefined,
     keep_trailing_newline=True,

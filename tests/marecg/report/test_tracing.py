@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg_report.svg import standalone
-from marecg_report.tracing import stacked, tracing
+from marecg.report.svg import standalone
+from marecg.report.tracing import stacked, tracing
 
 
 def read_back(svg: str) -> dict[str, list[NDArray[np.float64]]]:

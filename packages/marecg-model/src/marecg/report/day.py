@@ -17,13 +17,13 @@ from marecg.ecg.rpeaks import detect_best
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import find_one
 from marecg.read.record import Candidate
+from marecg.report.charts import canvas, svg
+from marecg.report.neighbours import LEAD
+from marecg.report.page import Figure, Section, paragraph, table
+from marecg.report.svg import ACCENT
+from marecg.report.texts import Texts
+from marecg.report.tracing import SECONDS, strip
 from marecg.use.predict import concepts, step_vectors
-from marecg_report.charts import canvas, svg
-from marecg_report.neighbours import LEAD
-from marecg_report.page import Figure, Section, paragraph, table
-from marecg_report.svg import ACCENT
-from marecg_report.texts import Texts
-from marecg_report.tracing import SECONDS, strip
 
 LONG = 600.0
 """Seconds from which on a recording has more to show than its beginning."""

@@ -13,7 +13,7 @@ import wfdb
 from tests.cli.calls import invoke
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
-from tests.marecg_report.test_page import Checked, read
+from tests.marecg.report.test_page import Checked, read
 
 from ecg_synth import write_corpus
 from marecg.base.config import LEADS
@@ -34,15 +34,15 @@ from marecg.model.pretrained import weights_sha256
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
+from marecg.report import texts as module
+from marecg.report.probes import Verdict, trust
+from marecg.report.record_page import FINDINGS, _RecordPage, write_record
+from marecg.report.records import from_file
+from marecg.report.run_page import write_report
+from marecg.report.texts import Texts, measurement_facts, measurement_remarks
+from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.use.answers import ANSWERS, Answers
 from marecg.use.predict import predict_table, reader_of
-from marecg_report import texts as module
-from marecg_report.probes import Verdict, trust
-from marecg_report.record_page import FINDINGS, _RecordPage, write_record
-from marecg_report.records import from_file
-from marecg_report.run_page import write_report
-from marecg_report.texts import Texts, measurement_facts, measurement_remarks
-from marecg_report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 
 RNG = np.random.default_rng(0)
 

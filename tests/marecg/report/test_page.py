@@ -14,9 +14,9 @@ from ecg_synth import write_corpus
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
-from marecg_report.demo import demo
-from marecg_report.run_page import write_report
-from marecg_report.tracing import WIDTH
+from marecg.report.demo import demo
+from marecg.report.run_page import write_report
+from marecg.report.tracing import WIDTH
 
 
 class Checked(HTMLParser):

@@ -1,4 +1,4 @@
 """HTML pages that open without a network (of a run, a record, a classifier), their drawings, and the demo.
 
-Only tables, charts and words are made here; `marecg` computes the values that they show.
+Only tables, charts and words are made here. Other rooms compute the values.
 """

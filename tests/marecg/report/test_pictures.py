@@ -7,9 +7,9 @@ import numpy as np
 
 import ecg_ontology
 from marecg.evaluate.scores.predictions import Predictions
-from marecg_report.charts import BINS, curve, matrix
-from marecg_report.score_charts import _rocs, class_rocs, confusions, method_rocs
-from marecg_report.svg import polyline
+from marecg.report.charts import BINS, curve, matrix
+from marecg.report.score_charts import _rocs, class_rocs, confusions, method_rocs
+from marecg.report.svg import polyline
 
 ONTOLOGY = ecg_ontology.load()
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg_report.svg import UNITS, element, picture, polyline, words
+from marecg.report.svg import UNITS, element, picture, polyline, words
 
 MM_PER_SECOND = 25.0
 MM_PER_MV = 10.0

@@ -19,10 +19,10 @@ from marecg.classify.classifier_folder import MARK, Description
 from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.classify.fit_classifier import CARD, PAGE, PREDICTIONS
 from marecg.corpus.prepared import Corpus
-from marecg_report import captions
-from marecg_report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
-from marecg_report.score_charts import confusion, precision_recall, reliability_chart, roc
-from marecg_report.tracing import tracing
+from marecg.report import captions
+from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
+from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
+from marecg.report.tracing import tracing
 
 WORST = 2
 """Of each class and kind of error."""

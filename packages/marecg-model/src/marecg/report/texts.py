@@ -15,7 +15,7 @@ from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
 from marecg.ecg.quality import MENDED
 from marecg.read.machine import MachineReport
-from marecg_report.records import Shown
+from marecg.report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS = 220, 120
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""

@@ -14,10 +14,10 @@ from marecg.evaluate.scores.results import Report, basis, describe_leak
 from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, ENCODER_METHODS, FULL, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
-from marecg_report import captions
-from marecg_report.charts import by_share
-from marecg_report.page import TEMPLATES, Figure, Section, heading, paragraph, slug, table
-from marecg_report.score_charts import class_rocs, confusions, method_rocs
+from marecg.report import captions
+from marecg.report.charts import by_share
+from marecg.report.page import TEMPLATES, Figure, Section, heading, paragraph, slug, table
+from marecg.report.score_charts import class_rocs, confusions, method_rocs
 
 Part = Figure | Markup
 

@@ -31,15 +31,13 @@ from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
 from marecg.read.inputs import find_one, read_mended
-from marecg.use.answers import RISK, answers_of
-from marecg.use.predict import concepts
-from marecg_report.day import day_sections
-from marecg_report.neighbours import LEAD, SECONDS, cosines_to
-from marecg_report.page import Figure, Section, facts, folded, page, paragraph, table
-from marecg_report.probes import trust
-from marecg_report.records import Shown, concept_graph, from_file
-from marecg_report.run_page import origin_table
-from marecg_report.texts import (
+from marecg.report.day import day_sections
+from marecg.report.neighbours import LEAD, SECONDS, cosines_to
+from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
+from marecg.report.probes import trust
+from marecg.report.records import Shown, concept_graph, from_file
+from marecg.report.run_page import origin_table
+from marecg.report.texts import (
     Texts,
     electrode_quality,
     machine_facts,
@@ -48,7 +46,9 @@ from marecg_report.texts import (
     missing_reasons,
     recording_facts,
 )
-from marecg_report.tracing import stacked, strip, tracing
+from marecg.report.tracing import stacked, strip, tracing
+from marecg.use.answers import RISK, answers_of
+from marecg.use.predict import concepts
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:

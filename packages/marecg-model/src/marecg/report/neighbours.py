@@ -19,10 +19,10 @@ from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
-from marecg_report import captions
-from marecg_report.charts import points
-from marecg_report.page import Figure, Section, paragraph
-from marecg_report.tracing import strip
+from marecg.report import captions
+from marecg.report.charts import points
+from marecg.report.page import Figure, Section, paragraph
+from marecg.report.tracing import strip
 
 GALLERY = 512
 """Records of the corpus that are on the map, and among which neighbours are looked for."""

@@ -20,13 +20,13 @@ from marecg.corpus.prepared import Corpus
 from marecg.model.card import ancestor_text, ancestors, sources
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
-from marecg_report import captions
-from marecg_report.charts import curve, matrix
-from marecg_report.neighbours import neighbours
-from marecg_report.page import Figure, Section, facts, folded, page, table
-from marecg_report.probes import probes
-from marecg_report.records import from_corpus, record_section
-from marecg_report.svg import standalone
+from marecg.report import captions
+from marecg.report.charts import curve, matrix
+from marecg.report.neighbours import neighbours
+from marecg.report.page import Figure, Section, facts, folded, page, table
+from marecg.report.probes import probes
+from marecg.report.records import from_corpus, record_section
+from marecg.report.svg import standalone
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:

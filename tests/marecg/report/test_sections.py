@@ -15,12 +15,12 @@ from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
-from marecg_report import run_page
-from marecg_report.day import day_sections
-from marecg_report.neighbours import NEAREST, _map, _sharing, neighbours
-from marecg_report.page import Section, facts, folded, heading, page, paragraph, table
-from marecg_report.records import from_corpus
-from marecg_report.texts import Texts
+from marecg.report import run_page
+from marecg.report.day import day_sections
+from marecg.report.neighbours import NEAREST, _map, _sharing, neighbours
+from marecg.report.page import Section, facts, folded, heading, page, paragraph, table
+from marecg.report.records import from_corpus
+from marecg.report.texts import Texts
 
 
 def test_a_record_is_no_neighbour_of_itself(run, corpus_folder):
@@ -105,7 +105,7 @@ def model(micro: Config) -> MarEcg:
 
 
 def test_a_recording_of_an_hour_and_a_bit(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("marecg_report.day.HOUR", 5)  # minutes
+    monkeypatch.setattr("marecg.report.day.HOUR", 5)  # minutes
     x_CL = np.tile(make_ecg(60, fs=100), 12)
     make_record(tmp_path, "day", x_CL[:2], fs=100, leads=("I", "II"))
     day, changes = day_sections(model, tmp_path / "day", model.ontology, Texts("en"))

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.image import imread
 
 from marecg.read.datasets import ptbxl
-from marecg_report.page import POLICY
-from marecg_report.record_page import write_record
+from marecg.report.page import POLICY
+from marecg.report.record_page import write_record
 
 Browse = Callable[..., str]
 
