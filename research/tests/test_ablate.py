@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import ecg_ontology
-from ecg_ontology import perturb
 from ecg_synth import write_corpus
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Progress, Tell
@@ -27,6 +26,7 @@ from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
+from marecg_research import perturb
 from marecg_research.__main__ import app
 from marecg_research.ablate import ProbedRun, ablate, cost_of, earlier_report, equalled, records_of, varied
 from marecg_research.leaderboard import averaged, heads_and_lines, standings

@@ -128,7 +128,6 @@ def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
         "add-code": ("icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--ontology", revision),
         **{"coverage": (tmp_path / "counts.csv",), "draw": ("--out", tmp_path / "graph.svg")},
         **{"snomed": (release,), "export": ("--out", tmp_path / "graph.owl")},
-        "perturb": ("flat", "--out", tmp_path / "flat.json"),
         "build": (SOURCES, "--out", tmp_path / "ccg.json", "--check"),
         "init": (tmp_path / "sources",),
     }

@@ -10,7 +10,7 @@ from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_base import OutputError, UsageError
-from ecg_ontology import Ontology, perturb
+from ecg_ontology import Ontology
 from ecg_ontology.views.browse import write_page
 from ecg_ontology.views.draw import draw_graph
 from ecg_ontology.views.exports import turtle_comments
@@ -63,7 +63,13 @@ def exported(onto):
 
 
 LUNG = Ontology.from_networkx(networkx.DiGraph([("COPD", "Airway")]), "https://example.org/lung")
-CONTROL = perturb.flat(ecg_ontology.load())
+DRAFT = ecg_ontology.load().draft
+BELOW = Ontology(
+    DRAFT.model_copy(
+        update={"header": DRAFT.header.model_copy(update={"iri": f"{DRAFT.header.iri}/control/flat"})}
+    )
+)
+"""An ontology of another IRI that begins with the IRI of the packaged one."""
 
 
 def commented(path):
@@ -100,7 +106,7 @@ def text(path):
         *((name, text, "lost") for name in (*FILES, *VIEWS)),
         ("ccg.npz", lambda path: np.savez(path, features=np.zeros(3)), "isn't an export of"),
         *((f"ccg.{form}", exported(LUNG), "isn't an export of https://w3id") for form in (*FORMS, "csv")),
-        *((f"ccg.{form}", exported(CONTROL), "isn't an export of https://w3id") for form in FORMS),
+        *((f"ccg.{form}", exported(BELOW), "isn't an export of https://w3id") for form in FORMS),
         *((f"ccg{ending}", about_ours, "isn't an export of") for ending in OWN_WORK),
         ("fhir", folder_with("CodeSystem-mine.json", json.dumps(supplement)), "would be lost"),
         ("fhir", folder_with("thesis.json", "{}"), "thesis"),

@@ -1,9 +1,11 @@
-"""Two graphs that are not the packaged one: cardiac with a 36th leaf, and five concepts of the lung."""
+"""Other graphs than the packaged one: cardiac with a 36th leaf or fewer edges, and five lung concepts."""
 
 import hashlib
 import json
 import shutil
 from pathlib import Path
+
+from ecg_ontology import Kind, Ontology
 
 SOURCES = Path(__file__).parents[2] / "ontology"
 AXIS = """
@@ -59,6 +61,12 @@ def cardiac_with_an_axis(folder: Path) -> Path:
     ]
     routes.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+def without_edges(real: Ontology, kind: Kind = Kind.sibling) -> Ontology:
+    """The same concepts and codes without the edges of a kind."""
+    kept = tuple(relation for relation in real.draft.relations if relation.kind is not kind)
+    return Ontology(real.draft.model_copy(update={"relations": kept}))
 
 
 def lung(folder: Path) -> Path:

@@ -81,29 +81,3 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
 
     result(str(write_sources(folder)))
     message(f"validate, review and add-code take it; then: ecgonto build {folder} {place_to_name(folder)}")
-
-
-def perturb(
-    control: Annotated[
-        str,
-        typer.Argument(
-            help="shuffle=SEED: the leaves exchange their places in the graph; flat: every leaf keeps its "
-            "family alone; drop=KIND,KIND: without edges of subtypeOf, manifestationOf, sibling or ring."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="The bundle to write.")],
-    ontology: Source = None,
-) -> None:
-    """Write a graph with deliberate errors, a control for the real one.
-
-    It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
-
-    Example: ecgonto perturb shuffle=0 --out shuffled.json
-    """
-    if out.suffix != ".json":
-        raise UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
-    from ecg_ontology.perturb import control_of
-
-    made = control_of(ecg_ontology.load(ontology), control)
-    result(str(ecg_ontology.export(made, out)))
-    message(f"{made.header.title}: {made.header.iri}, sha256 {made.sha256}")

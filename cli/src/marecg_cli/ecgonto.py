@@ -16,7 +16,7 @@ PANELS: Panels = {
     },
     "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
     "Review": {"_ecgonto_review": ("coverage", "diff", "review", "add-code"), "_ecgonto_match": ("match",)},
-    "Build": {"_ecgonto_build": ("init", "build", "export", "perturb")},
+    "Build": {"_ecgonto_build": ("init", "build", "export")},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+import ecg_ontology
 from ecg_base import EcgError, UsageError, replacing
 from marecg.base.markdown import table
 from marecg.evaluate.request import Request
@@ -26,6 +27,7 @@ from marecg_research.graph.experiment import experiment
 from marecg_research.graph.records import Design
 from marecg_research.graph.verdict import write_answer
 from marecg_research.leaderboard import NOTE, averaged, heads_and_lines, standings
+from marecg_research.perturb import control_of
 
 app = typer.Typer(
     help="Experiments around MAR-ECG: ablations, comparators, and whether the graph helps.",
@@ -208,6 +210,33 @@ def ablate_graph(
     print(write_answer(frame, {name: leaves_of(name, leaves) for name in frame["regime"].unique()}, out))
     written = [out / name for name in ("table.md", "forest.svg", "scores.parquet")]
     message(f"written: {', '.join(str(path) for path in written if path.is_file())}")
+
+
+@app.command()
+def perturb(
+    control: Annotated[
+        str,
+        typer.Argument(
+            help="shuffle=SEED: the leaves exchange their places in the graph; flat: every leaf keeps its "
+            "family alone; drop=KIND,KIND: without edges of subtypeOf, manifestationOf, sibling or ring."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The bundle to write; its name ends in .json.")],
+    ontology: Annotated[
+        str | None, typer.Option(help="A folder of sources or a file. [default: the packaged graph]")
+    ] = None,
+) -> None:
+    """Write a graph with deliberate errors, a control for the real one.
+
+    It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
+
+    Example: python -m marecg_research perturb shuffle=0 --out shuffled.json
+    """
+    if out.suffix != ".json":
+        raise UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
+    made = control_of(ecg_ontology.load(ontology), control)
+    print(ecg_ontology.export(made, out))
+    message(f"{made.header.title}: {made.header.iri}, sha256 {made.sha256}")
 
 
 def print_ablation(probed: Sequence[ablation.ProbedRun], form: str, wide: bool, resamples: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 
-from ecg_ontology import Ontology, perturb
+from ecg_ontology import Ontology
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -18,6 +18,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
+from marecg_research import perturb
 from marecg_research.graph import branches as second
 from marecg_research.graph import experiment as whole
 from marecg_research.graph import few_records, heads, records

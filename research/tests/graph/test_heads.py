@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import ecg_ontology
-from ecg_ontology import perturb
 from marecg.nn.concepts import concept_logits
 from marecg.nn.prototypes import PrototypeHead
+from marecg_research import perturb
 from marecg_research.graph.arms import GraphArm, arms, matched_sigma, mean_entropy, members
 from marecg_research.graph.heads import ArmTargets, Heads, by_family, trained
 

@@ -4,9 +4,10 @@ import re
 import shutil
 
 import pytest
+from tests.marecg.own_graphs import without_edges
 
 import ecg_ontology
-from ecg_ontology import perturb
+from ecg_ontology import Kind
 from marecg.base.errors import CorpusError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepare import prepare
@@ -14,9 +15,9 @@ from marecg.corpus.prepared import Corpus
 
 
 def test_it_is_what_preparing_under_that_graph_makes_with_the_same_files_of_signals(corpus_folder, tmp_path):
-    graph = perturb.flat(ecg_ontology.load())
-    graph.save(tmp_path / "flat.json")
-    prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "flat.json")
+    graph = without_edges(ecg_ontology.load())
+    graph.save(tmp_path / "other.json")
+    prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "other.json")
     made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     for name in ("corpus.json", "index.parquet", "ontology.json", "report.json", "shards/00000.npy"):
         assert (made.folder / name).read_bytes() == (tmp_path / "prepared" / name).read_bytes(), name
@@ -26,16 +27,16 @@ def test_it_is_what_preparing_under_that_graph_makes_with_the_same_files_of_sign
 
 def test_it_is_made_once_and_another_graph_is_refused_in_its_place(corpus_folder, tmp_path):
     corpus, real = Corpus.open(corpus_folder), ecg_ontology.load()
-    made = relabelled(corpus, perturb.flat(real), tmp_path / "relabelled")
+    made = relabelled(corpus, without_edges(real), tmp_path / "relabelled")
     before = (made.folder / "index.parquet").stat().st_mtime_ns
-    relabelled(corpus, perturb.flat(real), tmp_path / "relabelled")
+    relabelled(corpus, without_edges(real), tmp_path / "relabelled")
     assert (made.folder / "index.parquet").stat().st_mtime_ns == before
     with pytest.raises(CorpusError, match="of another graph"):
-        relabelled(corpus, perturb.shuffled(real, 0), tmp_path / "relabelled")
+        relabelled(corpus, without_edges(real, Kind.ring), tmp_path / "relabelled")
 
 
 def test_the_corpus_with_corrected_codes_is_not_answered_with_the_old_one(corpus_folder, tmp_path):
-    graph = perturb.flat(ecg_ontology.load())
+    graph = without_edges(ecg_ontology.load())
     relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     source = shutil.copytree(corpus_folder.parent / "wfdb", tmp_path / "wfdb")
     header = min(source.rglob("*.hea"))

@@ -9,7 +9,7 @@ from tests.marecg.made_records import make_ecg
 
 import ecg_ontology
 import marecg
-from ecg_ontology import perturb
+from ecg_ontology import Ontology
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
@@ -162,13 +162,15 @@ def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(m
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_a_model_of_a_graph_that_is_wrong_on_purpose_says_so(micro, tmp_path, caplog, wrong):
-    real = ecg_ontology.load()
-    model = MarEcg(micro.model, perturb.flat(real) if wrong else real).eval()
+def test_a_model_of_a_graph_that_is_not_for_use_says_so(micro, tmp_path, caplog, wrong):
+    draft = ecg_ontology.load().draft
+    title = draft.header.title + ", a control, not for use" * wrong
+    header = draft.header.model_copy(update={"title": title})
+    model = MarEcg(micro.model, Ontology(draft.model_copy(update={"header": header}))).eval()
     torch.nn.init.normal_(model.prototypes)
     model.save_pretrained(tmp_path / "model")
     reader_of(tmp_path / "model")
-    assert ("wrong on purpose" in caplog.text) == wrong
+    assert ("not for use" in caplog.text) == wrong
 
 
 def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model, realdata):

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 import torch
+from tests.marecg.own_graphs import without_edges
 from tests.marecg.train.runs import ONTOLOGY, small
 from torch.nn.functional import layer_norm, normalize
 
-from ecg_ontology import perturb
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
@@ -93,12 +93,12 @@ def test_without_gscl_a_model_knows_no_concepts_and_the_run_says_so(archive, mic
 
 
 def test_weights_without_prototypes_go_on_under_another_graph(archive, micro, given, tmp_path):
-    flat = relabelled(Corpus.open(archive), perturb.flat(ONTOLOGY), tmp_path / "flat").folder
+    other = relabelled(Corpus.open(archive), without_edges(ONTOLOGY), tmp_path / "other").folder
     train(override(micro, ["gscl=null", "train.max_steps=1"]), archive, tmp_path / "c1")
-    train(override(micro, ["train.max_steps=1"]), flat, tmp_path / "branch", start=tmp_path / "c1")
-    assert MarEcg.from_pretrained(tmp_path / "branch").ontology.sha256 == perturb.flat(ONTOLOGY).sha256
+    train(override(micro, ["train.max_steps=1"]), other, tmp_path / "branch", start=tmp_path / "c1")
+    assert MarEcg.from_pretrained(tmp_path / "branch").ontology.sha256 == without_edges(ONTOLOGY).sha256
     with pytest.raises(CheckpointError, match="enumeration"):
-        train(micro, flat, tmp_path / "refused", start=given)
+        train(micro, other, tmp_path / "refused", start=given)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@
     graph        concepts, their order, codes → concepts, soft targets
     formats      bundle, Turtle and RDF, SSSOM, OBO, networkx
     checks       the rules that a graph must keep
-    (top)        Ontology, load, and perturb: control graphs
+    (top)        Ontology and load
     codes        codes of users and corpora, and their coverage
     validation   SNOMED CT releases, OWL, SHACL, reports of findings
     curation     build, review, decisions, matching, differences

@@ -14,13 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import guarded, replacing, write_text
-from ecg_ontology import Kind, Ontology, perturb
+from ecg_ontology import Kind, Ontology
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
+from marecg_research import perturb
 from marecg_research.graph.arms import REAL, SHUFFLE, GraphArm, arms, members
 from marecg_research.graph.branches import planned, trained_branches
 from marecg_research.graph.endpoints import FEW_K, IN_TURN, LEFT_OUT

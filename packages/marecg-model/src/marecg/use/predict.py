@@ -149,8 +149,8 @@ def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
         return EcgClassifier.load(run)
     model = WindowEncoder.from_pretrained(run).to(best_device())
     title = model.ontology.header.title
-    if title.endswith("not for use"):  # as `ecgonto perturb` names its graphs
-        logger.warning("%s follows a graph that is wrong on purpose: %s", run, title)
+    if title.endswith("not for use"):
+        logger.warning("%s was trained with a graph that is not for use: %s", run, title)
     return model
 
 

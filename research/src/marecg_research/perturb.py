@@ -7,7 +7,7 @@ Under the rule `most-specific`, which reads subtypes, so does c* of .6 to 6 % of
 Example:
     >>> import ecg_ontology
     >>> real = ecg_ontology.load()
-    >>> wrong = ecg_ontology.perturb.flat(real)
+    >>> wrong = flat(real)
     >>> [node.abbr for node in wrong.nodes] == [node.abbr for node in real.nodes]
     True
     >>> len(wrong.draft.relations) < len(real.draft.relations)
