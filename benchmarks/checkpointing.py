@@ -15,7 +15,8 @@ from pathlib import Path
 import torch
 
 from benchmarks.ratio import Action, Effort, Reach, Row, costs
-from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
 from marecg.nn.encoder import Encoder
 
 DEEPER = 3

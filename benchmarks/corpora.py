@@ -11,9 +11,9 @@ import numpy as np
 import wfdb
 
 from ecg_synth import write_corpus
-from marecg.base.config import LEADS
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.leads import LEADS
 
 
 @cache

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample
 from marecg.embedding.embed import embed
 from marecg.evaluate.methods.features import extract

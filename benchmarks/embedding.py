@@ -15,11 +15,12 @@ import torch
 from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, speedups
 from benchmarks.together import beside_two_apart
-from marecg.base.config import LEADS, ModelConfig
-from marecg.ecg.windows import recording, stacked, tta_windows
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.embedding.embed_records import embed_records
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.windows import recording, stacked, tta_windows
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.use.export import INPUTS, export

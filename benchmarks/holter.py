@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.corpora import records, workspace
 from benchmarks.ratio import Effort, Reach, Row
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import find_inputs
 from marecg.recipes import tiny

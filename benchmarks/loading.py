@@ -11,8 +11,9 @@ from torch.utils.data import DataLoader, Dataset
 
 from benchmarks.corpora import prepared, records
 from benchmarks.ratio import Effort, Reach, Row, speedups
-from marecg.base.config import LEADS, CorpusConfig
 from marecg.corpus.batches import BatchStream
+from marecg.corpus.config import CorpusConfig
+from marecg.ecg.leads import LEADS
 from marecg.read.discovery import find
 from marecg.recipes import c3
 from marecg.train.data import supervise

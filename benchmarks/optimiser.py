@@ -5,7 +5,7 @@ import copy
 import torch
 
 from benchmarks.ratio import Effort, Reach, Row, speedups
-from marecg.base.config import ModelConfig
+from marecg.model.config import ModelConfig
 from marecg.nn.ema import Ema
 from marecg.nn.encoder import Encoder
 

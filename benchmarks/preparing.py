@@ -18,11 +18,12 @@ from scipy.signal import resample_poly
 from benchmarks.corpora import long_record, prepared, records, workspace
 from benchmarks.ratio import Effort, Reach, Row, costs, seconds, speedups
 from benchmarks.together import beside_two_apart
-from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.memory import keep_freed
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import TASK_RECORDS, prepare
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.workers import workers
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample
 from marecg.read.discovery import find
 from marecg.read.record import Candidate

@@ -25,13 +25,14 @@ import pyarrow.parquet as pq
 import ecg_ontology
 from ecg_base import refuse_others
 from marecg import recipes
-from marecg.base.config import LEADS, CorpusConfig
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
+from marecg.ecg.leads import LEADS
 from marecg.train.data import supervise
 from marecg.train.run_folder import fingerprint
 

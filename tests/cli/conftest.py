@@ -20,8 +20,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
 
     from ecg_synth import write_corpus
-    from marecg.base.config import ModelConfig
     from marecg.corpus.prepare import prepare
+    from marecg.model.config import ModelConfig
     from marecg.model.mar_ecg import MarEcg
 
     folder = tmp_path_factory.mktemp("place")

@@ -11,8 +11,9 @@ import pytest
 import wfdb
 from tests.cli.calls import end, invoke
 
-from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
+from marecg.model.config import ModelConfig
 from marecg_cli._scores_text import plain_text, rich_table
 
 

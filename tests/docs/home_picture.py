@@ -10,7 +10,7 @@ import numpy as np
 import marecg
 from ecg_ontology import load
 from ecg_synth.record import record
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.report import tracing
 from marecg.report.svg import ACCENT, element, picture, standalone, words
 from marecg.report.tracing import INK, MARGIN, SECONDS

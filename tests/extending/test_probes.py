@@ -11,9 +11,9 @@ from tests.cli.calls import end, invoke
 from tests.extending.examples import example
 
 from ecg_synth import write_corpus
-from marecg.base.config import ModelConfig
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.methods.frozen_encoder import random_encoder
+from marecg.model.config import ModelConfig
 
 
 @pytest.fixture(scope="module")

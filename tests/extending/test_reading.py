@@ -10,7 +10,7 @@ from tests.cli.calls import invoke
 from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.read import discovery
 
 POINTS = "[marecg.readers]\nbedside = bedside:Bedside\n"

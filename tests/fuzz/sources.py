@@ -13,7 +13,7 @@ from scipy.io import savemat
 from tests.marecg import clinical_files
 from tests.marecg.made_records import WRITERS
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays.array_layout import Layout
 
 LAYOUT = Layout(500)

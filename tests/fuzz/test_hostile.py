@@ -26,7 +26,7 @@ from tests.marecg import clinical_files
 import marecg.corpus.prepare  # what the processes need, loaded once
 import marecg.embedding.embed_records
 import marecg.use.predict  # noqa: F401
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.read import stretch
 from marecg.read.arrays import array_files
 from marecg.read.clinical import dicom, xml

@@ -12,13 +12,13 @@ import pytest
 import torch
 from tests.marecg.made_records import make_record
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.classify.classifier_folder import Description
 from marecg.classify.classifier_scores import Evaluation
 from marecg.corpus import index, trained_on
 from marecg.corpus.account import PreparationReport
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics

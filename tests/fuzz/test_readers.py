@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.sources import KINDS, LAYOUT
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import EcgError
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import prepare_block
 from marecg.read.discovery import find
 

@@ -10,11 +10,12 @@ from joblib.externals.loky import get_reusable_executor
 from tests.marecg.made_records import make_ecg, make_record
 
 from ecg_synth import write_corpus
-from marecg.base.config import ModelConfig, TrainConfig
 from marecg.corpus.prepare import prepare
+from marecg.model.config import ModelConfig
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
 from marecg.recipes import Config
+from marecg.recipes.schema import TrainConfig
 
 MICRO = Config(
     name="micro",

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 
 BEAT = 0.8
 """Seconds between two beats of `ecg`; the first is at half of it."""

@@ -5,10 +5,10 @@ from operator import attrgetter
 import pytest
 
 from marecg import recipes
-from marecg.base.config import source_of, sources
 from marecg.base.errors import ConfigError
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
+from marecg.settings import source_of, sources
 
 
 def test_every_value_of_a_recipe_has_a_source():

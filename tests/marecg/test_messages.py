@@ -11,10 +11,10 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 import ecg_ontology
 import marecg
 from ecg_base import EcgError, UsageError
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import StoppedError
 from marecg.base.lock import locked
 from marecg.base.plugins import plugin
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.workers import workers
 from marecg.evaluate.request import Request

@@ -16,7 +16,7 @@ import marecg_cli
 from marecg.corpus.prepared import Corpus
 
 HOMES = sorted(
-    {*marecg._HOMES.values(), "marecg", "marecg.recipes", "marecg.recipes.overrides", "marecg.base.config"}
+    {*marecg._HOMES.values(), "marecg", "marecg.recipes", "marecg.recipes.overrides", "marecg.settings"}
 )
 
 

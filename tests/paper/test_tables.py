@@ -12,9 +12,9 @@ import pytest
 import ecg_ontology
 from ecg_ontology import Kind
 from marecg import recipes
-from marecg.base.config import sources
 from marecg.corpus.statistics import HISTOGRAM, PAPER_RECORDS
 from marecg.recipes import Config
+from marecg.settings import sources
 
 TABLES: dict[str, Any] = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
 VALUES: dict[str, Any] = TABLES["values"]

@@ -133,7 +133,7 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
-    from marecg.base.config import CorpusConfig
+    from marecg.corpus.config import CorpusConfig
     from marecg.corpus.prepare import prepare
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local

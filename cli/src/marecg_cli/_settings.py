@@ -119,7 +119,11 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
     "judge": {"": f"{HERE}:Judging"},
     "embed": {"": f"{HERE}:Sizes", "array.": f"{HERE}:Arrays"},
     "predict": {"": f"{HERE}:Telling", "array.": f"{HERE}:Arrays"},
-    "prepare": {"": "marecg.base.config:CorpusConfig", "codes.": f"{HERE}:Codes", "array.": f"{HERE}:Arrays"},
+    "prepare": {
+        "": "marecg.corpus.config:CorpusConfig",
+        "codes.": f"{HERE}:Codes",
+        "array.": f"{HERE}:Arrays",
+    },
     "coverage": {"codes.": f"{HERE}:Codes"},
     "train": {"": "marecg.recipes.schema:Config"},
 }

@@ -123,11 +123,11 @@ def recipes(
 
     Example: marecg recipes c3 --format toml
     """
-    from marecg.base.config import Settings, source_of, sources
     from marecg.base.plugins import offered
     from marecg.objectives.registry import installed
     from marecg.recipes import RECIPES, Config, by_name
     from marecg.recipes.overrides import as_toml
+    from marecg.settings import Settings, source_of, sources
 
     makers = RECIPES | dict(offered("marecg.recipes"))
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in makers.items()}

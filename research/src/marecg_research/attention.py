@@ -17,9 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.base.config import LEADS
 from marecg.classify.tuning import fit_best
-from marecg.ecg.windows import arranged
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import encode
 from marecg.evaluate.methods.frozen_encoder import stays_frozen
 from marecg.evaluate.methods.method import Method, Row, Signals
@@ -29,6 +28,7 @@ from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.windows import arranged
 
 TOKENS = f"{ENCODER}, tokens"
 SECONDS = 10

@@ -6,8 +6,9 @@ docs/comparison.md says what each takes over from its paper and where it differs
 from collections.abc import Callable
 from functools import partial
 
-from marecg.base.config import CleanConfig, MaskingConfig, SamplingConfig
+from marecg.corpus.config import SamplingConfig
 from marecg.objectives.objective import NarrowConfig
+from marecg.objectives.views import CleanConfig, MaskingConfig
 from marecg.recipes.named import c1, c1_gscl, changed, small, tiny
 from marecg.recipes.schema import Config
 from marecg_research.comparators import COMPARATORS

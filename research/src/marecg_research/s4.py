@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Task
 from marecg_research.baselines import choose_network, supervised

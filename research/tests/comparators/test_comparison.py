@@ -7,7 +7,6 @@ import torch
 from tests.marecg.base.test_bounds import assert_bounded
 from tests.marecg.train.runs import ONTOLOGY, assert_resumes, idle, looked, moved, network, run
 
-from marecg.base.config import sources
 from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
@@ -15,6 +14,7 @@ from marecg.nn.pooling import lead_mean
 from marecg.objectives.views import Pass
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
+from marecg.settings import sources
 from marecg.train.data import supervise
 from marecg.train.network import monitor
 from marecg_research.comparators import COMPARATORS

@@ -8,7 +8,7 @@ from tests.marecg.objectives.test_precision import TAU, assert_as_in_float32
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from marecg.base.config import ModelConfig
+from marecg.model.config import ModelConfig
 from marecg_research.comparators.clocs import clocs_loss
 from marecg_research.comparators.cpc import cpc_loss
 from marecg_research.comparators.crt import discrimination_loss

@@ -8,12 +8,11 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.base.config import CleanConfig, MaskingConfig
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Parts
-from marecg.objectives.views import Views
+from marecg.objectives.views import CleanConfig, MaskingConfig, Views
 from marecg.train.data import supervise
 from marecg_research.comparators import tstcc
 from marecg_research.comparators.tstcc import TstccConfig

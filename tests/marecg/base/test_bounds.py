@@ -6,8 +6,8 @@ from typing import Annotated, Union, get_args, get_origin
 import pytest
 from pydantic import ValidationError
 
-from marecg.base.config import Settings
 from marecg.recipes.schema import Config
+from marecg.settings import Settings
 
 NO_COUNTS = {"seed", "codes_permuted", "hidden_limit"}
 """Whole numbers that are seeds, of which 0 is one, or a limit of 0."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pytest
 
 import ecg_ontology
-from marecg.base.config import ModelConfig
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.plugins import plugin
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import ObjectiveConfig, Parts, registry
 

@@ -19,9 +19,9 @@ from marecg.classify import tuning
 from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.logistic import weighted_loss
 from marecg.classify.tuning import Tuned, Tuning, Vectors, tune
-from marecg.ecg import augment
-from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import Classifier, MarEcg
+from marecg.model.windows import recording, stacked, tta_windows
+from marecg.objectives import augment
 
 RECORDS = 24
 LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))

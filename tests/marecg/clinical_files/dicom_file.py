@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tests.marecg.clinical_files import recording as ecg
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 
 
 def element(path: str, value: object) -> Callable[[object], None]:

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from tests.marecg.clinical_files.recording import ACQUIRED, HIGH, LOW, NAME, NUMBER, STEP_UV, steps
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 
 
 def edf(path, x_CL, leads=LEADS, fs=500, unit="uV", other_rate=""):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from tests.marecg.clinical_files import recording as ecg
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 
 
 def scp(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.marecg.clinical_files import recording as ecg
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 
 
 def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from marecg.base.config import CorpusConfig
+from marecg.corpus.config import CorpusConfig
 
 SMALL = CorpusConfig(shard=2)
 

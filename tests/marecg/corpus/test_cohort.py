@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import expression
 from marecg.corpus.cohort import as_csv, cohort
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.derived import write_subset
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare

@@ -13,12 +13,13 @@ from tests.marecg.objectives.test_views import views
 from torch import Tensor
 
 import ecg_ontology
-from marecg.base.config import LEADS, CleanConfig, CorpusConfig
 from marecg.base.errors import Reason, RecordError
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import mended
 from marecg.embedding.embed import embed, encode
 from marecg.embedding.inputs import Inputs
@@ -26,6 +27,7 @@ from marecg.embedding.recordings import Embedded, embedded
 from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses
+from marecg.objectives.views import CleanConfig
 from marecg.read.inputs import find_inputs, read_mended
 from marecg.train.data import supervise
 
@@ -212,7 +214,7 @@ def test_a_limb_lead_is_derived_whatever_stands_behind_the_window():
 
 
 def test_encode_of_a_silent_record_is_finite(micro):
-    from marecg.ecg.windows import arranged
+    from marecg.model.windows import arranged
 
     ecg = arranged(np.zeros((12, 5000), np.float32), 500, LEADS, micro.model)
     [vector] = encode(MarEcg(micro.model), [ecg], readout="full")

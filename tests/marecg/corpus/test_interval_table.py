@@ -4,12 +4,12 @@ import shutil
 
 import pytest
 
-from marecg.base.config import LEADS
 from marecg.corpus import intervals as module
 from marecg.corpus.expression import matching
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
+from marecg.ecg.leads import LEADS
 
 
 @pytest.fixture

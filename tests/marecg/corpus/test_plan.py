@@ -9,9 +9,9 @@ from unittest.mock import Mock
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError
 from marecg.base.lock import locked
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepare import prepare
 

@@ -9,8 +9,8 @@ import numpy as np
 import psutil
 import pytest
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, RecordError
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics

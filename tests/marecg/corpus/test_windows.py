@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import ConfigError
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.inputs import Inputs

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.marecg.ecg.test_intervals import FS, drawn
 
-from marecg.base.config import LEADS
 from marecg.ecg.electrodes import Doubts, doubts
 from marecg.ecg.intervals import measure
+from marecg.ecg.leads import LEADS
 
 
 def test_a_good_recording_raises_no_doubt():

@@ -11,8 +11,8 @@ import wfdb
 from numpy.typing import NDArray
 
 from benchmarks import delineation
-from marecg.base.config import LEADS
 from marecg.ecg.intervals import Measurements, measure
+from marecg.ecg.leads import LEADS
 from marecg.ecg.median_beat import beats
 
 FS = 500

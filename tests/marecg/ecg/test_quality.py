@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.marecg.made_records import make_ecg
 
-from marecg.base.config import LEADS, CorpusConfig
+from marecg.corpus.config import CorpusConfig
+from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import bridged, measure, verdict
 
 CONFIG = CorpusConfig()

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ecg_synth import r_samples, record
-from marecg.base.config import LEADS
 from marecg.ecg.intervals import measure
+from marecg.ecg.leads import LEADS
 from marecg.ecg.rate import beats_per_minute, detect_again
 from marecg.ecg.rpeaks import detect_best
 

@@ -9,8 +9,8 @@ from tests.marecg.made_records import make_bigeminy, make_ecg
 from benchmarks.rpeaks import annotated, find_raw
 from marecg.ecg import coincidence
 from marecg.ecg.pan_tompkins import band, in_band, pan_tompkins
-from marecg.ecg.physiology import alternates
 from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each
+from marecg.model.physiology import alternates
 
 
 def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads, resample, to_microvolts, window
 
 

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit
 
 from marecg import EcgClassifier
-from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
+from marecg.ecg.leads import LEADS
 from marecg.ecg.rpeaks import detect_best
-from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.embedding.beat_windows import beat_patches
 from marecg.embedding.embed import embed, encode
+from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
+from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.use.export import export
 
 GRID = ModelConfig(patch=100, stride=100, context=800, positions=8)

@@ -10,11 +10,11 @@ from tests.marecg.made_records import make_ecg
 import ecg_ontology
 import marecg
 from ecg_ontology import Ontology
-from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.ecg.windows import recording
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed, encode
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.windows import recording
 from marecg.read.discovery import find
 from marecg.use.predict import reader_of
 

@@ -9,8 +9,8 @@ import pytest
 from tests.marecg.embedding.conftest import run
 
 from ecg_synth import write_corpus
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import CheckpointError, InputError, UsageError
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.embedding import processes
 from marecg.embedding.embed_records import Shard

@@ -6,9 +6,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify.classifier import EcgClassifier
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg

@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from tests.marecg.made_records import make_ecg
 
-from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
+from marecg.ecg.leads import LEADS
 from marecg.embedding import recordings
 from marecg.embedding.embed import embed, encode
 from marecg.embedding.recordings import LongSignal, read_recording

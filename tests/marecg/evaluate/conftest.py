@@ -13,12 +13,13 @@ import torch
 import wfdb
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, probed
 
-from marecg.base.config import LEADS, ModelConfig
 from marecg.ecg import measured as measuring
+from marecg.ecg.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
+from marecg.model.config import ModelConfig
 
 STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
 NORM,normal ECG,1.0,,,NORM,NORM

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ecg_ontology
 from benchmarks.batches import noise_batch
-from marecg.base.config import ModelConfig
+from marecg.model.config import ModelConfig
 from marecg.model.flops import block_flops_per_token, encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import MLP

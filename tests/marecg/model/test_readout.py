@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width, wide_columns, wide_readout
 from marecg.nn.modulation import modulation_spectrum

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from marecg.base.config import ModelConfig
+from marecg.model.config import ModelConfig
 from marecg.nn.attention import Attention, Axis
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Block, Encoder

@@ -6,12 +6,11 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.base.config import CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
-from marecg.objectives.views import Views
+from marecg.objectives.views import CleanConfig, MaskingConfig, RegulariserConfig, Views
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise

@@ -5,8 +5,8 @@ import pytest
 from tests.marecg.made_records import make_record
 
 from ecg_synth import write_corpus
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError, UsageError
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import find_inputs, read_one
 

@@ -14,11 +14,11 @@ from tests.marecg.clinical_files.dicom_file import element
 from tests.marecg.made_records import make_record
 
 from ecg_ontology import CodeMapping, read_code_table
-from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.leads import LEADS
 from marecg.read.clinical import scp, waveform
 from marecg.read.clinical.waveform import pseudonym
 from marecg.read.inputs import read_one

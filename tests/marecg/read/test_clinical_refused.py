@@ -7,9 +7,9 @@ import pytest
 from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element, picture
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.corpus.prepare import prepare
+from marecg.ecg.leads import LEADS
 from marecg.read.inputs import read_one
 
 pytest.importorskip("pydicom")

@@ -11,8 +11,8 @@ import pytest
 from scipy.io import savemat
 from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 
-from marecg.base.config import LEADS
 from marecg.base.errors import InputError, RecordError, UsageError
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays import arrays
 from marecg.read.arrays.array_files import arrays_in
 from marecg.read.arrays.array_layout import Layout

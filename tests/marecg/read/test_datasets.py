@@ -10,12 +10,12 @@ import wfdb
 from scipy.io import savemat
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample, window
 from marecg.read.datasets import cinc2021
 from marecg.read.discovery import find

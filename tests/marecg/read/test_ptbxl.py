@@ -8,10 +8,11 @@ import pytest
 from scipy.signal import resample_poly
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample
 from marecg.read.datasets import ptbxl
 from marecg.read.discovery import find

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 from tests.marecg import clinical_files as files
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
+from marecg.ecg.leads import LEADS
 from marecg.read import stretch
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import find_one, read_one

@@ -8,8 +8,8 @@ import pytest
 import wfdb
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
+from marecg.ecg.leads import LEADS
 from marecg.read.record import age_in_years, inside, sex_letter
 from marecg.read.stretch import Stretch
 from marecg.read.wfdb import _millivolts, read_record

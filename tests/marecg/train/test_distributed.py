@@ -16,7 +16,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from tests import forked
 from tests.marecg.train.runs import rows
 
-from marecg.ecg.augment import AUGMENTATIONS
+from marecg.objectives.augment import AUGMENTATIONS
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train

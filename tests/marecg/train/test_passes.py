@@ -8,9 +8,9 @@ from tests.marecg.train.runs import network, run, small
 from torch import Tensor
 
 from marecg.base.errors import ConfigError
-from marecg.ecg.augment import AUGMENTATIONS
 from marecg.model.batch import Batch
 from marecg.objectives import jepa
+from marecg.objectives.augment import AUGMENTATIONS
 from marecg.objectives.gscl import Gscl
 from marecg.recipes.overrides import override
 from marecg.train.network import Network

@@ -4,10 +4,10 @@ import pytest
 import torch
 from tests.marecg.train.runs import ONTOLOGY, small
 
-from marecg.base.config import TrainConfig
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
+from marecg.recipes.schema import TrainConfig
 from marecg.train.lightning_module import Pretraining, lr_factor, parameter_groups
 from marecg.train.network import Network
 from marecg.train.run import _total_steps

@@ -12,15 +12,15 @@ import onnxruntime
 import pytest
 import torch
 
-from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
-from marecg.ecg.windows import Recording, tta_windows
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.model import records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import window_starts
+from marecg.model.windows import Recording, tta_windows
 from marecg.recipes import small, tiny
 from marecg.use import export as exporting
 from marecg.use.export import export

@@ -13,13 +13,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from marecg.base.config import ModelConfig, chosen
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.pooling import real_or_all
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Pass, Views
+from marecg.settings import chosen
 from marecg_research.comparators.two_views import over_batch
 
 

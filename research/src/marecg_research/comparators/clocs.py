@@ -5,11 +5,12 @@ Shapes: B batch, T patches, C leads, D width.
 
 from torch import Tensor
 
-from marecg.base.config import ModelConfig, chosen
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Objective, ObjectiveConfig
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 
 class ClocsConfig(ObjectiveConfig):

@@ -7,13 +7,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from marecg.base.config import ModelConfig, chosen
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.pooling import lead_mean
 from marecg.nn.precision import in_float32
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 
 class CpcConfig(ObjectiveConfig):

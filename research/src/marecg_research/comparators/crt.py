@@ -12,13 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from marecg.base.config import LEADS, ModelConfig, chosen
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor
 from marecg.nn.precision import in_float32
 from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 DOMAINS = 3
 """Time, magnitude and phase."""

@@ -6,10 +6,10 @@ Shapes: B batch, N concepts, D width.
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from marecg.base.config import chosen
 from marecg.nn.attention import init_linear
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 
 class LabelsConfig(ObjectiveConfig):

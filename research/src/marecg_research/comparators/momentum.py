@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, linear, normalize
 
-from marecg.base.config import ModelConfig, chosen
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.attention import init_linear
@@ -24,6 +24,7 @@ from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Pass, Views
+from marecg.settings import chosen
 from marecg_research.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from marecg.base.config import ModelConfig, chosen
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP
@@ -21,6 +21,7 @@ from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 
 class TstccConfig(ObjectiveConfig):

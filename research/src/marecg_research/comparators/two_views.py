@@ -10,14 +10,15 @@ Shapes: B batch, D width, K projection width.
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from marecg.base.config import Augmentation, ModelConfig, chosen
 from marecg.base.errors import ConfigError
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import minus_cosine, nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
-from marecg.objectives.views import Pass, Views
+from marecg.objectives.views import Augmentation, Pass, Views
+from marecg.settings import chosen
 
 
 class TwoViewsConfig(ObjectiveConfig):

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import ModelConfig, Settings, chosen
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.progress import Progress, shown
 from marecg.corpus import index
@@ -21,9 +20,11 @@ from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Recordings
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
 from marecg.read.datasets import ptbxl
+from marecg.settings import Settings, chosen
 from marecg_research.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
 

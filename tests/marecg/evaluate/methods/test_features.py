@@ -10,7 +10,6 @@ import pytest
 import torch
 from tests import forked
 
-from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, CorpusError, InputError, RecordError
 from marecg.embedding.processes import SMALL
 from marecg.evaluate.methods import features as module
@@ -19,6 +18,7 @@ from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
+from marecg.model.config import ModelConfig
 
 TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 

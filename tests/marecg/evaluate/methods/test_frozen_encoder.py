@@ -1,9 +1,9 @@
 import numpy as np
 import torch
 
-from marecg.base.config import ModelConfig
 from marecg.embedding.embed import embed
 from marecg.evaluate.methods.frozen_encoder import encoder, random_control, random_encoder
+from marecg.model.config import ModelConfig
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns
 

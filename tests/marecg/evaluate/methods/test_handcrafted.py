@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.marecg.ecg.test_intervals import drawn
 
-from marecg.base.config import LEADS
 from marecg.ecg.intervals import Measurements
+from marecg.ecg.leads import LEADS
 from marecg.ecg.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
 from marecg.evaluate.methods.handcrafted import handcrafted
 

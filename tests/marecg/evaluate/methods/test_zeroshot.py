@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import (
     encoder,
@@ -23,6 +22,7 @@ from marecg.evaluate.tasks import task as tasks
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import task_named
 from marecg.model.card import Provenance
+from marecg.model.config import ModelConfig
 from marecg.model.readout import wide_columns
 
 ONTO = ecg_ontology.load()

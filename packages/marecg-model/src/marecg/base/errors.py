@@ -131,7 +131,7 @@ class Reason(StrEnum):
     duplicated_lead = "duplicated-lead"
     shape = "shape"  # an array whose axes are not the leads named and their samples
     too_long = "too-long"  # beyond the bounds of `read.stretch`
-    # The signal itself (paper, §Signal preprocessing; thresholds in `CorpusConfig`).
+    # The signal itself (paper, §Signal preprocessing; thresholds in `QualityLimits`).
     too_short = "too-short"
     nan = "nan"
     flat_lead = "flat-lead"

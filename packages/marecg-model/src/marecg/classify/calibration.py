@@ -15,8 +15,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import StratifiedKFold
 
-from marecg.base.config import FromZero, Settings, Share
 from marecg.base.errors import UsageError
+from marecg.settings import FromZero, Settings, Share
 
 Floats = NDArray[np.float64]
 Kind = Literal["none", "temperature", "isotonic"]

@@ -14,7 +14,6 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from ecg_base import refuse_others, replacing
-from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.classify.calibration import Method, calibrate, called_classes, check_rule, threshold
@@ -22,12 +21,12 @@ from marecg.classify.classifier_folder import FILES, MARK, Description, read_fol
 from marecg.classify.labels import targets_of
 from marecg.classify.logistic import expected_shifts
 from marecg.classify.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
-from marecg.ecg.signal import lead_places
-from marecg.ecg.windows import Recording, arranged, required_rate
+from marecg.ecg.leads import LEADS, lead_places
 from marecg.embedding.embed import loaded, records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
+from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
 """What a head reads; `best` is what has the least log loss on the records held out."""
@@ -185,7 +184,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return probabilities [B, K].
 
         Args:
-            recordings: B of any leads (`ecg.windows.recording`).
+            recordings: B of any leads (`model.windows.recording`).
         """
         return self.probabilities(self.logits_of(recordings))
 
@@ -193,7 +192,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return logits [B, K], before calibration.
 
         Args:
-            recordings: B of any leads (`ecg.windows.recording`).
+            recordings: B of any leads (`model.windows.recording`).
         """
         check_is_fitted(self, "classes_")
         vectors = Vectors(self.encoder, recordings.__getitem__, self.readout_)

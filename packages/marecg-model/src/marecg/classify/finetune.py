@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.base.progress import passing
 from marecg.classify.tuning import Tuning, Vectors, tune
-from marecg.ecg.windows import recording
+from marecg.ecg.leads import LEADS
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels
 from marecg.evaluate.probe.protocol import STRICT, Learn, Rows
@@ -26,6 +25,7 @@ from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
 from marecg.model.readout import readout_width
+from marecg.model.windows import recording
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 """The protocol's name in reports and tables; several layers stand in one report."""

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import refuse_others, replacing
-from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import passing
 from marecg.classify.classifier import EcgClassifier
@@ -27,7 +26,7 @@ from marecg.classify.classifier_scores import (
 from marecg.classify.tuning import Vectors
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.windows import Recording, recording
+from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import loaded
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
@@ -38,6 +37,7 @@ from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
+from marecg.model.windows import Recording, recording
 
 PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""

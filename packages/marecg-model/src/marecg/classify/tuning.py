@@ -20,13 +20,13 @@ from torch.nn.utils import clip_grad_norm_
 
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify.logistic import class_weights, fit_views, weighted_loss
-from marecg.ecg.augment import rhythm_safe
-from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.embedding.embed import encode
 from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
+from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
+from marecg.objectives.augment import rhythm_safe
 
 Floats = NDArray[np.float64]
 HEADS: tuple[Readout, ...] = ("wide", "beats", "full")

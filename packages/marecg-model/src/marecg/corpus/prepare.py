@@ -22,13 +22,13 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_base import replacing
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import Reason
 from marecg.base.lock import locked
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
 from marecg.corpus.codes import StatementCodes, of_statements, with_codes
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import read_json, write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS, CorpusConfig
-from marecg.base.errors import Reason, RecordError
-from marecg.ecg.quality import CONTRADICT, LIMB, mended, verdict
+from marecg.base.errors import Reason, RecordError, located
+from marecg.corpus.config import CorpusConfig
+from marecg.ecg.leads import LEADS
+from marecg.ecg.quality import CONTRADICT, mended, refuse_damaged
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, signal_hash, to_microvolts, window
 from marecg.read.machine import MEASURED
@@ -58,18 +59,16 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     """Judge a record and cut its window; return its index row without beats, and int16 samples in µV.
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
-    Damaged leads are mended or hidden (`quality.mended`). Raises `RecordError` where it is too short, or a
-    limb lead or more than `config.hidden_limit` chest leads would be hidden: `reason` is then the first rule
-    that it breaks, and the message names all.
+    Damaged leads are mended or hidden (`quality.mended`). Raises `RecordError` if it is too short, or as
+    `quality.refuse_damaged`.
     """
     mend = mended(record.x_CL, record.fs, config, judged=judged_samples(record.fs, config))
     if mend.measures.seconds < config.shortest:
         problem = f"lasts {mend.measures.seconds:.2f} s, less than {config.shortest:g} s"
         raise RecordError(Reason.too_short, problem, where=record.path)
+    with located(record.path):
+        refuse_damaged(mend, config)
     hidden = tuple(lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden)
-    if len(hidden) > config.hidden_limit or {*hidden} & {*LIMB}:
-        broken = verdict(mend.measures, config)
-        raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
     record = replace(record, x_KL=mend.x_CL, leads=LEADS, notes=(*record.notes, *mend.notes))
     d_CL, n_valid = windowed(record, config)
     row = {

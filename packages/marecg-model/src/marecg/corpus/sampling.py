@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.base.config import SamplingConfig
 from marecg.base.errors import ConfigError
 from marecg.corpus import index
+from marecg.corpus.config import SamplingConfig
 from marecg.corpus.prepared import Corpus
 
 MOST_OFTEN = 12.0

@@ -15,9 +15,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.memory import keep_freed
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import PreparedRecords, prepare_block
+from marecg.ecg.leads import LEADS
 from marecg.read.record import Candidate
 
 HEAD = 128

@@ -12,11 +12,11 @@ from statistics import fmean, median
 from typing import Any, Self
 
 from ecg_ontology import Ontology
-from marecg.base.config import Frozen
 from marecg.corpus import index
 from marecg.corpus.account import Account, read_report
 from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
 from marecg.ecg.signal import signal_hash
+from marecg.settings import Frozen
 
 _PARTICULAR = re.compile(
     r"\d{6,}|'[^']*'|(?<=differs in ).*"

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import welch
 
-from marecg.base.config import LEADS
 from marecg.ecg import delineation, intervals, median_beat
+from marecg.ecg.leads import LEADS
 from marecg.ecg.median_beat import FS
 from marecg.ecg.rate import LEAST_BEATS
 

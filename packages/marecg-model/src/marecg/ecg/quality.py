@@ -1,7 +1,8 @@
 """Quality of recordings: named rules over a few measures per lead find damaged leads, and mend or hide them.
 
 Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
-zero-fraction on any of the 12 leads are excluded. `CorpusConfig` has the thresholds, and how many are hidden.
+zero-fraction on any of the 12 leads are excluded. `QualityLimits` has the thresholds, and how many leads may
+be hidden.
 
 Shapes: C leads, the twelve unless others are named, L samples.
 """
@@ -12,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 from scipy.ndimage import maximum_filter1d
 
-from marecg.base.config import LEADS, CorpusConfig
-from marecg.base.errors import Reason
+from marecg.base.errors import Reason, RecordError
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import median
 
 BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
@@ -24,6 +26,38 @@ Signal = NDArray[np.float32]
 CONTRADICT = "limb leads contradict one another: a wrong name, sign or gain?"
 LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
 """The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
+
+
+class QualityLimits(BaseModel):
+    """Limits beyond which a lead is damaged, and how much damage a recording may have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    amplitude_limit: float = Field(
+        10.0, gt=0, description="mV: beyond every QRS; artefacts in real files reach 12"
+    )
+    bridge_limit: float = Field(
+        0.1, ge=0, lt=1, description="share of a lead beyond that which is bridged; 0: none"
+    )
+    bridge_margin: float = Field(
+        0.1, ge=0, description="s before and after such a stretch, of its rise and its fall"
+    )
+    hidden_limit: int = Field(
+        3, ge=0, le=6, description="damaged chest leads that are hidden, half of the six; 0: none"
+    )
+    clip_level: float = Field(
+        0.2, ge=0, description="mV from the lead's median; nearer by, it rests rather than clips"
+    )
+    clip_limit: float = Field(
+        0.02, gt=0, description="share of a lead; unclipped real records stay below 0.01"
+    )
+    zero_limit: float = Field(
+        0.25, gt=0, description="share of a lead; below 0.13 in real ones, above 0.7 if unplugged"
+    )
+    flat_range: float = Field(0.01, gt=0, description="mV peak to peak: two steps of a coarse converter")
+    montage_limit: float = Field(
+        0.3, gt=0, description="limb leads' misfit that is noted; real records have below 0.03"
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +94,7 @@ class Measures:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
-def measure(x_CL: Signal, fs: float, config: CorpusConfig) -> Measures:
+def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
     length = x_CL.shape[1]
     bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
@@ -72,7 +106,7 @@ def measure(x_CL: Signal, fs: float, config: CorpusConfig) -> Measures:
         bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
     middle_C = median(x_CL)
     clipped_C = sum(
-        np.where(np.abs(rail_C - middle_C) > config.clip_level, _count(x_CL == rail_C[:, None]), 0)
+        np.where(np.abs(rail_C - middle_C) > limits.clip_level, _count(x_CL == rail_C[:, None]), 0)
         for rail_C in (top_C, bottom_C)
     )
     return Measures(
@@ -87,30 +121,30 @@ def measure(x_CL: Signal, fs: float, config: CorpusConfig) -> Measures:
 
 
 def verdict(
-    measures: Measures, config: CorpusConfig, leads: Sequence[str] = LEADS
+    measures: Measures, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> list[tuple[Reason, str]]:
     """Return the rules that leads break, the most important first, with messages; [] for good leads."""
     broken: list[tuple[Reason, str]] = []
-    for reason, bad_C, problem in _lead_rules(measures, config):
+    for reason, bad_C, problem in _lead_rules(measures, limits):
         if bad_C.any():
             names = ", ".join(lead for lead, bad in zip(leads, bad_C, strict=True) if bad)
             broken.append((reason, f"{'all leads' if bad_C.all() else names}: {problem}"))
     return broken
 
 
-def _lead_rules(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, NDArray[np.bool_], str]]:
+def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason, NDArray[np.bool_], str]]:
     """The rules for single leads, the most important first: which leads break each, and what that means."""
     zero, clip, high = (
-        f"zero for over {config.zero_limit:.0%} of the time",
-        f"on a rail for over {config.clip_limit:.0%} of the time",
-        f"beyond {config.amplitude_limit:g} mV around its median",
+        f"zero for over {limits.zero_limit:.0%} of the time",
+        f"on a rail for over {limits.clip_limit:.0%} of the time",
+        f"beyond {limits.amplitude_limit:g} mV around its median",
     )
     return [
         (Reason.nan, measures.nan_C > 0, "more samples without numbers than are bridged"),
-        (Reason.flat_lead, measures.range_C < config.flat_range, f"flat within {config.flat_range:g} mV"),
-        (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
-        (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
-        (Reason.extreme_amplitude, measures.amplitude_C > config.amplitude_limit, high),
+        (Reason.flat_lead, measures.range_C < limits.flat_range, f"flat within {limits.flat_range:g} mV"),
+        (Reason.zero_fraction, measures.zero_C > limits.zero_limit, zero),
+        (Reason.clipping, measures.clipped_C > limits.clip_limit, clip),
+        (Reason.extreme_amplitude, measures.amplitude_C > limits.amplitude_limit, high),
     ]
 
 
@@ -124,25 +158,25 @@ class Mended(NamedTuple):
 
 
 def mended(
-    x_CL: Signal, fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS, judged: int | None = None
+    x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS, judged: int | None = None
 ) -> Mended:
     """Bridge moments, compute damaged limb leads from good ones, and hide other damaged leads as zeros.
 
     The rules judge the first `judged` samples. A computed lead that is still damaged is hidden: of an arm's
     electrode that is off no lead knows the voltage.
     """
-    measures = measure(x_CL[:, :judged], fs, config)
+    measures = measure(x_CL[:, :judged], fs, limits)
     lines: tuple[str, ...] = ()
-    if (measures.amplitude_C > config.amplitude_limit).any() or measures.nan_C.any():
-        first_CL, lines = bridged(x_CL[:, :judged], fs, config, leads)
+    if (measures.amplitude_C > limits.amplitude_limit).any() or measures.nan_C.any():
+        first_CL, lines = bridged(x_CL[:, :judged], fs, limits, leads)
         x_CL = np.concatenate([first_CL, x_CL[:, first_CL.shape[1] :]], axis=1)
-        measures = measure(first_CL, fs, config)
-    faults = _faults(measures, config)
+        measures = measure(first_CL, fs, limits)
+    faults = _faults(measures, limits)
     if not faults:
         return Mended(x_CL, np.zeros(len(x_CL), bool), measures, lines)
-    x_CL = _from_limb_leads(x_CL, faults, leads, config, judged)
-    measures = measure(x_CL[:, :judged], fs, config)
-    hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, config)])
+    x_CL = _from_limb_leads(x_CL, faults, leads, limits, judged)
+    measures = measure(x_CL[:, :judged], fs, limits)
+    hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, limits)])
     alike: dict[str, list[str]] = {}
     for row, problem in faults.items():
         alike.setdefault(f"{problem}: {HIDDEN if hidden_C[row] else DERIVED}", []).append(leads[row])
@@ -150,17 +184,29 @@ def mended(
     return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, lines)
 
 
-def _faults(measures: Measures, config: CorpusConfig) -> dict[int, str]:
+def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
+    """Check that a twelve-lead recording keeps its limb leads and enough chest leads.
+
+    Raises `RecordError` if a limb lead or more than `limits.hidden_limit` chest leads are hidden: `reason` is
+    then the first rule that the recording breaks, and the message names all.
+    """
+    hidden = {lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden}
+    if len(hidden) > limits.hidden_limit or hidden & {*LIMB}:
+        broken = verdict(mend.measures, limits)
+        raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken))
+
+
+def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
     """Return the rows of damaged leads, each with the most important rule that it breaks, in words."""
     faults: dict[int, str] = {}
-    for _, bad_C, problem in _lead_rules(measures, config):
+    for _, bad_C, problem in _lead_rules(measures, limits):
         for row in np.flatnonzero(bad_C).tolist():
             faults.setdefault(row, problem)
     return dict(sorted(faults.items()))
 
 
 def _from_limb_leads(
-    x_CL: Signal, faulty: Collection[int], leads: Sequence[str], config: CorpusConfig, judged: int | None
+    x_CL: Signal, faulty: Collection[int], leads: Sequence[str], limits: QualityLimits, judged: int | None
 ) -> Signal:
     """Compute the faulty limb leads from two or more good ones that agree in the judged samples."""
     limb = [row for row, lead in enumerate(leads) if lead in LIMB]
@@ -170,7 +216,7 @@ def _from_limb_leads(
     parts_C2 = np.array([LIMB[leads[row]] for row in good])
     one_and_two_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
     misfit_CL = (parts_C2 @ one_and_two_2L - x_CL[good])[:, :judged]
-    if misfit_CL.std(axis=1).max() <= config.montage_limit * x_CL[good, :judged].std(axis=1).max():
+    if misfit_CL.std(axis=1).max() <= limits.montage_limit * x_CL[good, :judged].std(axis=1).max():
         x_CL = x_CL.copy()
         x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ one_and_two_2L
     return x_CL
@@ -178,20 +224,20 @@ def _from_limb_leads(
 
 @np.errstate(invalid="ignore")  # of infinite samples, which are beyond as NaN is
 def bridged(
-    x_CL: Signal, fs: float, config: CorpusConfig, leads: Sequence[str] = LEADS
+    x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> tuple[Signal, tuple[str, ...]]:
     """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
-    `config.amplitude_limit` for more than the share `config.bridge_limit`, margins counted, stays as it is.
+    `limits.amplitude_limit` for more than the share `limits.bridge_limit`, margins counted, stays as it is.
     """
     away_CL = np.abs(x_CL - median(x_CL)[:, None])
-    beyond_CL = ~(away_CL <= config.amplitude_limit)  # NaN is beyond, too
-    reach = round(config.bridge_margin * fs)
+    beyond_CL = ~(away_CL <= limits.amplitude_limit)  # NaN is beyond, too
+    reach = round(limits.bridge_margin * fs)
     lines: list[str] = []
     for lead in np.flatnonzero(beyond_CL.any(axis=1)).tolist():
         bad_L = maximum_filter1d(beyond_CL[lead], 2 * reach + 1, mode="constant")
-        if np.count_nonzero(bad_L) > config.bridge_limit * len(bad_L):
+        if np.count_nonzero(bad_L) > limits.bridge_limit * len(bad_L):
             continue
         x_CL = x_CL.copy() if not lines else x_CL
         good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)

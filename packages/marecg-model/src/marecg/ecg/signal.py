@@ -1,6 +1,6 @@
 """Signal processing, from recorded samples to the model's window.
 
-Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
+Shapes: C leads (rows in `leads.LEADS` order), K rows as recorded, L samples.
 """
 
 import hashlib
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
-from marecg.base.config import LEADS
-from marecg.base.errors import Reason, RecordError, UsageError
+from marecg.ecg.leads import lead_rows
 
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
@@ -23,53 +22,8 @@ MILLIVOLTS_PER_UNIT = np.float32(1e-3)
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
 """How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
 
-_BY_NAME = {lead.lower(): lead for lead in LEADS}
 COMPUTABLE_MV = 1e9
 """mV: beyond this a signal's square may leave float32, and it has been no voltage for long."""
-
-
-def lead_places(names: Sequence[str]) -> list[int]:
-    """Return the places of named leads among the twelve, ignoring case.
-
-    Raises:
-        UsageError: a name is unknown or stands there twice, or there is none.
-    """
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        remedy = f"Use names out of {', '.join(LEADS)}"
-        raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
-    leads = [_BY_NAME.get(name.strip().lower()) for name in names]
-    unknown = [name for name, lead in zip(names, leads, strict=True) if lead is None]
-    if unknown or not leads or len(set(leads)) != len(leads):
-        fault = f"unknown {unknown}" if unknown else "one is named twice" if leads else "none is named"
-        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
-    return [LEADS.index(lead) for lead in leads if lead]
-
-
-def known_leads(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the standard leads in `names`, ignoring case, in the order of `LEADS`.
-
-    Raises `RecordError` (`missing-lead`) where there is none.
-    """
-    lower = {name.strip().lower() for name in names}
-    leads = tuple(lead for lead in LEADS if lead.lower() in lower)
-    if not leads:
-        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
-    return leads
-
-
-def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the row in `names` of each of the `leads`, ignoring case; `names` may hold others.
-
-    Raises `RecordError` (`missing-lead` or `duplicated-lead`).
-    """
-    present = [_BY_NAME.get(name.strip().lower()) for name in names]
-    twice = [lead for lead in leads if present.count(lead) > 1]
-    if twice:
-        raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
-    missing = [lead for lead in leads if lead not in present]
-    if missing:
-        raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
-    return [present.index(lead) for lead in leads]
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
@@ -109,7 +63,7 @@ def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
 
 
 HIGHEST_MV = 10.0
-"""mV: as `CorpusConfig.amplitude_limit`. 293 real records of seven collections lie between 0.07 and 4.7."""
+"""mV: as `QualityLimits.amplitude_limit`. 293 real records of seven collections lie between 0.07 and 4.7."""
 LOWEST_MV = 0.01
 """mV: two steps of a coarse converter, below the noise of an electrode."""
 

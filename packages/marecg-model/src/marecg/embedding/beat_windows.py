@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import ModelConfig
 from marecg.ecg import measured
 from marecg.ecg.median_beat import FS
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.signal import resample
-from marecg.ecg.windows import Recording, Window, tta_windows
 from marecg.embedding.shown_windows import NOTHING, ShownWindow
+from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, QRS
+from marecg.model.windows import Recording, Window, tta_windows
 
 WHOLE_S = 30
 """A recording of so many seconds at most is measured as a whole, a longer one window by window."""

@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.corpus.shards import notes
+from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import MENDED
 from marecg.ecg.signal import amplitude_doubt
-from marecg.ecg.windows import Recording, check_samples, recording
 from marecg.embedding.embed import WideEmbeddings, encode
 from marecg.embedding.inputs import Named
+from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
+from marecg.model.windows import Recording, check_samples, recording
 from marecg.read.record import Record, as_text
 
 PIECE = 120
@@ -70,7 +71,7 @@ def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Re
     """Read a record, or the beginning of a long one, and prepare the whole recording as encoder input.
 
     A long one has been read to its end once, so that it is refused before it is half embedded. Raises
-    `UsageError` as `marecg.ecg.windows.recording`, and `RecordError`.
+    `UsageError` as `marecg.model.windows.recording`, and `RecordError`.
     """
     record = read(seconds=PIECE)
     begin = recording(record.x_KL, record.fs, record.leads, config)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import ModelConfig
-from marecg.ecg.windows import Recording, Window, tta_windows
+from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, Readout
+from marecg.model.windows import Recording, Window, tta_windows
 
 NOTHING = np.zeros(0, np.float32)
 PLUG_INS: dict[Readout, tuple[str, str]] = {

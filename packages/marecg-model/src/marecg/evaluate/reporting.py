@@ -14,9 +14,9 @@ import torch
 import ecg_ontology
 from ecg_base import write_text
 from ecg_ontology import Ontology
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.trained_on import TrainedOn
 from marecg.ecg.quality import mended
 from marecg.evaluate.methods.features import features_sha256, finite

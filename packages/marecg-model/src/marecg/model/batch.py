@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from marecg.base.config import ModelConfig, Settings, paper
-from marecg.ecg.physiology import Rate
 from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
+from marecg.model.config import ModelConfig
+from marecg.model.physiology import Rate
+from marecg.settings import Settings, paper
 
 
 class SoftTargets(Settings):
@@ -28,7 +29,7 @@ class Supervision(NamedTuple):
         y_BN: bool, active leaves.
         target_BN: float32, soft targets t; all zero where only roots are known.
         rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
-        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.ecg.physiology`.
+        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.model.physiology`.
         root_BN: bool, roots of the families of its leaves, or those that it has in place of leaves.
     """
 

@@ -8,9 +8,11 @@ from pydantic import Field
 
 from ecg_base import plain_markdown
 from ecg_ontology import Ontology
-from marecg.base.config import LEADS, Count, FromZero, ModelConfig, Settings
 from marecg.base.markdown import table
+from marecg.ecg.leads import LEADS
 from marecg.model.card_figures import Score, reached
+from marecg.model.config import ModelConfig
+from marecg.settings import Count, FromZero, Settings
 
 LICENSE = "apache-2.0"
 TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "feature-extraction"]

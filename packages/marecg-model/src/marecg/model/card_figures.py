@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from ecg_base import plain_markdown
-from marecg.base.config import Count, Settings, Share
 from marecg.base.markdown import table
+from marecg.settings import Count, Settings, Share
 
 Figure = TypeVar("Figure", bound=Settings)
 POOR = 0.7

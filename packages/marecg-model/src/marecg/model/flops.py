@@ -6,7 +6,8 @@ A multiply-add counts as two. Norms, activations and softmax are left out: they 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
 
 
 class Flops(NamedTuple):

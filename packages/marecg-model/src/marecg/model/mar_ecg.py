@@ -12,13 +12,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.ecg.signal import lead_places, resample
-from marecg.ecg.windows import required_rate
+from marecg.ecg.leads import LEADS, lead_places
+from marecg.ecg.signal import resample
 from marecg.model.readout import Readout, readout_width
 from marecg.model.records import cut, mean_of, overlapped
 from marecg.model.window_encoder import Features, WindowEncoder
+from marecg.model.windows import required_rate
 from marecg.nn.encoder import being_traced
 
 WEIGHT_DECAY = 0.05

@@ -24,7 +24,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
 from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 

@@ -1,6 +1,6 @@
 """Whole records as tensors, cut into an encoder's windows, and the windows' features joined again.
 
-What `marecg.ecg.windows` does for `embed`, in operations of torch: gradients pass, and programs are traced.
+What `marecg.model.windows` does for `embed`, in operations of torch: gradients pass, and programs are traced.
 
 Shapes: B records, C leads, L samples, T patches, D width, X any number of values, W windows in a row,
 P phases, U windows of all records.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from marecg.base.config import ModelConfig
+from marecg.model.config import ModelConfig
 
 
 class Cut(NamedTuple):
@@ -48,7 +48,7 @@ def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
 def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, config: ModelConfig) -> Tensor:
     """Return H̄ of whole records, [B, T, D]: means over the windows that hold a patch, zero behind the last.
 
-    As in `marecg.ecg.windows.overlapped` it is made of the windows that begin at a patch.
+    As in `marecg.model.windows.overlapped` it is made of the windows that begin at a patch.
     """
     records, width = n_valid_B.shape[0], h_UTD.shape[-1]
     most = (max(length, config.context) - config.context) // config.stride + config.context_patches
@@ -67,7 +67,7 @@ def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, conf
 
 
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Return record number and first sample of the windows of `ecg.windows.tta_windows`, int64 [U] each.
+    """Return record number and first sample of the windows of `model.windows.tta_windows`, int64 [U] each.
 
     A window that `tta_windows` leaves out as the same as another stands here twice, with all of its
     beginnings, so that means over windows are the same.

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from marecg.base.config import chosen
 from marecg.model.batch import SoftTargets
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen
 
 
 class GsclConfig(SoftTargets, ObjectiveConfig):

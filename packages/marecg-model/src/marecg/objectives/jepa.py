@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, smooth_l1_loss
 
-from marecg.base.config import LEADS, ModelConfig, chosen, paper
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
 from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen, paper
 
 
 class JepaConfig(NarrowConfig):

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 
-from marecg.base.config import chosen, paper
 from marecg.nn.precision import in_float32
 from marecg.nn.text import TextAlignment, pool_beats
 from marecg.objectives.concept_text import embedded
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen, paper
 
 
 class MpctConfig(ObjectiveConfig):

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from marecg.base.config import chosen, paper
-from marecg.ecg.physiology import RhythmThresholds
+from marecg.model.physiology import RhythmThresholds
 from marecg.nn.heads import MLP
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
+from marecg.settings import chosen, paper
 
 RHYTHM_OUTPUTS = 7
 """K_r: alternation, four rate buckets, mean RR, RR-CV, in this order."""

@@ -14,13 +14,14 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.base.config import ModelConfig, Settings, chosen, paper
 from marecg.base.errors import ConfigError
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import Predictor
 from marecg.objectives.views import Views
+from marecg.settings import Settings, chosen, paper
 
 Part = Literal["pool", "to_concepts"]
 """What of the model not every objective reaches: the pool that makes h_rhythm, and W_sca."""

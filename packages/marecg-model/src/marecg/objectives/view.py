@@ -5,12 +5,13 @@ Shapes: B batch, D width, K projection width (d_view).
 
 from torch import Tensor
 
-from marecg.base.config import Augmentation, ModelConfig, paper
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
 from marecg.objectives.contrast import nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
-from marecg.objectives.views import Views
+from marecg.objectives.views import Augmentation, Views
+from marecg.settings import paper
 
 
 class ViewConfig(ObjectiveConfig):

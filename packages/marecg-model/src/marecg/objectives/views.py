@@ -6,13 +6,12 @@ D width, K concept width (d_c), N concepts.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from marecg.base.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
-from marecg.ecg.augment import AUGMENTATIONS, Augment
+from marecg.ecg.leads import LEADS
 from marecg.model.batch import Batch, Supervision
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.dropout import dropout
@@ -20,6 +19,37 @@ from marecg.nn.masking import block_mask
 from marecg.nn.pooling import lead_mean, real_or_all
 from marecg.nn.revin import Scale
 from marecg.nn.tokens import full_patches, patchify, silent_leads
+from marecg.objectives.augment import AUGMENTATIONS, Augment
+from marecg.settings import Settings, chosen, paper
+
+Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
+"""The augmentation sets of Table component-ablation."""
+
+
+class MaskingConfig(Settings):
+    """Masked pass: which (lead, patch) pairs the encoder does not see, the index set M (§Backbone)."""
+
+    ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
+    block_patches: int = chosen(1, "pairs one by one; longer stretches can't be interpolated", gt=0)
+    block_leads: int = chosen(1, "likewise: leads that are hidden together", gt=0, le=len(LEADS))
+    hidden_leads: bool = chosen(False, "whether leads that the regulariser hides are asked for too")
+
+
+class CleanConfig(Settings):
+    """Settings of the pass over the unmasked record."""
+
+    supervised: bool = chosen(
+        False, "the paper's one pass is masked; inference is not, and small and base learn as they are used"
+    )
+    augmentation: Augmentation | None = chosen(None, "what is supervised is the record as it is")
+    crop: bool = chosen(False, "the context is the window's first part, in every epoch")
+
+
+class RegulariserConfig(Settings):
+    """Lead masking and latent dropout (Table component-ablation)."""
+
+    p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
+    p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
 
 
 class Signal(NamedTuple):

@@ -5,13 +5,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from ecg_base import suggest
-from marecg.base.config import Frozen
 from marecg.base.errors import UsageError
 
 
-class Dataset(Frozen):
+class Dataset(BaseModel):
     """Entry of `datasets/catalogue.toml`, which explains the fields; None means unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
     title: str

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marecg.base.config import CorpusConfig
 from marecg.base.errors import RecordError, UsageError
-from marecg.ecg.quality import mended, verdict
-from marecg.ecg.signal import amplitude_doubt, lead_places
+from marecg.ecg.leads import lead_places
+from marecg.ecg.quality import QualityLimits, mended, verdict
+from marecg.ecg.signal import amplitude_doubt
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
@@ -74,9 +74,9 @@ def mended_record(record: Record, place: str | None = None) -> Record:
     """
     if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record
-    mend = mended(record.x_KL, record.fs, CorpusConfig(), record.leads)
+    mend = mended(record.x_KL, record.fs, QualityLimits(), record.leads)
     if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
-        broken = verdict(mend.measures, CorpusConfig(), record.leads)
+        broken = verdict(mend.measures, QualityLimits(), record.leads)
         problem = f"no lead is usable ({'; '.join(fault for _, fault in broken)})"
         remedy = "Cut it to where its leads are whole"
         raise RecordError(broken[0][0], problem, where=place or record.path, remedy=remedy)

@@ -3,7 +3,7 @@
 A `Reader` knows one dataset or format. Those of the package are in `datasets`; others join them by the entry
 point group `marecg.readers`.
 
-Shapes: K leads as found, C all twelve (rows in `config.LEADS` order), L samples at the record's own rate.
+Shapes: K leads as found, C all twelve (rows in `LEADS` order), L samples at the record's own rate.
 """
 
 import os
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, located
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads
 from marecg.read.availability import blamed
 from marecg.read.dx import NO_DIAGNOSIS
@@ -37,7 +37,7 @@ class Record:
         codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
         age, sex, patient: years, "F" or "M", and the source's id, as far as they are known.
         notes: what had to be mended or passed over.
-        leads: names out of `config.LEADS`.
+        leads: names out of `LEADS`.
         acquired, device: when it was recorded (ISO 8601, local time) and by what, as its file says.
         machine: what the device measured and stated; of PTB-XL the report and the statements in its table.
         start: the second of the recording at which it begins, where it is a part.

@@ -1,6 +1,6 @@
 """WFDB records made uniform: leads by name, in millivolts, with codes.
 
-Shapes: K leads as found (in `config.LEADS` order), L samples at the record's own rate.
+Shapes: K leads as found (in `LEADS` order), L samples at the record's own rate.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import Reason, RecordError, located
-from marecg.ecg.signal import known_leads, lead_rows
+from marecg.ecg.leads import known_leads, lead_rows
 from marecg.read.availability import refuse_unreachable
 from marecg.read.dx import diagnoses
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter

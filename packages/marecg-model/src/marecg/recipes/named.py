@@ -3,21 +3,16 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from marecg.base.config import (
-    CleanConfig,
-    MaskingConfig,
-    ModelConfig,
-    RegulariserConfig,
-    SamplingConfig,
-    TrainConfig,
-)
+from marecg.corpus.config import SamplingConfig
+from marecg.model.config import ModelConfig
 from marecg.objectives.gscl import GsclConfig
 from marecg.objectives.jepa import JepaConfig
 from marecg.objectives.mpct import MpctConfig
 from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.view import ViewConfig
-from marecg.recipes.schema import Config
+from marecg.objectives.views import CleanConfig, MaskingConfig, RegulariserConfig
+from marecg.recipes.schema import Config, TrainConfig
 
 T = TypeVar("T", bound=ObjectiveConfig)
 AS_USED: dict[str, Any] = {"tau": 0.2, "amplitude": True, "phases": 3, "modulation": True}

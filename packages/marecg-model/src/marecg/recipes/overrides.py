@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from tomlkit.items import Item
 
 from ecg_base import suggest
-from marecg.base.config import Settings, source_of, sources
 from marecg.base.documents import read_toml
 from marecg.base.errors import ConfigError, UsageError
 from marecg.base.plugins import plugin
@@ -27,6 +26,7 @@ from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
 from marecg.recipes.schema import Config
+from marecg.settings import Settings, source_of, sources
 
 Group = TypeVar("Group", bound=Settings)
 RECIPES: dict[str, Callable[[], Config]] = {
@@ -140,7 +140,7 @@ def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
     """Return a group of settings with `key=value` assignments, parsed as by `override`.
 
     Example:
-        >>> from marecg.base.config import CorpusConfig
+        >>> from marecg.corpus.config import CorpusConfig
         >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """

@@ -1,22 +1,13 @@
-"""Schema of a recipe, the definition of a run. Named recipes are in `marecg.recipes`."""
+"""Schema of a recipe, the definition of a run, with the settings of its training; named ones: `named.py`."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, ValidationError, ValidationInfo, model_validator
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from ecg_ontology import Ontology
-from marecg.base.config import (
-    CleanConfig,
-    CorpusConfig,
-    MaskingConfig,
-    ModelConfig,
-    RegulariserConfig,
-    SamplingConfig,
-    Settings,
-    TrainConfig,
-    chosen,
-)
 from marecg.base.requirements import requirement
+from marecg.corpus.config import CorpusConfig, SamplingConfig
+from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
@@ -26,9 +17,51 @@ from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import Elsewhere, installed
 from marecg.objectives.view import ViewConfig
+from marecg.objectives.views import CleanConfig, MaskingConfig, RegulariserConfig
+from marecg.settings import Settings, chosen, paper
 
 STEP_COLUMNS = ("step", "epoch", "loss", "lr")
 """Of metrics.csv, before the losses."""
+
+
+Decay = Annotated[float, Field(ge=0, lt=1)]
+"""A factor by which what was seen before counts less at every step."""
+
+
+class TrainConfig(Settings):
+    """The optimiser, its schedule and the run (§subsec:implementation)."""
+
+    max_epochs: int = paper(100, "§subsec:implementation", gt=0)
+    max_steps: int | None = chosen(None, "cuts a run short; warm-up and decay keep their shape", gt=0)
+    batch_size: int = paper(8, "§subsec:implementation: per device", gt=0)
+    accumulate: int = paper(4, "§subsec:implementation", gt=0)
+    lr: float = paper(1e-4, "§subsec:implementation: the peak", gt=0)
+    final_lr: float = paper(1e-6, "§subsec:implementation", ge=0)
+    warmup_epochs: float = paper(10, "§subsec:implementation: linear", ge=0)
+    betas: tuple[Decay, Decay] = paper((0.9, 0.999), "§subsec:implementation")
+    weight_decay: float = paper(0.05, "§subsec:implementation", ge=0)
+    average: float = chosen(
+        0.0, "momentum of the weights' average that is exported; 0 exports the last", ge=0, lt=1
+    )
+    clip: float = paper(1.0, "§subsec:implementation: the gradient's norm", gt=0)
+    seed: int = chosen(0, "every draw follows from it", ge=0)
+    checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
+    monitor_every: int = chosen(100, "optimiser steps between looks at collapse", gt=0)
+    devices: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
+        "auto", "every GPU of the node, or one CPU process"
+    )
+    nodes: int = chosen(1, "machines that take part, under torchrun or SLURM", gt=0)
+    precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
+    compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
+    checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
+
+    @model_validator(mode="after")
+    def _warms_up_in_time(self) -> "TrainConfig":
+        if self.warmup_epochs > self.max_epochs:
+            raise ValueError(
+                f"warmup_epochs {self.warmup_epochs:g} is more than max_epochs {self.max_epochs}"
+            )
+        return self
 
 
 class Config(Settings):

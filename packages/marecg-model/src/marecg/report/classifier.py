@@ -11,7 +11,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from ecg_base import plain_markdown, write_text
-from marecg.base.config import LEADS
 from marecg.base.documents import read_model
 from marecg.base.markdown import table as markdown_table
 from marecg.classify.calibration import called_classes
@@ -19,6 +18,7 @@ from marecg.classify.classifier_folder import MARK, Description
 from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.classify.fit_classifier import CARD, PAGE, PREDICTIONS
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.leads import LEADS
 from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc

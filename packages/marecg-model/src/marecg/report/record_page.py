@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ecg_base import replacing
 from ecg_ontology import Ontology, load
-from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
@@ -23,13 +22,14 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import AGREE_MS, Measurements, Reason, measure
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads, resample
-from marecg.ecg.windows import Recording
 from marecg.embedding.embed import encode
 from marecg.embedding.recordings import read_recording
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
+from marecg.model.windows import Recording
 from marecg.read.inputs import find_one, read_mended
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to

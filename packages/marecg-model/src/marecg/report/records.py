@@ -15,9 +15,9 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
-from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
+from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import signal_hash
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl

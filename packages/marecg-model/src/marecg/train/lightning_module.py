@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.base.config import TrainConfig
 from marecg.base.errors import DivergedError
 from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
+from marecg.recipes.schema import TrainConfig
 from marecg.train.network import Network, monitor
 
 logger = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from pathlib import Path
 from torch import Tensor
 
 from ecg_ontology import Ontology
-from marecg.base.config import ModelConfig
 from marecg.base.errors import ConfigError, UsageError
 from marecg.corpus import trained_on
 from marecg.model.card import BeganFrom
+from marecg.model.config import ModelConfig
 from marecg.model.folder import read
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.window_encoder import WindowEncoder

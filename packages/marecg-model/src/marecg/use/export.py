@@ -26,12 +26,12 @@ import torch
 from torch.export import ExportedProgram
 
 from ecg_base import replacing
-from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
-from marecg.ecg.windows import Recording
+from marecg.ecg.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.windows import Recording
 from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, Inputs, Outputs
 
 Target = Literal["onnx", "torch"]

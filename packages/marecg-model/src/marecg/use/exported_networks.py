@@ -1,6 +1,6 @@
 """Networks in exported files: an encoder on one window, or a classifier on whole records.
 
-A classifier's network cuts the windows that `marecg.ecg.windows.tta_windows` cuts, averages their logits,
+A classifier's network cuts the windows that `marecg.model.windows.tta_windows` cuts, averages their logits,
 calibrates and calls, so that its file says what `EcgClassifier.predict_recordings` says.
 
 Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, W windows in
@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.classify.classifier import EcgClassifier
-from marecg.ecg.windows import Recording
+from marecg.ecg.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import cut
+from marecg.model.windows import Recording
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""

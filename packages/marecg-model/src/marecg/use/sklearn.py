@@ -13,14 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import UsageError
-from marecg.ecg.signal import lead_places
-from marecg.ecg.windows import required_rate
+from marecg.ecg.leads import LEADS, lead_places
 from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
+from marecg.model.windows import required_rate
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -21,7 +21,6 @@ from scipy.special import log_softmax, logsumexp
 
 import ecg_ontology
 from ecg_ontology import Ontology
-from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, InputError
 from marecg.embedding.embed import embed
 from marecg.embedding.processes import threadless
@@ -42,6 +41,7 @@ from marecg.evaluate.scores.summary import (
 )
 from marecg.evaluate.tasks.task import FS, Task
 from marecg.model.by_family import family_of, judged_by_family
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns

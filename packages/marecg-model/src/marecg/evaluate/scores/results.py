@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from marecg.base.config import Count, FromZero, Frozen, Share
 from marecg.model.card_figures import GroupFigure
+from marecg.settings import Count, FromZero, Frozen, Share
 
 LEAK = (
     "† Leak: the encoder was pretrained on {records} of the val and test records or on their "

@@ -29,7 +29,7 @@ class Recordings:
         ids: R record names, each once.
         sha256: changes when the recordings do.
         window: what part of a recording is read, in words.
-        read: record number → float32 [12, L] in mV at 500 Hz, leads in `config.LEADS` order. It raises
+        read: record number → float32 [12, L] in mV at 500 Hz, leads in `LEADS` order. It raises
             `RecordError` for a record that can't be used.
         identities, patients: R of each, where known (`identity.published_as`, `identity.patient_of`).
         patient_by_identity: patients of the data set's records, on disk or not, by what the world calls

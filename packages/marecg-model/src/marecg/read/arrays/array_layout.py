@@ -4,9 +4,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from marecg.base.config import LEADS
 from marecg.base.errors import RecordError, UsageError
-from marecg.ecg.signal import UNITS_PER_MV, lead_rows
+from marecg.ecg.leads import LEADS, lead_rows
+from marecg.ecg.signal import UNITS_PER_MV
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import EcgError, InputError, OutputError, Reason, RecordError, UsageError, in_short
-from marecg.ecg.signal import known_leads, lead_rows
+from marecg.ecg.leads import known_leads, lead_rows
 from marecg.read.arrays import delimited
 from marecg.read.arrays.array_files import OPENERS, Lazy, arrays_in
 from marecg.read.arrays.array_layout import Layout
@@ -160,7 +160,7 @@ def read_row(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
     """Read the standard leads of a record, or a stretch; `row` −1 means that the file is one record.
 
-    Returns x_KL in mV, the leads' names in the order of `config.LEADS`, and samples per lead in the file.
+    Returns x_KL in mV, the leads' names in the order of `LEADS`, and samples per lead in the file.
     Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
     """
     try:

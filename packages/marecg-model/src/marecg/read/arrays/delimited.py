@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays.lazy_array import Unpacked
 from marecg.read.machine import number
 from marecg.read.stretch import FILE_BYTES

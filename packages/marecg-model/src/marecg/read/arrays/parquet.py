@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays.lazy_array import Unpacked
 
 BLOCK_ROWS = 16

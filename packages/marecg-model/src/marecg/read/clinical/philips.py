@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
+from marecg.ecg.leads import LEADS
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import age_in_years, sex_letter

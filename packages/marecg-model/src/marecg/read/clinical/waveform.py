@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
-from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
+from marecg.ecg.leads import LEADS, known_leads, lead_rows
+from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, is_regular

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
+from marecg.ecg.leads import LEADS
 from marecg.read.arrays.mat5 import variables
 from marecg.read.datasets.cinc2021 import Cinc2021
 from marecg.read.dx import CPSC_LABELS, diagnoses

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.base.config import ModelConfig
-from marecg.ecg.physiology import Phase, Physiology, Rate, physiology
 from marecg.ecg.rpeaks import detect
 from marecg.ecg.signal import resample
+from marecg.model.config import ModelConfig
+from marecg.model.physiology import Phase, Physiology, Rate, physiology
 from marecg.objectives.msps import MspsConfig
 from marecg.read.wfdb import read_record
 
@@ -138,7 +138,7 @@ def one_by_one(rpeaks: list[NDArray[np.int64]], model: ModelConfig, limits: Msps
 
 @pytest.mark.parametrize("together", [7, 1024])
 def test_many_records_at_once_give_the_very_numbers_of_one_by_one(together, monkeypatch):
-    monkeypatch.setattr("marecg.ecg.physiology.TOGETHER", together)
+    monkeypatch.setattr("marecg.model.physiology.TOGETHER", together)
     draw = np.random.default_rng(0)
     rpeaks, intervals = [], np.array([[400, 400, 400], [300, 520, 300], [400, 250, 550]])
     for record in range(150):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.config import ModelConfig, Settings, paper
+from marecg.model.config import ModelConfig
+from marecg.settings import Settings, paper
 
 TOGETHER = 1024
 """Records that are read at once: their phases fit into a processor's cache."""

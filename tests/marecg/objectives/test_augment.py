@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ecg_synth import record
-from marecg.ecg.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
 from marecg.ecg.rpeaks import detect
+from marecg.objectives.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
 
 FS = 500
 

@@ -13,9 +13,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
-from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resample
+from marecg.ecg.leads import LEADS, lead_places
+from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, resample
+from marecg.model.config import ModelConfig
 
 
 class Signal(Protocol):

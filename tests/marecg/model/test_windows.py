@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 
-from marecg.base.config import LEADS, ModelConfig
-from marecg.ecg.windows import recording, stacked, tta_windows
+from marecg.ecg.leads import LEADS
+from marecg.model.config import ModelConfig
+from marecg.model.windows import recording, stacked, tta_windows
 
 
 def test_leads_stand_in_their_order_whichever_comes_first():

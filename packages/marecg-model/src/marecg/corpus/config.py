@@ -1,0 +1,85 @@
+"""Settings by which records become a corpus, and by which a training draws from it."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from marecg.base.durations import DURATION, seconds_of
+from marecg.ecg.quality import QualityLimits
+from marecg.model.config import WINDOW
+from marecg.settings import Settings, chosen, paper
+
+
+class _Cut(Settings):
+    """Rate and length of what is cut from a record: in saved files, these stand before the limits."""
+
+    fs: int = paper(500, "§sec:values", gt=0)
+    window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
+    margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
+    shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
+
+
+class CorpusConfig(QualityLimits, _Cut):
+    """Settings by which records become a prepared corpus."""
+
+    rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
+        "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
+    )
+    rpeaks_lead: Literal["I", "best"] = chosen(
+        "best", "what all leads show together; I: lead I alone by `rpeaks`, as in the paper"
+    )
+    windows: str = chosen(
+        "1",
+        "of a long recording: so many, evenly spread; all, side by side; or such as `every 1h`",
+        pattern=rf"^(all|[1-9]\d*|every {DURATION})$",
+        coerce_numbers_to_str=True,
+    )
+    ptbxl_folds: tuple[Annotated[int, Field(ge=1, le=10)], ...] = chosen(
+        (), "all of PTB-XL; 1 to 8 leave out what it is probed on"
+    )
+    ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
+    shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
+
+    def starts(self, seconds: float) -> list[float]:
+        """Return the seconds at which the windows of a recording begin.
+
+        Example:
+            >>> CorpusConfig(windows="3").starts(100), CorpusConfig(windows="all").starts(30)
+            ([0.0, 45.3, 90.6], [0.0, 9.4, 18.8])
+            >>> CorpusConfig(windows="every 1h").starts(9000), CorpusConfig(windows="3").starts(8)
+            ([0.0, 3600.0, 7200.0], [0.0])
+        """
+        width = self.window / self.fs
+        if self.windows.isdecimal():
+            count = max(1, min(int(self.windows), int(seconds // width)))
+            step = max(0.0, seconds - width) / max(1, count - 1)
+        else:
+            step = width if self.windows == "all" else seconds_of(self.windows.removeprefix("every "))
+            count = max(1, int((seconds - self.shortest) // step) + 1)
+        return [round(number * step, 3) for number in range(count)]
+
+    @property
+    def seconds_read(self) -> float:
+        """Seconds of a recording that are read: the window and the margin behind it."""
+        return self.window / self.fs + self.margin
+
+
+class SamplingConfig(Settings):
+    """Settings of sampling: shares of sources, balance of leaves, sources without codes."""
+
+    balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
+    shares: dict[str, Annotated[float, Field(ge=0)]] = chosen(
+        {}, "share of the draws by source, such as of synthetic records"
+    )
+    without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
+    codes_permuted: int | None = chosen(
+        None,
+        "a control: the seed, with the run's own, by which records exchange codes; none fits its signal",
+        ge=0,
+    )
+
+    def seeded(self, seed: int) -> Self:
+        """Return the settings for one seed of a run: permuted codes get another permutation per seed."""
+        if self.codes_permuted is None:
+            return self
+        return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

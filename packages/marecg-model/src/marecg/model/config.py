@@ -1,0 +1,88 @@
+"""Settings of the encoder."""
+
+from typing import Any
+
+from pydantic import model_validator
+
+from marecg.base.errors import ConfigError
+from marecg.settings import Settings, chosen, paper
+
+WINDOW = 4700
+"""L in samples, the context and the trailing T_pred patches."""
+
+
+class ModelConfig(Settings):
+    """Encoder, its pooling, and the concept space in which its embeddings are read."""
+
+    fs: int = paper(500, "§sec:values: f_s in Hz", gt=0)
+    patch: int = paper(50, "§sec:values: P_t, 100 ms", gt=0)
+    stride: int = paper(25, "§sec:values: S_t, 50 ms", gt=0)
+    context: int = paper(
+        3500, "§subsec:pretrain-corpus: the samples that the encoder sees, 139 patches", gt=0
+    )
+    positions: int = paper(
+        default_factory=lambda given: _fit(given, WINDOW),
+        where="§sec:values: T, the rows of e_pos; as many as the window has patches unless given",
+        gt=0,
+    )
+    width: int = paper(768, "§sec:values: d", gt=0)
+    depth: int = paper(12, "§Computational efficiency: a 12-layer encoder", gt=0)
+    heads: int = chosen(12, "ViT-B, 64 wide each", gt=0)
+    mlp_ratio: int = chosen(4, "ViT-B", gt=0)
+    amplitude: bool = chosen(False, "the paper drops each lead's scale; small and base embed its logarithm")
+    revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
+    phases: int = chosen(
+        1,
+        "beginnings from which a window is read; small and base, whose patches do not overlap, have 3",
+        gt=0,
+    )
+    modulation: bool = chosen(False, "the paper reads H alone; of small and base the wide readout has it too")
+    queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
+    eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
+    concepts: int | None = chosen(
+        None, "N: as many as the graph of the corpus has; the paper's has 40 (§subsec:graph-structure)", gt=0
+    )
+    concept_width: int = chosen(
+        256, "d_c: with d_e = 128 the concept side has the paper's 55 k parameters", gt=0
+    )
+    tau: float = chosen(0.07, "τ of eq. gscl-pred; MERL and MELP use 0.07", gt=0)
+
+    @model_validator(mode="after")
+    def _shapes_fit(self) -> "ModelConfig":
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        if self.stride > self.patch:
+            raise ValueError(f"stride {self.stride} is longer than patch {self.patch}: samples would be lost")
+        if self.context < self.patch:
+            raise ValueError(f"context {self.context} is shorter than one patch of {self.patch}")
+        if self.context_patches > self.positions:
+            raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
+        return self
+
+    def of_concepts(self, count: int) -> "ModelConfig":
+        """Return the settings with a graph's number N of concepts. Raises `ConfigError` for another N."""
+        if self.concepts not in (None, count):
+            problem = f"model.concepts is {self.concepts}, the ontology has {count} concepts"
+            raise ConfigError(problem, remedy="Leave model.concepts out: N follows from the ontology")
+        return self.model_copy(update={"concepts": count})
+
+    def patches(self, samples: int) -> int:
+        """Return the number of patches that fit into a number of samples."""
+        return patch_count(samples, self.patch, self.stride)
+
+    @property
+    def context_patches(self) -> int:
+        """Number T of patches in the encoder's context: 139 for 3500 samples."""
+        return self.patches(self.context)
+
+
+def patch_count(samples: int, patch: int, stride: int) -> int:
+    """Return the number of patches of a given length and stride that fit into a signal."""
+    return (samples - patch) // stride + 1
+
+
+def _fit(given: dict[str, Any], window: int) -> int:
+    """The patches of a window by values that passed; any number where one did not."""
+    if "patch" not in given or "stride" not in given:
+        return 1
+    return max(1, patch_count(window, given["patch"], given["stride"]))

@@ -1,0 +1,69 @@
+"""Settings of a run, each with its source: the paper's section, or the reason for the choice.
+
+A field's source is written where its default is: `paper(value, section)` or `chosen(value, why)`. Each room
+of the package has the settings that it reads; together they are a recipe (`marecg.recipes`).
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+
+def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
+    """Declare a value from the paper, with its section."""
+    return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
+
+
+def chosen(default: Any, why: str, **limits: Any) -> Any:
+    """Declare a value that the paper leaves open, with the reason for the choice."""
+    return Field(default, json_schema_extra={"source": f"chosen: {why}"}, **limits)
+
+
+class Frozen(BaseModel):
+    """Immutable model that refuses misspelt fields and numbers that aren't finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Share = Annotated[float, Field(ge=-1e-9, le=1 + 1e-9)]
+"""A share or a probability; beyond 0 and 1 by the rounding of a mean alone."""
+Count = Annotated[int, Field(ge=0)]
+"""How many there are."""
+FromZero = Annotated[float, Field(ge=0)]
+"""A spread, a loss, a time."""
+
+
+class Settings(Frozen):
+    """Group of settings in which every value has a source."""
+
+
+def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (dotted key, source) for every value in a group and the groups below it."""
+    for name, field in settings.model_fields.items():
+        key = f"{prefix}{name}"
+        kinds = (field.annotation, *get_args(field.annotation))
+        groups = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]
+        for group in groups:
+            yield from sources(group, f"{key}.")
+        if not groups:
+            yield key, _source(field)
+
+
+def source_of(group: Settings, key: str) -> str:
+    """Return the source of a value; for a changed value, the source of the default that it replaces."""
+    source = dict(sources(type(group))).get(key, "")
+    field = type(group).model_fields.get(key)
+    if field is None or field.default_factory is not None or getattr(group, key) == field.default:
+        return source
+    return f"other than {field.default} ({source})"
+
+
+def _source(field: FieldInfo) -> str:
+    """The source of a value; a group of another package describes its values, and gives no source."""
+    if field.description:
+        return f"chosen: {field.description}"
+    assert isinstance(field.json_schema_extra, dict)
+    return str(field.json_schema_extra["source"])
