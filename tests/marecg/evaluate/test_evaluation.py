@@ -122,6 +122,22 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     assert lacking == [("not shown by every draw of 100 %", "MI, NORM")]
 
 
+def test_classes_with_few_positives_are_named_and_the_mean_without_them_is_given(gscl_run, ptbxl_root):
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    cell = report.cells[0]
+    scores = [
+        score.model_copy(update={"support": support, "auc": score.auc.model_copy(update={"mean": mean})})
+        for score, support, mean in zip(cell.classes[:3], (9, 10, 400), (0.5, 0.8, 0.7), strict=True)
+    ]
+    cells = (cell.model_copy(update={"classes": tuple(scores)}),)
+    records = report.records.model_copy(update={"test": 405})
+    said = dict(basis(report.model_copy(update={"cells": cells, "records": records})))
+    assert said["classes with fewer than 10 positives or negatives in test"] == ", ".join(
+        scores[place].name for place in (0, 2)
+    )
+    assert said["macro AUC in percent over the other 1"] == f"{cell.method} at 100 % 80.0"
+
+
 def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_run, ptbxl_root, monkeypatch):
     def extracted(recordings, methods, *given):
         assert "hand-crafted" not in [method.name for method in methods]

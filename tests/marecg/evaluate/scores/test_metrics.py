@@ -63,18 +63,18 @@ def test_average_precision_of_a_perfect_order_is_one_and_of_a_coin_is_the_preval
 
 
 def slow_bootstrap(y_MK: np.ndarray, logits_SMK: np.ndarray, resamples: int) -> list[float]:
-    """Draw the records of every resample one by one, and score what was drawn."""
-    records = len(y_MK)
-    counts = np.random.default_rng(0).multinomial(records, np.full(records, 1 / records), size=resamples)
+    """Weight every pair of a positive and a negative by both records' weights."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(y_MK)), size=resamples)
+    classes = np.flatnonzero(scorable(y_MK))
     values = []
-    for count_M in counts:
-        rows = np.repeat(np.arange(records), count_M)
-        auc_SK = [
-            slow_auc(y_MK[rows, k], logits_MK[rows, k])
-            for logits_MK in logits_SMK
-            for k in np.flatnonzero(scorable(y_MK))
-            if 0 < y_MK[rows, k].sum() < records
-        ]
+    for weight_M in weights:
+        auc_SK = []
+        for logits_MK in logits_SMK:
+            for k in classes:
+                positive, negative = y_MK[:, k] == 1, y_MK[:, k] == 0
+                right = (np.sign(logits_MK[positive, k][:, None] - logits_MK[negative, k]) + 1) / 2
+                pair = weight_M[positive][:, None] * weight_M[negative]
+                auc_SK.append((right * pair).sum() / pair.sum())
         values.append(np.mean(auc_SK) if auc_SK else np.nan)
     return values
 
@@ -122,6 +122,15 @@ def test_resampled_aucs_are_those_of_a_slow_bootstrap_with_ties_and_missing_clas
     y = (generator.random((15, 3)) < (0.5, 0.1, 0.0)).astype(np.uint8)
     logits = generator.integers(0, 4, (2, 15, 3)).astype(float)
     np.testing.assert_allclose(resampled_macro_auc(y, logits, 50), slow_bootstrap(y, logits, 50), atol=1e-12)
+
+
+def test_a_class_with_one_positive_is_in_every_resample():
+    y = np.zeros((40, 2), np.uint8)
+    y[:20, 0] = y[0, 1] = 1
+    logits = np.zeros((1, 40, 2))
+    logits[0, :, 0] = y[:, 0]  # perfectly ranked: 1 under any weights
+    logits[0, :, 1] = 1 - y[:, 1]  # the single positive comes last: 0 under any weights
+    np.testing.assert_allclose(resampled_macro_auc(y, logits, 200), 0.5, atol=1e-12)
 
 
 def test_the_interval_holds_the_estimate_and_narrows_with_more_records():

@@ -19,6 +19,8 @@ from marecg.model.card_figures import GroupFigure
 Floats = NDArray[np.float64]
 RESAMPLES = 1000
 """Of the test records, for an interval."""
+RELIABLE_COUNT = 10
+"""Positives, and negatives, below which a class's AUC is too coarse for any interval to be relied on."""
 BINS = 10
 """Of equally many records, so that a rare class isn't judged by its many sure negatives alone."""
 DRAWS = 200
@@ -121,11 +123,14 @@ def interval(values_R: Floats) -> tuple[float, float]:
 def resampled_macro_auc(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, rotation_M: Rotations = None
 ) -> Floats:
-    """Return the macro AUC, averaged over seeds, on bootstrap resamples of the records: float64 [R].
+    """Return the macro AUC, averaged over seeds, under random weights of the records: float64 [R].
 
-    The resamples depend on M, R and the rotations alone, so two methods on the same records can be compared
-    pair by pair; records are resampled within their rotation. Classes that a resample leaves without
-    positives or negatives take no part in it.
+    This is the Bayesian bootstrap (Rubin 1981): every record keeps a positive weight, so each resample has
+    every class that the records have. Counts drawn with replacement would leave rare classes out, and their
+    mean would then be over other classes than the estimate's.
+
+    The weights depend on M, R and the rotations alone, so two methods on the same records can be compared
+    pair by pair; records are weighted within their rotation.
     """
     rotations = [
         _resampled(y_MK[rows], logits_SMK[:, rows], resamples, seed)
@@ -135,35 +140,26 @@ def resampled_macro_auc(
 
 
 def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed: int) -> Floats:
-    records = len(y_MK)
-    generator = np.random.default_rng(seed)
-    count_RM = generator.multinomial(records, np.full(records, 1 / records), size=resamples).astype(
-        np.float64
-    )
+    weight_RM = np.random.default_rng(seed).dirichlet(np.ones(len(y_MK)), size=resamples)
     classes = np.flatnonzero(scorable(y_MK))
+    if not len(classes):
+        return np.full(resamples, np.nan)
     auc_SKR = [
-        [_weighted_auc(y_MK[:, k], logits_MK[:, k], count_RM) for k in classes] for logits_MK in logits_SMK
+        [_weighted_auc(y_MK[:, k], logits_MK[:, k], weight_RM) for k in classes] for logits_MK in logits_SMK
     ]
-    auc_NR = np.array(auc_SKR, np.float64).reshape(len(logits_SMK), len(classes), resamples)
-    finite_NR = np.isfinite(auc_NR)
-    count_R = finite_NR.sum(axis=(0, 1))
-    mean_R = np.full(resamples, np.nan)  # where no class is left
-    np.divide(np.where(finite_NR, auc_NR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
-    return mean_R
+    return np.asarray(np.mean(auc_SKR, axis=(0, 1)))
 
 
-def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, count_RM: Floats) -> Floats:
-    """The AUC [R] of one class when record m occurs count_RM[r, m] times; NaN where it has none."""
+def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -> Floats:
+    """Return the AUC [R] of one class with weighted records; it has positives and negatives."""
     order = np.argsort(logits_M, kind="stable")
     _, first = np.unique(logits_M[order], return_index=True)
-    positive_RV = np.add.reduceat(count_RM[:, order] * y_M[order], first, axis=1)
-    negative_RV = np.add.reduceat(count_RM[:, order] * (1 - y_M[order].astype(np.int64)), first, axis=1)
+    positive_RV = np.add.reduceat(weight_RM[:, order] * y_M[order], first, axis=1)
+    negative_RV = np.add.reduceat(weight_RM[:, order] * (1 - y_M[order].astype(np.int64)), first, axis=1)
     below_RV = np.cumsum(negative_RV, axis=1) - negative_RV / 2
-    ordered_R = (positive_RV * below_RV).sum(axis=1)
-    pairs_R = positive_RV.sum(axis=1) * negative_RV.sum(axis=1)
-    auc_R = np.full(len(count_RM), np.nan)
-    np.divide(ordered_R, pairs_R, out=auc_R, where=pairs_R > 0)
-    return auc_R
+    return np.asarray(
+        (positive_RV * below_RV).sum(axis=1) / (positive_RV.sum(axis=1) * negative_RV.sum(axis=1))
+    )
 
 
 class Reliability(NamedTuple):

@@ -22,6 +22,7 @@ from ecg_base import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.base.numbers import refuse_impossible
 from marecg.evaluate.scores.metrics import (
+    RELIABLE_COUNT,
     RESAMPLES,
     Floats,
     Rotations,
@@ -35,8 +36,6 @@ from marecg.evaluate.scores.summary import Trial, difference
 
 PairedTest = Literal["bootstrap", "delong"]
 """How a difference's interval and p are had: by resamples of the records, or after DeLong."""
-RELIABLE_COUNT = 10
-"""Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""
 
 
 @dataclass(frozen=True)

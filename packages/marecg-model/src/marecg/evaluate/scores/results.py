@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from marecg.evaluate.scores.metrics import RELIABLE_COUNT
 from marecg.model.card_figures import GroupFigure
 from marecg.settings import Count, FromZero, Frozen, Share
 
@@ -175,9 +176,31 @@ def basis(report: Report) -> Iterator[tuple[str, str]]:
     for name in ("model", "ontology", "data", "task"):
         if sha256 := getattr(report, f"{name}_sha256"):
             yield f"SHA-256 of the {name}", sha256
+    yield from _rare(report)
     yield from _lacking(report)
     yield from (("the encoder", remark) for remark in report.remarks)
     yield from (("otherwise than in MERL's code", note) for note in report.notes)
+
+
+def _rare(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the classes with few positives or negatives in test, and the macro AUC without them."""
+    largest = {cell.method: cell for cell in report.cells}  # the shares ascend
+    supports = {score.name: score.support for score in report.cells[0].classes}
+    fewer = {name: min(support, report.records.test - support) for name, support in supports.items()}
+    rare = [name for name, count in fewer.items() if count < RELIABLE_COUNT]
+    if not rare:
+        return
+    yield f"classes with fewer than {RELIABLE_COUNT} positives or negatives in test", ", ".join(rare)
+    if others := [name for name in supports if name not in rare]:
+        means = {
+            f"{method} at {100 * cell.fraction:g} %" if cell.fraction else method: sum(
+                score.auc.mean for score in cell.classes if score.name in others
+            )
+            / len(others)
+            for method, cell in largest.items()
+        }
+        figures = ", ".join(f"{name} {100 * mean:.1f}" for name, mean in means.items())
+        yield f"macro AUC in percent over the other {len(others)}", figures
 
 
 def _lacking(report: Report) -> Iterator[tuple[str, str]]:
