@@ -11,6 +11,7 @@ from ecg_synth import write_corpus
 from marecg.corpus import trained_on
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.model.by_family import judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
 from marecg.use.answers import answers_of
@@ -58,6 +59,13 @@ def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept
     provenance = model.provenance
     assert provenance.sources["ptbxl"] == 2677
     assert provenance.support["AF"] > 100
+
+
+@pytest.mark.parametrize(("name", "leaves"), [("marecg-small", ["InfMI"]), ("marecg-small-codes", [])])
+def test_an_untaught_leaf_is_scored_by_its_family(name, leaves):
+    model = MarEcg.from_pretrained(name)
+    assert model.untaught_by_family == ("Conduction", "Ischemic")
+    assert [model.ontology.nodes[leaf].abbr for leaf in judged_by_family(model)] == leaves
 
 
 def test_of_ptbxl_the_headline_read_no_code_and_the_other_did():

@@ -87,6 +87,8 @@ def test_an_untaught_class_of_ischaemia_scores_the_mass_of_its_family_and_an_unt
     untaught = {ONTO.nodes[place].abbr for place in (19, 20, 25, 26, 34)}
     support = {node.abbr: int(node.abbr not in untaught) for node in ONTO.nodes if not node.root}
     model.provenance = Provenance(recipe="micro", steps=1, records=9, sources={}, support=support)
+    np.testing.assert_array_equal(zero_shot(model, rhythm, task, ONTO).logits_MK, before)
+    model.untaught_by_family = ("Conduction", "Ischemic")
     logits = model.concept_logits(torch.from_numpy(rhythm).float()).detach().double().numpy()
     q = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     scores = zero_shot(model, rhythm, task, ONTO).logits_MK

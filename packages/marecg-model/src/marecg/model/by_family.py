@@ -1,7 +1,7 @@
 """Leaves without training records, scored by the evidence of their family.
 
-The mass of q on a family ranks records by an untaught leaf better than the leaf's own share among conduction
-disorders and ischaemia, and worse elsewhere (docs/graph.md), so it serves for those alone.
+Whether the mass of q on a family ranks records by an untaught leaf better than the leaf's own share depends
+on the family. A model's `untaught_by_family` lists the families for which it does.
 
 Shapes: B records, N concepts.
 """
@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from marecg.model.window_encoder import WindowEncoder
 
-SERVES = ("Conduction", "Ischemic")
-"""The families that were shown to."""
-
 
 def judged_by_family(model: WindowEncoder) -> list[int]:
-    """Return the leaves of `SERVES` without a training record; none if the model has no counts."""
+    """Return leaves without a training record of the model's `untaught_by_family`; none without counts."""
     support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
     return [
         node.index
         for node, root in zip(onto.nodes, onto.families, strict=True)
-        if not node.root and support.get(node.abbr) == 0 and onto.nodes[root].abbr in SERVES
+        if not node.root and support.get(node.abbr) == 0 and onto.nodes[root].abbr in model.untaught_by_family
     ]
 
 

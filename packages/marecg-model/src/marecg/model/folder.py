@@ -35,7 +35,7 @@ class Description(Settings):
     """Content of config.json.
 
     Of the enumeration that the prototypes follow, and of all that ontology.json says, labels and routing too
-    (`bundle`), it has the SHA-256.
+    (`bundle`), it has the SHA-256. `untaught_by_family` lists families by abbreviation; see `by_family`.
     """
 
     format: Literal[2] = 2
@@ -45,6 +45,7 @@ class Description(Settings):
     model: ModelConfig
     provenance: Provenance | None = None
     scores: tuple[Score, ...] = ()
+    untaught_by_family: tuple[str, ...] = ()
 
 
 def read(folder: Path) -> tuple[Description, Ontology]:

@@ -84,6 +84,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         self.config = config.of_concepts(len(self.ontology))
         self.provenance: Provenance | None = None
         self.scores: tuple[Score, ...] = ()
+        self.untaught_by_family: tuple[str, ...] = ()
 
     def save_pretrained(
         self,
@@ -123,6 +124,7 @@ class Pretrained(nn.Module, ModelHubMixin):
             model=self.config,
             provenance=self.provenance,
             scores=self.scores,
+            untaught_by_family=self.untaught_by_family,
         )
         config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
@@ -195,6 +197,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         with torch.device("meta"):  # no memory before the file is known to fill it
             model = cls(description.model, carried)
         model.provenance, model.scores = description.provenance, description.scores
+        model.untaught_by_family = description.untaught_by_family
         model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
         return model.eval().to(where)
 
