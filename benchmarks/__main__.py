@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import delineation, gpu, rates, rpeaks, scale, table
 from benchmarks.ratio import FULL, QUICK
 from ecg_base import replacing
-from marecg.base.errors import EcgError
+from marecg.errors import EcgError
 
 
 def main(argv: Sequence[str]) -> int:

@@ -25,8 +25,8 @@ import ecg_ontology
 from benchmarks.corpora import prepared
 from benchmarks.gpu_kernels import BACKENDS, in_short, product_rate, spatial, synchronise, under
 from benchmarks.supervision import RECORDS as EPOCH
-from marecg.base.errors import UsageError
 from marecg.corpus.batches import BatchStream
+from marecg.errors import UsageError
 from marecg.model.batch import Batch
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override

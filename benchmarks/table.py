@@ -27,7 +27,7 @@ from benchmarks import (
     supervision,
 )
 from benchmarks.ratio import Effort, Measured, Row
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 SUBJECTS = (
     encoder,

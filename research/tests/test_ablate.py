@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import ecg_ontology
 from ecg_synth import write_corpus
-from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Progress, Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import ConfigError, UsageError
 from marecg.evaluate import table_print
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report

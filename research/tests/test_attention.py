@@ -5,7 +5,7 @@ import pytest
 import torch
 from tests.marecg.evaluate.made_tasks import probed, trials_on
 
-from marecg.base.errors import InputError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.request import Request, protocol_named
 from marecg.model.mar_ecg import MarEcg

@@ -9,9 +9,9 @@ import pytest
 from tests.cli.calls import call
 from tests.cli.calls import invoke as run
 
-from marecg.base.errors import CheckpointError
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.leads import LEADS
+from marecg.errors import CheckpointError
 from marecg_cli._classify import _prepared as prepared_of
 from marecg_cli._corpus_text import print_table
 

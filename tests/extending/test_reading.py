@@ -13,7 +13,7 @@ from tests.marecg.made_records import make_ecg, make_record
 from marecg.ecg.leads import LEADS
 from marecg.read import discovery
 
-POINTS = "[marecg.readers]\nbedside = bedside:Bedside\n"
+POINTS = "[ecg_records.readers]\nbedside = bedside:Bedside\n"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.fuzz.test_hostile import run
 
 from ecg_base import InputError
 from ecg_ontology.curation.sheets import read_sheet, write_sheet
-from marecg.base.errors import CheckpointError
+from marecg.errors import CheckpointError
 from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes.named import tiny

@@ -12,7 +12,6 @@ import pytest
 import torch
 from tests.marecg.made_records import make_record
 
-from marecg.base.errors import CorpusError, InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.classify.classifier_folder import Description
 from marecg.classify.classifier_scores import Evaluation
@@ -22,6 +21,7 @@ from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
+from marecg.errors import CorpusError, InputError
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import spread

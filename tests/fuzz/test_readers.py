@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.sources import KINDS, LAYOUT
 
-from marecg.base.errors import EcgError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import prepare_block
+from marecg.errors import EcgError
 from marecg.read.discovery import find
 
 SLOWEST = 2.0

@@ -5,7 +5,7 @@ from operator import attrgetter
 import pytest
 
 from marecg import recipes
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.settings import source_of, sources

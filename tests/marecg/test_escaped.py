@@ -9,9 +9,9 @@ import pytest
 from tests.marecg.evaluate.test_table import row, tidy
 
 from ecg_base import guarded, plain_markdown, unguarded
-from marecg.base.errors import InputError
 from marecg.classify.classifier_scores import EVALUATION, read_evaluation
 from marecg.corpus.cohort import as_csv as cohort_csv
+from marecg.errors import InputError
 from marecg.evaluate.table_print import long_csv, markdown
 from marecg.model.card_figures import ClassFigure, Score, reached
 from marecg.use.predict import as_csv as prediction_csv

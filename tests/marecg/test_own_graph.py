@@ -15,11 +15,11 @@ from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
 
 import ecg_ontology
 from ecg_synth import write_corpus
-from marecg.base.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
 from marecg.embedding.inputs import Inputs
+from marecg.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import concept_text

@@ -16,11 +16,10 @@ from typing import Literal, NamedTuple
 from joblib import Parallel, delayed
 
 import ecg_ontology
-from marecg.base.documents import read_json
-from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Progress, Tell, shown, silent
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
+from marecg.errors import ConfigError, UsageError
 from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
@@ -32,6 +31,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import Change, override, parsed
+from marecg.storage.documents import read_json
 from marecg.train.preemption import left_to_others
 from marecg.train.run import train
 

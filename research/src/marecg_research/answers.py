@@ -21,12 +21,12 @@ from scipy.stats import binomtest
 
 from ecg_base import replacing, write_text
 from ecg_ontology import Ontology
-from marecg.base.errors import CorpusError, EcgError
 from marecg.base.markdown import table
 from marecg.classify.calibration import calibrate
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import signals_sha256
 from marecg.embedding.inputs import Inputs
+from marecg.errors import CorpusError, EcgError
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256

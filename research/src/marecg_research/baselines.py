@@ -22,10 +22,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.base.errors import RecordError, UsageError
 from marecg.classify.tuning import fit_best
 from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample, window
+from marecg.errors import RecordError, UsageError
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.linear import Choose, Fitted, Part, check_labels, choose_ridge

@@ -7,9 +7,9 @@ import torch
 from tests.marecg.base.test_bounds import assert_bounded
 from tests.marecg.train.runs import ONTOLOGY, assert_resumes, idle, looked, moved, network, run
 
-from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
+from marecg.errors import ConfigError
 from marecg.nn.pooling import lead_mean
 from marecg.objectives.views import Pass
 from marecg.recipes import by_name

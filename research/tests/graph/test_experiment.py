@@ -11,9 +11,9 @@ import torch
 from tests.marecg.made_records import make_ecg, make_record
 
 from ecg_ontology import Ontology
-from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import EcgError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override

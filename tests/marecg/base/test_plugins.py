@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 import ecg_ontology
-from marecg.base.errors import ConfigError, UsageError
 from marecg.base.plugins import plugin
+from marecg.errors import ConfigError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import ObjectiveConfig, Parts, registry
@@ -31,7 +31,8 @@ class Offered:
 def offer(monkeypatch):
     """What all groups offer: a list to put entry points in."""
     found: list[Offered] = []
-    monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: found)
+    for module in ("base.plugins", "read.entry_points"):
+        monkeypatch.setattr(f"marecg.{module}.entry_points", lambda group: found)
     registry.installed.cache_clear()
     yield found
     registry.installed.cache_clear()

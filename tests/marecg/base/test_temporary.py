@@ -9,8 +9,8 @@ import pytest
 from tests import forked
 
 from marecg.base import temporary
-from marecg.base.errors import OutputError
 from marecg.base.temporary import temporary_folder
+from marecg.errors import OutputError
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from marecg.base.errors import UsageError
 from marecg.classify.calibration import Calibration, calibrate, log_loss, threshold
+from marecg.errors import UsageError
 
 RNG = np.random.default_rng(0)
 TRUE = RNG.normal(0, 2, 4000)

@@ -13,12 +13,12 @@ from safetensors.torch import load_file, save_file
 from sklearn.base import clone
 
 from marecg import EcgClassifier
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify import classifier as module
 from marecg.classify import tuning
 from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.logistic import weighted_loss
 from marecg.classify.tuning import Tuned, Tuning, Vectors, tune
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.windows import recording, stacked, tta_windows
 from marecg.objectives import augment

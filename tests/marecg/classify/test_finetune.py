@@ -3,10 +3,10 @@
 import pytest
 from tests.cli.calls import run
 
-from marecg.base.errors import OutputError, UsageError
 from marecg.classify import finetune as module
 from marecg.classify.finetune import finetune
 from marecg.classify.tuning import Tuning
+from marecg.errors import OutputError, UsageError
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.table import lines, measured
 from marecg.model.mar_ecg import MarEcg

@@ -16,12 +16,12 @@ from tests.marecg.made_records import make_ecg, make_record
 
 from ecg_base import plain_markdown
 from marecg import EcgClassifier, MarEcg
-from marecg.base.errors import CorpusError, InputError
 from marecg.classify.classifier_scores import ppv
 from marecg.classify.fit_classifier import judged_recordings
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, InputError
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl

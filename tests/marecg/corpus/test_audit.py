@@ -5,10 +5,10 @@ import pytest
 from tests.marecg.made_records import make_record
 from tests.marecg.told import Told
 
-from marecg.base.errors import CorpusError
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError
 from marecg.read.identity import identity
 
 

@@ -3,8 +3,8 @@
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
-from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("own_environment")]  # dask's own

@@ -13,9 +13,9 @@ import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
 from ecg_ontology import CodeTable, read_code_table
-from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
 from marecg.read.arrays.array_layout import Layout
 from marecg.train.run import train
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import expression
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.config import CorpusConfig
@@ -18,6 +17,7 @@ from marecg.corpus.derived import write_subset
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, UsageError
 from marecg.read.datasets import ptbxl
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"

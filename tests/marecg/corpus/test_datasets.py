@@ -12,8 +12,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from marecg import Corpus
-from marecg.base.errors import UsageError
 from marecg.corpus.datasets import fold_of
+from marecg.errors import UsageError
 from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
 from marecg.model.mar_ecg import MarEcg
 

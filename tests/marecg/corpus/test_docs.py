@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import marecg
-from marecg.base.errors import Reason
+from marecg.errors import Reason
 
 PAGE = (Path(__file__).parents[3] / "docs" / "corpus" / "index.md").read_text(encoding="utf-8")
 

@@ -8,8 +8,8 @@ from io import BytesIO
 import pytest
 from tests.marecg.corpus.publishing import content
 
-from marecg.base.errors import InputError
 from marecg.corpus.download import get
+from marecg.errors import InputError
 from marecg.read.catalogue import dataset
 
 

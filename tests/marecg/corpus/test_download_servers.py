@@ -5,9 +5,9 @@ import time
 import pytest
 from tests.marecg.corpus.publishing import GEORGIA
 
-from marecg.base.errors import InputError
 from marecg.corpus import download
 from marecg.corpus.download import get
+from marecg.errors import InputError
 from marecg.read.catalogue import dataset
 
 

@@ -13,7 +13,6 @@ from tests.marecg.objectives.test_views import views
 from torch import Tensor
 
 import ecg_ontology
-from marecg.base.errors import Reason, RecordError
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.config import CorpusConfig
@@ -24,6 +23,7 @@ from marecg.ecg.quality import mended
 from marecg.embedding.embed import embed, encode
 from marecg.embedding.inputs import Inputs
 from marecg.embedding.recordings import Embedded, embedded
+from marecg.errors import Reason, RecordError
 from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses

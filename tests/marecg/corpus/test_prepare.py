@@ -9,11 +9,11 @@ import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 from tests.marecg.made_records import make_record
 
-from marecg.base.errors import CorpusError
 from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
+from marecg.errors import CorpusError
 
 
 def test_every_record_is_kept_or_quarantined_with_its_reason(source, tmp_path):

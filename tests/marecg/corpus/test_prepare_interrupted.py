@@ -13,9 +13,9 @@ from tests.marecg.corpus.prepared_folders import SMALL, digest
 from tests.marecg.made_records import make_ecg
 from tests.marecg.told import Told
 
-from marecg.base.errors import OutputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import damaged_records
+from marecg.errors import OutputError
 from marecg.read.arrays.array_layout import Layout
 
 

@@ -5,12 +5,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.made_records import make_bigeminy, make_ecg, make_record
 
-from marecg.base.errors import Reason, RecordError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import prepare_block, prepare_record, windowed
 from marecg.ecg.rpeaks import detect, detect_best
 from marecg.ecg.signal import resample
+from marecg.errors import Reason, RecordError
 from marecg.read.discovery import find
 from marecg.read.inputs import read_one
 

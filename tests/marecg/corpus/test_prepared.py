@@ -9,12 +9,12 @@ import numpy as np
 import psutil
 import pytest
 
-from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
 from marecg.embedding.inputs import CorpusRows, Inputs
+from marecg.errors import CorpusError, RecordError
 
 
 @pytest.fixture

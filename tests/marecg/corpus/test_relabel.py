@@ -8,10 +8,10 @@ from tests.marecg.own_graphs import without_edges
 
 import ecg_ontology
 from ecg_ontology import Kind
-from marecg.base.errors import CorpusError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
 
 
 def test_it_is_what_preparing_under_that_graph_makes_with_the_same_files_of_signals(corpus_folder, tmp_path):

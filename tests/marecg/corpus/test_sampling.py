@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from marecg.base.errors import ConfigError
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.columns import Texts
 from marecg.corpus.config import SamplingConfig
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
 from marecg.corpus.supervision import CorpusSupervision
+from marecg.errors import ConfigError
 from marecg.train.data import supervise
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.marecg.made_records import make_record
 
-from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
+from marecg.errors import CorpusError
 
 
 def test_the_tables_add_up(source, tmp_path):

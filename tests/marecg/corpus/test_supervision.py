@@ -16,16 +16,16 @@ from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
 from ecg_synth import write_corpus
-from marecg.base.errors import CorpusError, OutputError
-from marecg.base.lock import locked
 from marecg.corpus import supervision
 from marecg.corpus.columns import BeatColumn
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import CorpusSupervision
+from marecg.errors import CorpusError, OutputError
 from marecg.model.batch import SoftTargets
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import RhythmThresholds, physiology
+from marecg.storage.lock import locked
 
 ONTOLOGY = ecg_ontology.load()
 FAMILY_CODE = "164865005"

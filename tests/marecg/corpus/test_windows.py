@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import ConfigError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.inputs import Inputs
+from marecg.errors import ConfigError
 from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.recipes.overrides import with_settings

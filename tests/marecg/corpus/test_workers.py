@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from joblib import Parallel, delayed
 
-from marecg.base.errors import CorpusError
 from marecg.corpus.workers import workers
+from marecg.errors import CorpusError
 
 PARENT = """
 import os, tempfile, time

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.base.errors import RecordError
 from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads, resample, to_microvolts, window
+from marecg.record_errors import RecordError
 
 
 @given(st.permutations(range(12)))

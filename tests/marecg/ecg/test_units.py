@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from marecg.base.errors import RecordError
 from marecg.ecg.signal import amplitude_doubt, typical_amplitude
 from marecg.read.discovery import find
+from marecg.record_errors import RecordError
 
 
 def test_a_typical_amplitude_is_not_moved_by_an_offset_an_artefact_or_a_dead_lead():

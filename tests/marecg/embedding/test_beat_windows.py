@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit
 
 from marecg import EcgClassifier
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS
 from marecg.ecg.rpeaks import detect_best
 from marecg.embedding.beat_windows import beat_patches
 from marecg.embedding.embed import embed, encode
+from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
 from marecg.model.windows import Recording, stacked, tta_windows

@@ -10,9 +10,9 @@ from tests.marecg.made_records import make_ecg
 import ecg_ontology
 import marecg
 from ecg_ontology import Ontology
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed, encode
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import recording
 from marecg.read.discovery import find

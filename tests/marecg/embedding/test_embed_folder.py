@@ -17,13 +17,13 @@ from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
 
-from marecg.base.errors import CorpusError, SourceGoneError, UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.embedding import embed_records as module
 from marecg.embedding import inputs, processes
 from marecg.embedding.embed import embed
 from marecg.embedding.embed_records import Shard
 from marecg.embedding.embedding_store import METADATA_KEY
+from marecg.errors import CorpusError, SourceGoneError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.discovery import EMBEDDINGS

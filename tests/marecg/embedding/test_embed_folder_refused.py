@@ -9,11 +9,11 @@ import pytest
 from tests.marecg.embedding.conftest import run
 
 from ecg_synth import write_corpus
-from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.embedding import processes
 from marecg.embedding.embed_records import Shard
+from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.arrays.array_layout import Layout

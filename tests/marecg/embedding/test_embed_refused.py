@@ -6,10 +6,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify.classifier import EcgClassifier
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.predict import predict

@@ -6,12 +6,12 @@ import torch
 from tests.marecg.embedding.test_beat_windows import beating
 
 from marecg import EcgClassifier
-from marecg.base.errors import UsageError
 from marecg.ecg import measured
 from marecg.ecg.leads import LEADS
 from marecg.ecg.rpeaks import detect_best
 from marecg.embedding import beat_windows
 from marecg.embedding.embed import embed, encode
+from marecg.errors import UsageError
 from marecg.model.readout import MEASURED, part_weights, readout_width, views, wide_columns
 from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.use.export import export

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.signal import resample_poly
 from tests.marecg.made_records import make_ecg
 
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
+from marecg.errors import UsageError
 
 PAGE = Path(__file__).parents[3] / "docs" / "corpus" / "limits.md"
 X_CL = make_ecg(seed=0)

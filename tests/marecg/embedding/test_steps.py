@@ -8,10 +8,10 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import UsageError
 from marecg.embedding.embed import embed
 from marecg.embedding.embed_records import embed_records
 from marecg.embedding.inputs import Inputs
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.predict import predict, predict_into
 

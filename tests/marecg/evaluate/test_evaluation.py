@@ -10,7 +10,7 @@ from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, unti
 from tests.marecg.told import Told
 
 import ecg_ontology
-from marecg.base.errors import InputError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import random_control, random_encoder

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.marecg.evaluate.made_tasks import WHOLE, probed, untimed
 
-from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.scores.results import Report
 

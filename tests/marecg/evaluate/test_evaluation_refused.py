@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
-from marecg.base.errors import CheckpointError, InputError, UsageError
+from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.evaluate import made_tasks
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.evaluate import model_card
 from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request

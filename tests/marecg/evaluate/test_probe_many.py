@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from marecg.base.errors import InputError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.evaluate import probes
 from marecg.evaluate.tasks.registry import roots
 

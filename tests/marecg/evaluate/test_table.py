@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed
 
-from marecg.base.errors import InputError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.evaluate.table import (
     measured,
     merged,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.marecg.hub import fake_hub
 
-from marecg.base.errors import CheckpointError
+from marecg.errors import CheckpointError
 from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, names_model

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import marecg
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
 

@@ -11,8 +11,8 @@ from tests.marecg.own_graphs import edited
 
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.leads import LEADS
+from marecg.errors import CheckpointError, UsageError
 from marecg.model import pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg

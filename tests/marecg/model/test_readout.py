@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width, wide_columns, wide_readout

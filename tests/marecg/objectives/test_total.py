@@ -7,7 +7,7 @@ import torch
 
 import ecg_ontology
 from marecg import recipes
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import Objective, ObjectiveConfig, Parts
 from marecg.objectives.ar import ArConfig

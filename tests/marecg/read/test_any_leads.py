@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from tests.marecg.made_records import make_record
 
+from ecg_base import UsageError
 from ecg_synth import write_corpus
-from marecg.base.errors import RecordError, UsageError
 from marecg.ecg.leads import LEADS
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import find_inputs, read_one
+from marecg.record_errors import RecordError
 
 
 def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path):

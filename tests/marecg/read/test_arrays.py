@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import CorpusError, InputError, OutputError, RecordError, UsageError
+from ecg_base import InputError, OutputError, UsageError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -19,6 +19,7 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import ArrayFile
 from marecg.read.discovery import find
 from marecg.read.inputs import find_inputs
+from marecg.record_errors import CorpusError, RecordError
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
 

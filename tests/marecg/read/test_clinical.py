@@ -13,8 +13,8 @@ from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element
 from tests.marecg.made_records import make_record
 
+from ecg_base import UsageError
 from ecg_ontology import CodeMapping, read_code_table
-from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -24,6 +24,7 @@ from marecg.read.clinical.waveform import pseudonym
 from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
 from marecg.read.record import Record
+from marecg.record_errors import CorpusError
 
 pydicom = pytest.importorskip("pydicom")
 STEP = files.STEP_UV / 1000

@@ -7,10 +7,10 @@ import pytest
 from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element, picture
 
-from marecg.base.errors import RecordError
 from marecg.corpus.prepare import prepare
 from marecg.ecg.leads import LEADS
 from marecg.read.inputs import read_one
+from marecg.record_errors import RecordError
 
 pytest.importorskip("pydicom")
 

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.made_records import make_ecg
 
-from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.read.datasets import code15, ptbdb
 from marecg.read.discovery import find
+from marecg.record_errors import CorpusError, RecordError
 
 HEAD = (
     "exam_id,age,is_male,nn_predicted_age,1dAVb,RBBB,LBBB,SB,ST,AF,"

@@ -11,7 +11,7 @@ import pytest
 from scipy.io import savemat
 from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 
-from marecg.base.errors import InputError, RecordError, UsageError
+from ecg_base import InputError, UsageError
 from marecg.ecg.leads import LEADS
 from marecg.read.arrays import arrays
 from marecg.read.arrays.array_files import arrays_in
@@ -19,6 +19,7 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import ArrayFile
 from marecg.read.arrays.lazy_array import Unpacked
 from marecg.read.stretch import Stretch
+from marecg.record_errors import RecordError
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
 

@@ -10,7 +10,6 @@ import wfdb
 from scipy.io import savemat
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -22,6 +21,7 @@ from marecg.read.discovery import find
 from marecg.read.record import Record
 from marecg.read.stretch import Stretch
 from marecg.read.wfdb import read_record
+from marecg.record_errors import CorpusError, RecordError
 
 
 def only_record(root: Path) -> Record:

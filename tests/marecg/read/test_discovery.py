@@ -9,11 +9,11 @@ from unittest.mock import Mock
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import Reason, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find, hash_sources
 from marecg.read.record import Candidate
+from marecg.record_errors import Reason, RecordError
 
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
 

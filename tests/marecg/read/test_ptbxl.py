@@ -8,7 +8,6 @@ import pytest
 from scipy.signal import resample_poly
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import CorpusError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -16,6 +15,7 @@ from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import resample
 from marecg.read.datasets import ptbxl
 from marecg.read.discovery import find
+from marecg.record_errors import CorpusError
 
 HEAD = "ecg_id,patient_id,age,sex,report,scp_codes,strat_fold,filename_lr,filename_hr\n"
 

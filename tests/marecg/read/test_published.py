@@ -2,7 +2,7 @@
 
 import pytest
 
-from marecg.base.errors import UsageError
+from ecg_base import UsageError
 from marecg.corpus.statistics import PUBLISHED
 from marecg.read.catalogue import catalogue, dataset
 from marecg.read.datasets import cinc2021

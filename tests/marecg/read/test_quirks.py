@@ -8,8 +8,8 @@ import pytest
 import wfdb
 
 from ecg_synth import QUIRKS, write_corpus
-from marecg.base.errors import RecordError
 from marecg.read.wfdb import read_record
+from marecg.record_errors import RecordError
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ecg_synth import record
-from marecg.base.errors import RecordError
 from marecg.read.wfdb import read_record
+from marecg.record_errors import RecordError
 
 SINUS_RHYTHM = "426783006"
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 from tests.marecg import clinical_files as files
 
-from marecg.base.errors import RecordError
 from marecg.ecg.leads import LEADS
 from marecg.read import stretch
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.inputs import find_one, read_one
+from marecg.record_errors import RecordError
 
 
 def _wfdb(path: Path, x_CL: NDArray[np.float64]) -> None:

@@ -8,12 +8,12 @@ import pytest
 import wfdb
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import RecordError
 from marecg.ecg.leads import LEADS
 from marecg.read.record import age_in_years, inside, sex_letter
 from marecg.read.stretch import Stretch
 from marecg.read.wfdb import _millivolts, read_record
 from marecg.read.wfdb_header import Channel
+from marecg.record_errors import RecordError
 
 
 def reason(header: Path, root: Path | None = None) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.base.errors import RecordError
 from marecg.read.wfdb_header import WfdbHeader, parse_header
+from marecg.record_errors import RecordError
 
 HERE = Path("E07500.hea")
 SIGNALS = "E07500.mat 16+24 1000/mV 16 0 45 -12 0 I\nE07500.mat 16+24 200/mv 16 0 45 7 0 AVR\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from marecg.base.errors import ConfigError, InputError
+from marecg.errors import ConfigError, InputError
 from marecg.recipes import RECIPES, by_name, c3
 from marecg.recipes.overrides import as_toml, override
 

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.calls import end, invoke
 
 from ecg_synth import write_corpus
-from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
+from marecg.errors import InputError
 from marecg.model.mar_ecg import MarEcg
 from marecg.report.demo import demo
 from marecg.report.run_page import write_report

@@ -16,7 +16,6 @@ from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked, read
 
 from ecg_synth import write_corpus
-from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_scores import Evaluation, GroupScore
@@ -27,6 +26,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.leads import LEADS
 from marecg.embedding.inputs import Inputs
+from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg

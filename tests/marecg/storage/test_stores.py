@@ -18,7 +18,7 @@ from tests.cli.calls import run
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import InputError, OutputError, UsageError
+from ecg_base import InputError, OutputError, UsageError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.train.runs import killed, rows
 
-from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
 from marecg.model.card import BeganFrom, Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256

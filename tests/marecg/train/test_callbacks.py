@@ -13,7 +13,7 @@ import torch
 from tests.marecg.told import Told
 from tests.marecg.train.runs import files, rows
 
-from marecg.base.errors import OutputError
+from marecg.errors import OutputError
 from marecg.train.callbacks import Metrics
 
 

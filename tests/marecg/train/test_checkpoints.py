@@ -14,7 +14,7 @@ import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 from tests.marecg.train.runs import files, rows
 
-from marecg.base.errors import CheckpointError, OutputError
+from marecg.errors import CheckpointError, OutputError
 from marecg.train.checkpoints import newest
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.marecg.train.runs import SMALL, relabelled
 
 import ecg_ontology
-from marecg.base.errors import CorpusError
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.base.errors import CheckpointError
+from marecg.errors import CheckpointError
 from marecg.objectives import concept_text
 from marecg.objectives.concept_text import embed_texts, embedded, shipped
 

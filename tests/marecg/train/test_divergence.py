@@ -7,8 +7,8 @@ import pytest
 import torch
 from tests.marecg.train.runs import network, run, small
 
-from marecg.base.errors import DivergedError
 from marecg.corpus.prepared import Corpus
+from marecg.errors import DivergedError
 from marecg.model.batch import Batch
 from marecg.nn.collapse import effective_rank
 from marecg.recipes.overrides import override

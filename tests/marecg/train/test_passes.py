@@ -7,7 +7,7 @@ import torch
 from tests.marecg.train.runs import network, run, small
 from torch import Tensor
 
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.model.batch import Batch
 from marecg.objectives import jepa
 from marecg.objectives.augment import AUGMENTATIONS

@@ -10,7 +10,7 @@ from lightning.pytorch.strategies import SingleDeviceStrategy
 from tests.cli.calls import run
 from tests.marecg.train.runs import SMALLER, files
 
-from marecg.base.errors import StoppedError
+from marecg.errors import StoppedError
 from marecg.train import preemption as stopping
 
 VALUES = ["train.batch_size=2", "train.accumulate=1", "train.max_steps=6", "train.checkpoint_every=50"]

@@ -11,10 +11,10 @@ from tests.marecg.train.runs import assert_resumes, files, killed, rows
 
 import ecg_ontology
 from ecg_synth import write_corpus
-from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageError
-from marecg.base.lock import locked
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
+from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
+from marecg.storage.lock import locked
 from marecg.train.run import train
 
 

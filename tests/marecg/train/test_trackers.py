@@ -15,7 +15,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.loggers.logger import DummyLogger
 from tests.marecg.train.runs import rows
 
-from marecg.base.errors import OutputError, StoppedError, UsageError
+from marecg.errors import OutputError, StoppedError, UsageError
 from marecg.train import trackers
 
 

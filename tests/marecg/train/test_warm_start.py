@@ -8,9 +8,9 @@ from tests.marecg.own_graphs import without_edges
 from tests.marecg.train.runs import ONTOLOGY, small
 from torch.nn.functional import layer_norm, normalize
 
-from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import RECIPES, Config

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from marecg.base.errors import UsageError
 from marecg.embedding.embed import embed
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.predict import concepts, predict
 

@@ -12,11 +12,11 @@ import onnxruntime
 import pytest
 import torch
 
-from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
+from marecg.errors import CheckpointError, OutputError, UsageError
 from marecg.model import records
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import window_starts

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from marecg.base.errors import InputError, UsageError
 from marecg.embedding import embedding_files
+from marecg.errors import InputError, UsageError
 from marecg.use.neighbours import neighbours
 
 RECORDS = 50

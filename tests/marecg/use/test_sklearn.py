@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import embed
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.sklearn import EcgEmbedder

@@ -10,7 +10,7 @@ Shapes: B batch, D width, K projection width.
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP

@@ -24,10 +24,10 @@ from sklearn.preprocessing import StandardScaler
 
 from ecg_base import replacing
 from ecg_ontology import Ontology
-from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.derived import relabelled, write_subset
 from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ecg_base import guarded, replacing, write_text
 from ecg_ontology import Kind, Ontology
-from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg_research import perturb

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import CorpusError, UsageError
 from marecg.base.progress import Progress, shown
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, UsageError
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.scores.summary import WIDE

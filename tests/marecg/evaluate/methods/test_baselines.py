@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg_research import baselines

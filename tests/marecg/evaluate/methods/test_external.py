@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from marecg.base.errors import InputError
 from marecg.embedding.embedding_files import FORMATS
+from marecg.errors import InputError
 from marecg.evaluate.methods.features import features_sha256, read_features
 from marecg.evaluate.tasks.task import Recordings
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 from tests import forked
 
-from marecg.base.errors import CheckpointError, CorpusError, InputError, RecordError
 from marecg.embedding.processes import SMALL
+from marecg.errors import CheckpointError, CorpusError, InputError, RecordError
 from marecg.evaluate.methods import features as module
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import (
     encoder,
     known_concepts,

@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 from marecg.evaluate.probe.linear import (
     ALPHAS,
     COARSE,

@@ -4,7 +4,7 @@ import torch
 from sklearn.model_selection import train_test_split
 from tests.marecg.evaluate.made_tasks import trials_on
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.tasks.task import Recordings
 from marecg_research.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view

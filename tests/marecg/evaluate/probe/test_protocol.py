@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.evaluate.made_tasks import trials_on
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 from marecg.evaluate.probe import protocol
 from marecg.evaluate.probe.linear import choose_logistic
 from marecg.evaluate.probe.protocol import STRICT, draw

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.base.errors import InputError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import class_auc, interval, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.predictions import (
     Predictions,

@@ -7,10 +7,10 @@ import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
-from marecg.base.errors import CorpusError
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
 from marecg.evaluate.tasks.corpus import _supported, corpus_task
 from marecg.evaluate.tasks.task import split_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marecg.base.errors import CorpusError, UsageError
+from marecg.errors import CorpusError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.label_tables import read_split_tables
 from marecg.evaluate.tasks.registry import task_named

@@ -8,7 +8,7 @@ import pytest
 from scipy.io import savemat
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.base.errors import CorpusError, InputError, UsageError
+from marecg.errors import CorpusError, InputError, UsageError
 from marecg.evaluate.tasks.cpsc2018 import cpsc2018_task
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Folds

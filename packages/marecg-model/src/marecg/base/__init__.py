@@ -1,4 +1,4 @@
-"""Ground floor of every room: settings with their sources, errors, plugins, memory and devices.
+"""What every room may need: plugins, progress, memory, devices and temporary folders.
 
 Knows no signal, no model and no file format.
 """

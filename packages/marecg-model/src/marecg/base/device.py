@@ -2,7 +2,7 @@
 
 import torch
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 
 def best_device() -> torch.device:

@@ -2,7 +2,7 @@
 
 import re
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 DURATION = r"[1-9]\d*(\.\d+)?(s|min|h)"
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}

@@ -3,7 +3,7 @@
 from sys import float_info
 from typing import Any
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 
 
 def refuse_impossible(

@@ -1,26 +1,25 @@
 """Lookup by name: built-in objects, `FILE.py:NAME`, and entry points of other packages.
 
-Entry points are of objectives, readers, tasks, recipes, protocols and baselines; one that is called `*` is a
-mapping of several. A file is run only where a user names it.
+Entry points are of objectives, tasks, recipes, protocols and baselines; one that is called `*` is a mapping
+of several. A file is run only where a user names it.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 from ecg_base import suggest
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
+from marecg.read.entry_points import SEVERAL, loaded, offered
 
 T = TypeVar("T")
 _OFFERED = ("task", "recipe", "protocol", "baseline")
-_SEVERAL = "*"
-"""The name of an entry point that is a mapping: each of its keys is a name."""
 
 
 def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
@@ -50,21 +49,7 @@ def offered_names(what: str) -> list[str]:
     if what not in _OFFERED:
         return []
     entries = entry_points(group=f"marecg.{what}s")
-    return [name for one in entries for name in (_loaded(one) if one.name == _SEVERAL else [one.name])]
-
-
-def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield name and object of a group's entry points, or of those with a given name."""
-    for entry in sorted(entry_points(group=group), key=lambda point: (point.name == _SEVERAL, point.name)):
-        if entry.name == _SEVERAL:
-            yield from _loaded(entry).items()
-        elif only in (None, entry.name):
-            yield entry.name, _loaded(entry)
-
-
-def installed(group: str) -> dict[str, Any]:
-    """Return the objects of a group's entry points by name. Raises `UsageError`."""
-    return dict(offered(group))
+    return [name for one in entries for name in (loaded(one) if one.name == SEVERAL else [one.name])]
 
 
 def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
@@ -81,14 +66,6 @@ def sibling(module: str, package: str, who: str) -> ModuleType:
         if error.name != module:
             raise
         raise UsageError(f"{who} needs the package {package}", remedy=f"Run pip install {package}") from error
-
-
-def _loaded(entry: EntryPoint) -> Any:
-    try:
-        return entry.load()
-    except Exception as error:  # whatever another package raises
-        problem = f"{entry.name!r} of {entry.group} can't be loaded ({error})"
-        raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from marecg.base.errors import OutputError
+from marecg.errors import OutputError
 
 PREFIX = "marecg-"
 NEW_S = 60

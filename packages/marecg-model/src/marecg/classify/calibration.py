@@ -15,7 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import StratifiedKFold
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.settings import FromZero, Settings, Share
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import refuse_others, replacing
-from marecg.base.errors import CorpusError, InputError, UsageError
 from marecg.base.progress import passing
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import FILES, MARK, is_classifier
@@ -28,6 +27,7 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import loaded
+from marecg.errors import CorpusError, InputError, UsageError
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.frozen_encoder import FULL_POOLING
 from marecg.evaluate.reporting import leak

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 
 def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify.logistic import class_weights, fit_views, weighted_loss
 from marecg.embedding.embed import encode
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
 from marecg.model.windows import Recording, stacked, tta_windows

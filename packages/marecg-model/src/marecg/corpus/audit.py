@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.base.errors import RecordError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import judged_samples, windowed
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import signal_hash
+from marecg.errors import RecordError
 from marecg.read.datasets.ptbxl import patients_by_identity
 from marecg.read.discovery import find
 from marecg.read.identity import dataset_of, identity, patient_of

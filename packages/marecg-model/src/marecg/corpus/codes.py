@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ecg_ontology import CodeMapping, CodeTable, Ontology
-from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Unreached
+from marecg.errors import CorpusError
 from marecg.read.record import Candidate, Record, without_ending
 
 EXAMPLES = 3

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import Dataset, Subset
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.read.identity import patient_of
 
 LABELS = ("leaves", "primary")

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from ecg_base import EcgError
 from ecg_ontology import Concept, find_concept, read_statement
-from marecg.base.errors import UsageError
 from marecg.corpus import index, plausible
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
 
 logger = logging.getLogger(__name__)
 

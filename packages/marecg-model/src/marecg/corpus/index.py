@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ecg_base import refuse_pipe, write_text
-from marecg.base import documents
-from marecg.base.errors import CorpusError
 from marecg.base.numbers import refuse_impossible
+from marecg.errors import CorpusError
 from marecg.read.machine import MEASURED
+from marecg.storage import documents
 
 FILE = "index.parquet"
 FORMAT = 1

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ecg_ontology import Ontology
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 logger = logging.getLogger(__name__)
 

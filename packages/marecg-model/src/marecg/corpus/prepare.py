@@ -22,8 +22,6 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_base import replacing
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile
-from marecg.base.errors import Reason
-from marecg.base.lock import locked
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
@@ -34,11 +32,13 @@ from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import check_jobs, noted, records_named, workers
+from marecg.errors import Reason
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
 from marecg.read.record import Candidate
 from marecg.storage.copies import ensure_local, upload
+from marecg.storage.lock import locked
 from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)

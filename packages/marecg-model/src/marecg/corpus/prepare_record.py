@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError, located
 from marecg.corpus.config import CorpusConfig
 from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import CONTRADICT, mended, refuse_damaged
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, signal_hash, to_microvolts, window
+from marecg.errors import Reason, RecordError, located
 from marecg.read.machine import MEASURED
 from marecg.read.record import Candidate, Record
 

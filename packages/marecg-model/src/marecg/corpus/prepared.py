@@ -16,13 +16,13 @@ from pydantic import ValidationError
 import ecg_ontology
 from ecg_base import refuse_pipe
 from ecg_ontology import Ontology, Profile
-from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index
 from marecg.corpus.columns import BeatColumn, Texts
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import ONTOLOGY
 from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
+from marecg.errors import CorpusError, UsageError
 from marecg.storage.copies import ensure_local
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.base.errors import ConfigError
 from marecg.corpus import index
 from marecg.corpus.config import SamplingConfig
 from marecg.corpus.prepared import Corpus
+from marecg.errors import ConfigError
 
 MOST_OFTEN = 12.0
 """No record comes more often than this many times the median one: few records would be learnt by heart."""

@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_base import replacing
-from marecg.base.errors import InputError
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import signal_hash, to_microvolts, window
+from marecg.errors import InputError
 from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
 FILE = "trained_on.parquet"

@@ -22,9 +22,9 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
-from marecg.base.errors import CorpusError, UsageError
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.shards import NOTES  # and with it what a worker runs, loaded before it begins
+from marecg.errors import CorpusError, UsageError
 
 logger = logging.getLogger(__name__)
 WORTH_A_PROCESS = 512

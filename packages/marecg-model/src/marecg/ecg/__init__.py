@@ -1,4 +1,1 @@
-"""Signals as numbers: leads, units, windows, quality, R-peaks, physiology.
-
-No files and no records; `batch` alone has tensors.
-"""
+"""Signals as numbers: leads, units, quality, R-peaks, intervals. No files and no records."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from marecg.base.errors import Reason, RecordError, UsageError
+from ecg_base import UsageError
+from marecg.record_errors import Reason, RecordError
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The twelve leads, in the order of every signal's rows."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.ndimage import maximum_filter1d
 
-from marecg.base.errors import Reason, RecordError
 from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import median
+from marecg.record_errors import Reason, RecordError
 
 BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
 """How the notes of `mended` end."""

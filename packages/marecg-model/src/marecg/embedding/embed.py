@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import suggest
 from marecg.base.device import best_device, named_device
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.leads import LEADS, lead_places
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt
 from marecg.embedding.shown_windows import shown_windows
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, overlapped, stacked

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_base import replacing
-from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.index import keep_private
@@ -25,6 +24,7 @@ from marecg.embedding.embedding_store import EmbeddingStore, manifest
 from marecg.embedding.inputs import Inputs, Named, Source
 from marecg.embedding.processes import counted, device_here, elsewhere, processes
 from marecg.embedding.recordings import Embedded, embedded, noted_when_read
+from marecg.errors import UsageError
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder

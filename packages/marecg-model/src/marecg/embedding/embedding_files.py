@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from marecg.base.errors import EcgError, InputError, UsageError
 from marecg.base.numbers import refuse_impossible
 from marecg.embedding.embed import WideEmbeddings
+from marecg.errors import EcgError, InputError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout, readout_width
 from marecg.storage.places import Place, is_remote

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marecg.base.documents import JSON_BYTES, parse_json
-from marecg.base.errors import CorpusError, OutputError, UsageError
 from marecg.embedding.recordings import Embedded
+from marecg.errors import CorpusError, OutputError, UsageError
 from marecg.read.discovery import EMBEDDINGS
+from marecg.storage.documents import JSON_BYTES, parse_json
 from marecg.storage.places import Place
 
 METADATA_KEY = b"marecg"

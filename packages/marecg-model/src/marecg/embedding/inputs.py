@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from marecg.base.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.discovery import CORPUS, SourcesHash, hash_sources
 from marecg.read.inputs import find_inputs, read_mended

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import torch
 from joblib import Parallel, delayed
 
-from marecg.base.errors import CheckpointError
 from marecg.corpus.workers import workers
+from marecg.errors import CheckpointError
 from marecg.model.pretrained import weights_sha256
 from marecg.model.window_encoder import WindowEncoder
 

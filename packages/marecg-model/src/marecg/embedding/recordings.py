@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.corpus.shards import notes
 from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import MENDED
 from marecg.ecg.signal import amplitude_doubt
 from marecg.embedding.embed import WideEmbeddings, encode
 from marecg.embedding.inputs import Named
+from marecg.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder

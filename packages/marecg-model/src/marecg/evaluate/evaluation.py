@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marecg.base.errors import InputError, UsageError
 from marecg.base.progress import Progress, shown
+from marecg.errors import InputError, UsageError
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import random_control, read_alike
 from marecg.evaluate.methods.handcrafted import handcrafted

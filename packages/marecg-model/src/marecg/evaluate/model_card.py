@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scipy.special import expit
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 from marecg.evaluate.scores.metrics import MIN_POSITIVES, error_by_chance, expected_calibration_error, scored
 from marecg.evaluate.scores.predictions import Predictions, load
 from marecg.evaluate.scores.results import Cell, Report

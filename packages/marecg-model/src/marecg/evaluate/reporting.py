@@ -14,11 +14,11 @@ import torch
 import ecg_ontology
 from ecg_base import write_text
 from ecg_ontology import Ontology
-from marecg.base.errors import OutputError, RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.trained_on import TrainedOn
 from marecg.ecg.quality import mended
+from marecg.errors import OutputError, RecordError, UsageError
 from marecg.evaluate.methods.features import features_sha256, finite
 from marecg.evaluate.methods.frozen_encoder import known_concepts
 from marecg.evaluate.methods.method import FeatureTable

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ecg_base import suggest
-from marecg.base.errors import UsageError
 from marecg.base.plugins import plugin
+from marecg.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.probe.protocol import STRICT, Protocol

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.settings import Settings, chosen, paper
 
 WINDOW = 4700

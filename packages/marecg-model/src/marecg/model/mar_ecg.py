@@ -12,9 +12,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS, lead_places
 from marecg.ecg.signal import resample
+from marecg.errors import UsageError
 from marecg.model.readout import Readout, readout_width
 from marecg.model.records import cut, mean_of, overlapped
 from marecg.model.window_encoder import Features, WindowEncoder

@@ -19,7 +19,7 @@ import ecg_ontology
 from ecg_base import refuse_others, replacing, suggest
 from ecg_ontology import Ontology
 from marecg.base.device import named_device
-from marecg.base.errors import CheckpointError, UsageError
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance, model_card
 from marecg.model.card_figures import Score
 from marecg.model.config import ModelConfig

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS
+from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.pretrained import Pretrained
 from marecg.model.readout import beat_sums, part_sums, wide_readout

@@ -13,9 +13,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS, lead_places
 from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, resample
+from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 
 

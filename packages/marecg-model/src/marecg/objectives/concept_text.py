@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ecg_base import replacing
 from ecg_ontology import Ontology
-from marecg.base.errors import CheckpointError, UsageError
+from marecg.errors import CheckpointError, UsageError
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder

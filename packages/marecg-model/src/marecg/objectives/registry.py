@@ -4,9 +4,9 @@ from functools import cache
 
 from pydantic import ConfigDict
 
-from marecg.base import plugins
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
+from marecg.read.entry_points import offered
 
 GROUP = "marecg.objectives"
 """The entry points that a package announces the values of its objectives under."""
@@ -25,7 +25,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
     Raises `ConfigError` where one isn't an `ObjectiveConfig`, or two packages announce the same name.
     """
     objectives: dict[str, type[ObjectiveConfig]] = {}
-    for name, kind in plugins.offered(GROUP):
+    for name, kind in offered(GROUP):
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
             raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
         if name in objectives:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from marecg.base.errors import Reason, RecordError, SourceGoneError
+from marecg.record_errors import Reason, RecordError, SourceGoneError
 
 PASSING = frozenset(
     {

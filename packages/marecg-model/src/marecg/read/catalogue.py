@@ -7,8 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ecg_base import suggest
-from marecg.base.errors import UsageError
+from ecg_base import UsageError, suggest
 
 
 class Dataset(BaseModel):

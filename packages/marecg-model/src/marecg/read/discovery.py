@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from marecg.base.errors import CorpusError, UsageError
-from marecg.base.plugins import installed
+from ecg_base import UsageError
 from marecg.read.arrays import delimited
 from marecg.read.arrays.array_files import OPENERS
 from marecg.read.arrays.array_layout import Layout
@@ -34,12 +33,14 @@ from marecg.read.datasets.mimic_iv_ecg import MimicIvEcg
 from marecg.read.datasets.ptbdb import Ptbdb
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.datasets.ptbxl import PtbXl
+from marecg.read.entry_points import offered
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.wfdb_header import HEADER_BYTES
+from marecg.record_errors import CorpusError
 from marecg.storage.copies import address
 
 logger = logging.getLogger(__name__)
-GROUP = "marecg.readers"
+GROUP = "ecg_records.readers"
 """The entry points by which a package offers a `Reader`: a class without arguments, or an object."""
 HEADERS = Cinc2021()
 """Reads the WFDB headers that no other reader claims."""
@@ -63,7 +64,7 @@ def format_of(file: Path) -> Format | None:
 
 @cache
 def _installed() -> tuple[Reader, ...]:
-    return tuple(reader() if isinstance(reader, type) else reader for reader in installed(GROUP).values())
+    return tuple(reader() if isinstance(reader, type) else reader for _, reader in offered(GROUP))
 
 
 def find(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marecg.base.errors import RecordError, UsageError
+from ecg_base import UsageError
 from marecg.ecg.leads import lead_places
 from marecg.ecg.quality import QualityLimits, mended, verdict
 from marecg.ecg.signal import amplitude_doubt
@@ -17,6 +17,7 @@ from marecg.read.arrays.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import HEADERS, find, format_of, names_apart, with_root_names
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
+from marecg.record_errors import RecordError
 from marecg.storage.copies import ensure_local
 
 

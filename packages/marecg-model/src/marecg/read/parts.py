@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from marecg.base.errors import RecordError
 from marecg.read.record import Candidate, without_ending
 from marecg.read.stretch import Stretch
+from marecg.record_errors import RecordError
 
 LOOK = 1
 """Seconds that are read of a recording to know how long it is."""

@@ -1,7 +1,7 @@
 """Results of every reader: `Record`, a uniform recording, and `Candidate`, a record not yet read.
 
 A `Reader` knows one dataset or format. Those of the package are in `datasets`; others join them by the entry
-point group `marecg.readers`.
+point group `ecg_records.readers`.
 
 Shapes: K leads as found, C all twelve (rows in `LEADS` order), L samples at the record's own rate.
 """
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads
 from marecg.read.availability import blamed
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.machine import MachineReport, number
 from marecg.read.stretch import WHOLE, Stretch, refuse_codes
+from marecg.record_errors import Reason, RecordError, located
 
 
 @dataclass(frozen=True)

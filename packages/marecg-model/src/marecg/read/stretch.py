@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from marecg.base.errors import Reason, RecordError
+from marecg.record_errors import Reason, RecordError
 
 WIDEN = "MARECG_LIMITS=4 allows four times as much"
 WIDER = float(os.environ.get("MARECG_LIMITS") or 1)

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from marecg.base.errors import CorpusError
 from marecg.read.record import is_regular
+from marecg.record_errors import CorpusError
 
 HEAD = 10_000
 """Characters that the first line of a table has at most."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.leads import known_leads, lead_rows
 from marecg.read.availability import refuse_unreachable
 from marecg.read.dx import diagnoses
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import Channel, WfdbHeader, read_header
+from marecg.record_errors import Reason, RecordError, located
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
 """The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""

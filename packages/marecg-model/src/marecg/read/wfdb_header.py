@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.read.dx import header_comments
 from marecg.read.machine import number
 from marecg.read.record import inside
+from marecg.record_errors import Reason, RecordError, located
 
 HEADER_BYTES = 1 << 20
 """A header has a few hundred, so a longer file is something else."""

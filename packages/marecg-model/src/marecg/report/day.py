@@ -12,8 +12,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, label_in
-from marecg.base.errors import RecordError
 from marecg.ecg.rpeaks import detect_best
+from marecg.errors import RecordError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import find_one
 from marecg.read.record import Candidate

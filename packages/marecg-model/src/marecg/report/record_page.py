@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ecg_base import replacing
 from ecg_ontology import Ontology, load
-from marecg.base.errors import CorpusError
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
@@ -26,6 +25,7 @@ from marecg.ecg.leads import LEADS
 from marecg.ecg.signal import order_leads, resample
 from marecg.embedding.embed import encode
 from marecg.embedding.recordings import read_recording
+from marecg.errors import CorpusError
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed

@@ -13,10 +13,9 @@ import numpy as np
 from markupsafe import Markup
 
 from ecg_base import refuse_others, replacing, write_text
-from marecg.base.documents import read_json
-from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.model.card import ancestor_text, ancestors, sources
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
@@ -27,6 +26,7 @@ from marecg.report.page import Figure, Section, facts, folded, page, table
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
+from marecg.storage.documents import read_json
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:

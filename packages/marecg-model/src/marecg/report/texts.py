@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from ecg_ontology import Concept, label_in
-from marecg.base.errors import UsageError
 from marecg.ecg.childhood import FAST, is_child, limits_of, qtc_at
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
 from marecg.ecg.quality import MENDED
+from marecg.errors import UsageError
 from marecg.read.machine import MachineReport
 from marecg.report.records import Shown
 

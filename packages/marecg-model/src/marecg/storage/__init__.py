@@ -1,1 +1,1 @@
-"""Remote files: addresses that fsspec reaches, and their local copies."""
+"""Files: addresses that fsspec reaches and their local copies, JSON and TOML of bounded size, locks."""

@@ -19,10 +19,9 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ecg_base import write_text
-from marecg.base.documents import read_json
-from marecg.base.errors import InputError, OutputError, UsageError
-from marecg.base.lock import locked
+from ecg_base import InputError, OutputError, UsageError, write_text
+from marecg.storage.documents import read_json
+from marecg.storage.lock import locked
 from marecg.storage.places import Place, filesystem, is_remote, reading, sending
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from ecg_base import replacing
-from marecg.base.errors import InputError, OutputError, UsageError
+from ecg_base import InputError, OutputError, UsageError, replacing
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 

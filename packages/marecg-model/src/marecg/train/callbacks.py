@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ecg_base import replacing
-from marecg.base.errors import OutputError
 from marecg.base.progress import Tell
+from marecg.errors import OutputError
 from marecg.model.batch import Batch
 from marecg.train.lightning_module import Pretraining
 from marecg.train.trackers import track

@@ -17,7 +17,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 
 from ecg_base import replacing
-from marecg.base.errors import CheckpointError, OutputError
+from marecg.errors import CheckpointError, OutputError
 from marecg.model.batch import Batch
 from marecg.train.callbacks import AfterStep
 from marecg.train.lightning_module import Pretraining

@@ -5,12 +5,12 @@ import logging
 import lightning
 
 from ecg_ontology import Ontology
-from marecg.base.errors import CorpusError
 from marecg.corpus import trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws, labels
 from marecg.corpus.supervision import CorpusSupervision
+from marecg.errors import CorpusError
 from marecg.model.batch import Batch
 from marecg.recipes import Config
 

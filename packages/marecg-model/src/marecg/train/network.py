@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.base.errors import ConfigError
+from marecg.errors import ConfigError
 from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.collapse import effective_rank

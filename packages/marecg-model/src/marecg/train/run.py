@@ -26,15 +26,15 @@ from torch import Tensor
 
 import ecg_ontology
 from marecg.base.device import best_device
-from marecg.base.errors import PeerError, StoppedError, UsageError
-from marecg.base.lock import locked
 from marecg.base.memory import keep_freed
 from marecg.base.progress import Progress, shown
 from marecg.corpus.prepared import Corpus
+from marecg.errors import PeerError, StoppedError, UsageError
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
+from marecg.storage.lock import locked
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpus

@@ -20,8 +20,8 @@ from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from ecg_base import suggest, write_text
-from marecg.base.documents import read_json
-from marecg.base.errors import OutputError, UsageError
+from marecg.errors import OutputError, UsageError
+from marecg.storage.documents import read_json
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from torch import Tensor
 
 from ecg_ontology import Ontology
-from marecg.base.errors import ConfigError, UsageError
 from marecg.corpus import trained_on
+from marecg.errors import ConfigError, UsageError
 from marecg.model.card import BeganFrom
 from marecg.model.config import ModelConfig
 from marecg.model.folder import read

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -26,10 +26,10 @@ import torch
 from torch.export import ExportedProgram
 
 from ecg_base import replacing
-from marecg.base.errors import CheckpointError, OutputError, UsageError
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.ecg.leads import LEADS
+from marecg.errors import CheckpointError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import Recording
 from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, Inputs, Outputs

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from marecg.base.errors import UsageError
 from marecg.classify.classifier import EcgClassifier
 from marecg.ecg.leads import LEADS
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import cut
 from marecg.model.windows import Recording

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from marecg.base.errors import InputError, UsageError
 from marecg.embedding.embedding_files import blocks, vectors
+from marecg.errors import InputError, UsageError
 from marecg.read.record import as_text
 
 SHOWN_COLUMNS = ("source", "patient", "codes")

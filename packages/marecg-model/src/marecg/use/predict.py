@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import guarded, replacing
 from marecg.base.device import best_device
-from marecg.base.errors import CheckpointError, UsageError
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.corpus.index import keep_private
@@ -29,6 +28,7 @@ from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
 from marecg.embedding.inputs import Inputs
 from marecg.embedding.recordings import Embedded, embedded, recordings
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import required_rate

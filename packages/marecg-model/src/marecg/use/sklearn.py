@@ -14,9 +14,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marecg.base.device import best_device
-from marecg.base.errors import UsageError
 from marecg.ecg.leads import LEADS, lead_places
 from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
 from marecg.model.windows import required_rate

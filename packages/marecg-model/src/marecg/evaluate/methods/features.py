@@ -15,11 +15,11 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from marecg.base.errors import CorpusError, InputError, Reason, RecordError
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers
 from marecg.embedding.embedding_files import READOUTS, blocks, vectors
+from marecg.errors import CorpusError, InputError, Reason, RecordError
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings

@@ -21,9 +21,9 @@ from scipy.special import log_softmax, logsumexp
 
 import ecg_ontology
 from ecg_ontology import Ontology
-from marecg.base.errors import CheckpointError, InputError
 from marecg.embedding.embed import embed
 from marecg.embedding.processes import threadless
+from marecg.errors import CheckpointError, InputError
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method, Row, Signals
 from marecg.evaluate.probe.linear import UNSEEN_LOGIT, choose_averaged

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import InputError
+from marecg.errors import InputError
 from marecg.evaluate.probe.linear import UNSEEN_LOGIT, Choose, Fitted, Part, check_labels, choose_logistic
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import Trial

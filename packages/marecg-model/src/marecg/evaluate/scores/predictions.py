@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
 from ecg_base import replacing
-from marecg.base.errors import InputError, UsageError
 from marecg.base.numbers import refuse_impossible
+from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import (
     RELIABLE_COUNT,
     RESAMPLES,

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
+from marecg.errors import CorpusError
 from marecg.evaluate.tasks.task import (
     FS,
     SPLITS,

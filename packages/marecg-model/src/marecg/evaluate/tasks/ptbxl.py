@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import CorpusError
 from marecg.ecg.signal import resample
+from marecg.errors import CorpusError
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from marecg.base.errors import UsageError
 from marecg.base.plugins import plugin
+from marecg.errors import UsageError
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.label_tables import labels_task

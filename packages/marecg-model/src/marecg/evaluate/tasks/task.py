@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import UsageError
+from marecg.errors import UsageError
 
 FS = 500
 """Samples per second of every recording that a task hands out."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
-from marecg.base.errors import InputError
+from ecg_base import InputError
 from marecg.read.arrays import delimited, mat5
 from marecg.read.arrays.lazy_array import Slices, Unpacked
 from marecg.read.arrays.parquet import columns_in

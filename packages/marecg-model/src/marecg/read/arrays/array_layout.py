@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from marecg.base.errors import RecordError, UsageError
+from ecg_base import UsageError
 from marecg.ecg.leads import LEADS, lead_rows
 from marecg.ecg.signal import UNITS_PER_MV
+from marecg.record_errors import RecordError
 
 
 @dataclass(frozen=True)

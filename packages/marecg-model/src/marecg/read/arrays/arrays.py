@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import EcgError, InputError, OutputError, Reason, RecordError, UsageError, in_short
+from ecg_base import EcgError, InputError, OutputError, UsageError
 from marecg.ecg.leads import known_leads, lead_rows
 from marecg.read.arrays import delimited
 from marecg.read.arrays.array_files import OPENERS, Lazy, arrays_in
@@ -26,6 +26,7 @@ from marecg.read.arrays.array_layout import Layout
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record, as_text, is_regular
 from marecg.read.stretch import WHOLE, Stretch
+from marecg.record_errors import Reason, RecordError, in_short
 
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""

@@ -11,10 +11,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, moment, per_mv, stacked
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import sex_letter
+from marecg.record_errors import Reason, RecordError
 
 ROOT = "AnnotatedECG"
 _MEASURED = {

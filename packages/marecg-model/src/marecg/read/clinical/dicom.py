@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import (
     BY_NUMBER,
     Format,
@@ -30,6 +29,7 @@ from marecg.read.clinical.waveform import (
 from marecg.read.machine import MachineReport
 from marecg.read.record import age_in_years, sex_letter
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
+from marecg.record_errors import Reason, RecordError
 
 PREAMBLE = 128
 _MEASURED = {

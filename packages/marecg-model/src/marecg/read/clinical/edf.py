@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Format, Waveform, filtered, finite_gain, is_lead, per_mv, stacked
 from marecg.read.stretch import WHOLE, Stretch
+from marecg.record_errors import Reason, RecordError
 
 RECORDS = slice(236, 244)
 """Where the header says how many data records there are; −1 while they are still being written."""

@@ -13,10 +13,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, per_mv, stacked
 from marecg.read.machine import MachineReport
 from marecg.read.record import age_in_years, sex_letter
+from marecg.record_errors import Reason, RecordError
 
 ROOT = "RestingECG"
 SAMPLE_BYTES = "2"

@@ -15,11 +15,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.ecg.leads import LEADS
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import age_in_years, sex_letter
+from marecg.record_errors import Reason, RecordError
 
 ROOT = "restingecgdata"
 VERSIONS = ("1.03", "1.04", "1.04.01", "1.04.02")

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
 from marecg.read.machine import MachineReport
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
+from marecg.record_errors import Reason, RecordError
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
 _HEAD, _POINTER = 16, 10

@@ -18,13 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError, UsageError
+from ecg_base import UsageError
 from marecg.ecg.leads import LEADS, known_leads, lead_rows
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, is_regular
 from marecg.read.stretch import WHOLE, Stretch
+from marecg.record_errors import Reason, RecordError
 
 _LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
 _CANONICAL = {lead.upper(): lead for lead in LEADS}

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical import aecg, muse, philips
 from marecg.read.clinical.waveform import Format, Waveform
 from marecg.read.stretch import WHOLE, WIDEN, WIDER, Stretch, refuse_large
+from marecg.record_errors import Reason, RecordError
 
 MOST_TAGS = round(200_000 * WIDER)
 """Of a document; each costs a hundred bytes of memory, and a waveform needs a few thousand."""

@@ -17,13 +17,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.base.errors import Reason, RecordError
 from marecg.read.arrays.array_layout import Layout
 from marecg.read.arrays.arrays import read_row
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns, rows
+from marecg.record_errors import Reason, RecordError
 
 TABLE = "exams.csv"
 SOURCE = "code-15"

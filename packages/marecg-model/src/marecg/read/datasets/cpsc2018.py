@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.base.errors import Reason, RecordError
 from marecg.ecg.leads import LEADS
 from marecg.read.arrays.mat5 import variables
 from marecg.read.datasets.cinc2021 import Cinc2021
@@ -25,6 +24,7 @@ from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_reg
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns, rows
 from marecg.read.wfdb_header import read_header
+from marecg.record_errors import Reason, RecordError
 
 REFERENCE = "REFERENCE.csv"
 FS = 500

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.base.errors import CorpusError
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.identity import PTBXL, patient_of
 from marecg.read.machine import MachineReport, number
@@ -21,6 +20,7 @@ from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns, rows
 from marecg.read.wfdb import read_leads
 from marecg.read.wfdb_header import read_header
+from marecg.record_errors import CorpusError
 
 DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ecg_base import refuse_address
-from marecg.base.errors import CorpusError, OutputError
+from ecg_base import OutputError, refuse_address
+from marecg.record_errors import CorpusError
 
 logger = logging.getLogger(__name__)
 LOCK = ".lock"

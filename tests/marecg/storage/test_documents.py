@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 from ecg_base import InputError
-from marecg.base.documents import JSON_BYTES, read_json, read_model, read_toml
-from marecg.base.errors import CorpusError
+from marecg.record_errors import CorpusError
 from marecg.settings import Count, Frozen, Share
+from marecg.storage.documents import JSON_BYTES, read_json, read_model, read_toml
 
 
 class Scores(Frozen):

@@ -1,47 +1,10 @@
-"""Errors of records, recipes, runs and checkpoints, all subclasses of `ecg_base.EcgError`.
-
-One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
-
-    EcgError                        a problem that the user can mend
-    ├── UsageError                  2: the request itself is wrong
-    │   ├── ConfigError             a recipe's key or value
-    │   └── UnknownConceptError     no concept has this index or abbreviation
-    ├── InputError                  3: something that should be read can't be
-    │   ├── SourceError             an ontology's source
-    │   ├── CorpusError             a corpus, or a folder of records
-    │   │   ├── SourceGoneError     a folder of records can't be reached any more
-    │   │   └── WorkerKilledError   a process was killed by somebody else
-    │   ├── CheckpointError         a checkpoint, or an exported model
-    │   └── RecordError             one record, with the reason that reports count
-    ├── OutputError                 3: something that should be written can't be
-    ├── DivergedError               gradients stay infinite or undefined
-    ├── PeerError                   another process of the run is silent
-    └── StoppedError                a signal ended the training
-"""
+"""Errors of records and of folders of records; `Reason` names what makes a record unusable."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
-from ecg_base import EcgError, InputError, OutputError, UsageError
-
-__all__ = [
-    "CheckpointError",
-    "ConfigError",
-    "CorpusError",
-    "DivergedError",
-    "EcgError",
-    "InputError",
-    "OutputError",
-    "PeerError",
-    "Reason",
-    "RecordError",
-    "SourceGoneError",
-    "StoppedError",
-    "UsageError",
-    "in_short",
-    "located",
-]
+from ecg_base import InputError
 
 
 def in_short(differences: Sequence[str], most: int = 6) -> str:
@@ -55,37 +18,12 @@ def in_short(differences: Sequence[str], most: int = 6) -> str:
     return "; ".join([*differences[:most], *more])
 
 
-class ConfigError(UsageError):
-    """A recipe or a `--set` names an unknown key or an impossible value."""
-
-
 class CorpusError(InputError):
     """A prepared corpus, or a folder of records, can't be used."""
 
 
 class SourceGoneError(CorpusError):
     """A folder of records can't be reached any more; its records were not judged."""
-
-
-class CheckpointError(InputError):
-    """A checkpoint or exported model is damaged, or belongs to another enumeration or architecture."""
-
-
-class DivergedError(EcgError):
-    """Gradients of a training stay infinite or undefined."""
-
-
-class PeerError(EcgError):
-    """Another process of the run no longer answers."""
-
-
-class StoppedError(EcgError):
-    """A signal ended training early; `signal` is its number, `step` the last step in the checkpoint."""
-
-    def __init__(self, signal: int, step: int, *, where: object = "") -> None:
-        super().__init__(f"stopped at step {step}; the same command goes on", where=where)
-        self.signal = signal
-        self.step = step
 
 
 class RecordError(InputError):
