@@ -26,7 +26,7 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import part_weights, readout_width
-from marecg_research.baselines import minirocket
+from marecg_research.minirocket import minirocket
 
 FS, SLOW = 500, 100
 FEW = (*LEADS[:6], "V1")

@@ -13,7 +13,7 @@ from marecg.evaluate.request import Baseline, Request
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
-from marecg_research.baselines import minirocket
+from marecg_research.minirocket import minirocket
 
 RECORDS, FEWEST = 256, 64
 """The fewest of which two leaves have their support."""

@@ -1,7 +1,13 @@
 """Fixtures of the product's tests that the experiments share."""
 
 # ruff: noqa: F401
-from tests.conftest import _as_it_was, _wherever_it_runs, pytest_fixture_setup, pytest_runtest_call
+from tests.conftest import (
+    _as_it_was,
+    _wherever_it_runs,
+    pytest_fixture_setup,
+    pytest_runtest_call,
+    realdata,
+)
 from tests.marecg.conftest import corpus_folder, micro
 from tests.marecg.evaluate.conftest import gscl_run, ptbxl_root, run_folder, task
 from tests.marecg.train.conftest import batch

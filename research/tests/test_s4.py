@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from tests.marecg.evaluate.methods.test_baselines import waves
+from tests.marecg.evaluate.methods.test_resnet1d import waves
 
+from marecg.evaluate.methods.resnet1d import choose_network
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg_research.baselines import choose_network
 from marecg_research.s4 import S4, StateSpace, s4
 
 

@@ -25,8 +25,9 @@ PairedTest = Literal["bootstrap", "delong"]
 
 def _baselines() -> tuple[str, ...]:
     from marecg.base.plugins import offered_names
+    from marecg.evaluate.request import BASELINES
 
-    return tuple(offered_names("baseline"))
+    return (*BASELINES, *offered_names("baseline"))
 
 
 def _protocols() -> tuple[str, ...]:
@@ -55,7 +56,7 @@ def probe(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is probed: strict, attention, merl, merl-positional, or FILE.py:NAME.",
+            help="How it is probed: strict, merl, or FILE.py:NAME.",
             **one_of(_protocols),
         ),
     ] = "strict",

@@ -27,6 +27,7 @@ from marecg_research.graph.experiment import experiment
 from marecg_research.graph.records import Design
 from marecg_research.graph.verdict import write_answer
 from marecg_research.leaderboard import NOTE, averaged, heads_and_lines, standings
+from marecg_research.merl_positional import write_positional
 from marecg_research.perturb import control_of
 
 app = typer.Typer(
@@ -237,6 +238,18 @@ def perturb(
     made = control_of(ecg_ontology.load(ontology), control)
     print(ecg_ontology.export(made, out))
     message(f"{made.header.title}: {made.header.iri}, sha256 {made.sha256}")
+
+
+@app.command()
+def positional_splits(
+    splits: Annotated[Path, typer.Argument(help="The folder of MERL's split tables.")],
+    out: Annotated[Path, typer.Option(help="A folder for the tables.")],
+) -> None:
+    """Write MERL's split tables with the labels that its code reads from them, by position.
+
+    Example: python -m marecg_research positional-splits splits --out positional
+    """
+    print(*write_positional(splits, out), sep="\n")
 
 
 def print_ablation(probed: Sequence[ablation.ProbedRun], form: str, wide: bool, resamples: int) -> None:

@@ -17,11 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.classify.tuning import fit_best
 from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import encode
 from marecg.evaluate.methods.frozen_encoder import stays_frozen
 from marecg.evaluate.methods.method import Method, Row, Signals
+from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.probe.protocol import STRICT
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from marecg.ecg.leads import LEADS
 from marecg.evaluate.methods.method import Method
+from marecg.evaluate.methods.resnet1d import choose_network, supervised
 from marecg.evaluate.tasks.task import Task
-from marecg_research.baselines import choose_network, supervised
 
 WIDTH, LAYERS, POLES = 64, 4, 8
 STRIDE = 4

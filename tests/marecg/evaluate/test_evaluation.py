@@ -14,13 +14,13 @@ from marecg.errors import InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import random_control, random_encoder
+from marecg.evaluate.probe.merl import NOTES
 from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import f_max, macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
-from marecg_research.merl import BY_NAME, DIFFERENCES
 
 
 def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(report):
@@ -191,7 +191,7 @@ def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_r
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
     request = replace(WHOLE, fractions=(0.5,), protocol=protocol_named("merl"))
     report = probed(run_folder, "ptbxl-super", ptbxl_root, request)
-    assert report.notes == (BY_NAME, *DIFFERENCES)
+    assert report.notes == NOTES
     assert report.window == "up to the first 5000 samples"
     assert report.normalisation == "signals scaled to 0–1 over all leads; features as they are"
     assert report.cells[0].seeds == 1

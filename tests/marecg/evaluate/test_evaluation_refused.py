@@ -7,10 +7,10 @@ from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.methods import frozen_encoder
+from marecg.evaluate.methods.resnet1d import resnet1d
+from marecg.evaluate.probe.merl import MERL
 from marecg.evaluate.request import Request, baseline_named, protocol_named
 from marecg.evaluate.tasks.registry import task_named
-from marecg_research.baselines import resnet1d
-from marecg_research.merl import MERL, MERL_POSITIONAL
 
 
 def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_copy):
@@ -39,7 +39,6 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
         ({"seeds": 0}, "seeds 0"),
         ({"resamples": 0}, "resamples 0"),
         ({"readout": "all"}, "unknown readout 'all'"),
-        ({"protocol": MERL_POSITIONAL}, "--set splits"),
         ({"protocol": MERL, "baselines": (resnet1d,)}, "protocol merl.*Leave out --baseline"),
     ],
 )
@@ -49,7 +48,7 @@ def test_an_impossible_request_is_refused(values, words):
 
 
 def test_what_does_not_exist_is_refused_by_its_name(ptbxl_root, tmp_path):
-    with pytest.raises(UsageError, match="merl-positional"):
+    with pytest.raises(UsageError, match="strict, merl"):
         protocol_named("loose")
     with pytest.raises(UsageError, match="rocket"):
         baseline_named("rocket")

@@ -6,8 +6,8 @@ from tests.marecg.evaluate.made_tasks import trials_on
 
 from marecg.errors import InputError
 from marecg.evaluate.probe.linear import Part
+from marecg.evaluate.probe.merl import MERL, NOTES, fit, merl_view
 from marecg.evaluate.tasks.task import Recordings
-from marecg_research.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view
 
 
 def part(records: int, seed: int) -> Part:
@@ -102,7 +102,7 @@ def test_cpsc2018_keeps_2500_samples_scaled_as_if_zeros_followed_but_none_do():
 
 
 def test_every_known_trap_of_the_published_code_is_among_the_differences():
-    text = " ".join((BY_NAME, *DIFFERENCES))
+    text = " ".join(NOTES)
     for trap in ("frozen", "test", "position", "scheduler", "aVL", "precision", "draw"):
         assert trap in text
 

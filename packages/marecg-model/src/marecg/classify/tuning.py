@@ -7,7 +7,7 @@ Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -21,6 +21,7 @@ from torch.nn.utils import clip_grad_norm_
 from marecg.classify.logistic import class_weights, fit_views, weighted_loss
 from marecg.embedding.embed import encode
 from marecg.errors import CheckpointError, UsageError
+from marecg.evaluate.probe.best_round import fit_best
 from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width, views
 from marecg.model.windows import Recording, stacked, tta_windows
@@ -208,29 +209,6 @@ def tune(
 
     step, best = fit_best(between, rounds(), score, -loss, how.patience)
     return Tuned(between.eval(), step, -best, False)
-
-
-def fit_best(
-    net: nn.Module,
-    rounds: Iterable[int],
-    score: Callable[[], float],
-    least: float,
-    patience: float = math.inf,
-) -> tuple[int, float]:
-    """Train by rounds, and restore the best round's network; return that round (0 for none) and its score.
-
-    `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
-    score above `least`, and after `patience` of them without a gain it ends.
-    """
-    best, best_score, best_state = 0, least, copy.deepcopy(net.state_dict())
-    for number in rounds:
-        value = score()
-        if value > best_score:
-            best, best_score, best_state = number, value, copy.deepcopy(net.state_dict())
-        elif number - best >= patience:
-            break
-    net.load_state_dict(best_state)
-    return best, best_score
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:

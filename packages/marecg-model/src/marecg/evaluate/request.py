@@ -10,6 +10,8 @@ from marecg.base.plugins import plugin
 from marecg.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
+from marecg.evaluate.methods.resnet1d import resnet1d
+from marecg.evaluate.probe.merl import MERL
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.scores.summary import READ_AS
@@ -18,13 +20,14 @@ from marecg.evaluate.tasks.task import Folds, Task, TaskDefinition
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""
 
-PROTOCOLS = {STRICT.name: STRICT}
+PROTOCOLS = {STRICT.name: STRICT, MERL.name: MERL}
+BASELINES: dict[str, Baseline] = {"resnet1d": resnet1d}
 FRACTIONS = (0.01, 0.1, 1.0)
 
 
 def baseline_named(name: str) -> Baseline:
     """Return a baseline by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
-    return plugin(name, {}, Callable, "baseline")  # type: ignore[arg-type]
+    return plugin(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
 
 
 def protocol_named(name: str) -> Protocol:
@@ -80,9 +83,6 @@ class Request:
         for name in ("seeds", "resamples"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} {getattr(self, name)}: impossible", remedy="Give at least 1")
-        if self.protocol.by_position and self.splits is None:
-            remedy = "Name their folder: --set splits=FOLDER"
-            raise UsageError(f"{self.protocol.name} reads MERL's split tables", remedy=remedy)
         if self.baselines and not self.protocol.own_classifiers:
             problem = f"baselines are not measured by protocol {self.protocol.name}"
             raise UsageError(problem, remedy="Leave out --baseline")
@@ -105,8 +105,5 @@ class Request:
 
     def open(self, task: TaskDefinition, root: Path) -> tuple[Task, ...]:
         """Open the task, once per rotation. Raises as `TaskDefinition.open` does."""
-        rotations = (
-            task.open(root, self.splits, by_position=self.protocol.by_position, folds=folds)
-            for folds in self.folds or (None,)
-        )
+        rotations = (task.open(root, self.splits, folds=folds) for folds in self.folds or (None,))
         return tuple(replace(rotation, view=self.protocol.view) for rotation in rotations)

@@ -2,7 +2,7 @@
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
 signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
-`STRICT`, others have a file of their own (`merl`), also outside of this package. What learns is a `Learn`: a
+`STRICT`; others are in files of their own (`merl`) or in other packages. What learns is a `Learn`: a
 classifier on features (`Protocol.on_features`), or a network that reads the records themselves.
 Shapes: M records, K classes, F features.
 """
@@ -56,13 +56,12 @@ class Protocol:
         policy: which classes the macro AUC is over, in words.
         draw: how a share of the training part is drawn.
         choose: the classifier that is put on the features.
-        notes: what is done otherwise than in the code that the protocol follows.
+        notes: differences from the published code that the protocol follows.
         view: how the recordings are handed to a method.
         seed: of the only draw of a share; None where there is one per seed that was asked for.
         own_classifiers: whether a method with a classifier of its own is judged by that, as baselines are.
         unseen_logit: what counts of a class that the drawn records don't show, whatever the classifier says
             of it; None if that counts.
-        by_position: whether labels are read from split tables by position, as MERL's loader does.
         reader: makes the method (`methods.method.Method`) that reads an encoder, by its name, in place of a
             readout; None where the readout that was asked for is read.
         row: of what that reads, the row that a report is about.
@@ -78,7 +77,6 @@ class Protocol:
     seed: int | None = None
     own_classifiers: bool = False
     unseen_logit: float | None = None
-    by_position: bool = False
     reader: Callable[[str, MarEcg], Any] | None = None
     row: str = ""
 

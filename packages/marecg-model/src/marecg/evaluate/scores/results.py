@@ -116,7 +116,7 @@ class Report(Frozen):
         normalisation: how signals and features are scaled.
         rotations: how often the folds were dealt; test records are those of all, figures the means over them.
         policy: which classes the macro AUC is over.
-        notes: what is done otherwise than in MERL's code, by its protocol.
+        notes: differences of the protocol from the published code that it follows.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
         leak: None where it is unknown what the encoder was pretrained on.
         rank: the effective rank of h_rhythm over the task's records; None of mere features.
@@ -179,7 +179,7 @@ def basis(report: Report) -> Iterator[tuple[str, str]]:
     yield from _rare(report)
     yield from _lacking(report)
     yield from (("the encoder", remark) for remark in report.remarks)
-    yield from (("otherwise than in MERL's code", note) for note in report.notes)
+    yield from (("protocol", note) for note in report.notes)
 
 
 def _rare(report: Report) -> Iterator[tuple[str, str]]:

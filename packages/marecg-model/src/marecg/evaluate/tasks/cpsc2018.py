@@ -51,7 +51,7 @@ CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
 """SNOMED-CT code → class."""
 
 
-def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
+def cpsc2018_task(root: Path, splits: Path | None = None) -> Task:
     """Build the task on the records at any depth under `root`; with `splits`, by MERL's tables.
 
     Raises `CorpusError` where a table is damaged, or no record has one of the classes.
@@ -61,8 +61,8 @@ def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = Fa
     if splits is None:
         table, folds = _by_codes(candidates), SPLIT_RULE
     else:
-        table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
-        folds = described("icbeb", by_position)
+        table = read_split_tables(splits / "icbeb", "icbeb", "filename")
+        folds = described("icbeb")
     task = assemble("cpsc2018", recordings, table, folds, concepts=zeroshot_concepts("cpsc2018"))
     if not len(task.row_M):
         raise CorpusError(

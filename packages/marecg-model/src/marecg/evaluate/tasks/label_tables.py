@@ -182,11 +182,10 @@ def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> 
         raise InputError(f"patient {patient} is in {count} parts", where=path, remedy=remedy)
 
 
-def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = False) -> LabelTable:
+def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
     """Read `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv`, whose column `key` identifies a record.
 
-    By position, the n-th label column of every file is the n-th class of the training file. That is how
-    MERL's loader reads them, and wrong wherever the files order their columns differently. A missing or
+    Labels are read by the names of the columns, whose order may differ between the files. A missing or
     damaged file, or other classes in one, raise `CorpusError`.
     """
     ids: list[str] = []
@@ -201,18 +200,16 @@ def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = 
         if set(columns) != set(classes):
             differ = ", ".join(sorted(set(columns) ^ set(classes)))
             raise CorpusError(f"has other classes than {stem}_train.csv: {differ}", where=path)
-        order = columns if by_position else classes
         ids += [row[key] for row in rows]
-        labels += [[row[name] in ("1", "1.0") for name in order] for row in rows]
+        labels += [[row[name] in ("1", "1.0") for name in classes] for row in rows]
         parts += [part] * len(rows)
     y_MK = np.array(labels, np.uint8).reshape(-1, len(classes))
     return LabelTable(classes, tuple(ids), y_MK, np.array(parts))
 
 
-def described(stem: str, by_position: bool) -> str:
+def described(stem: str) -> str:
     """Describe split tables as the source of labels, for reports."""
-    how = "position, by which a perfect classifier scores 93.37 on the sub task" if by_position else "name"
-    return f"the tables {stem}_*.csv, labels by {how}"
+    return f"the tables {stem}_*.csv, labels by name"
 
 
 def _read(path: Path, key: str) -> tuple[list[str], list[dict[str, str]]]:

@@ -54,9 +54,7 @@ TABLES = {
 """Per task, its name in MERL's tables."""
 
 
-def ptbxl_task(
-    name: str, root: Path, splits: Path | None = None, by_position: bool = False, folds: Folds = OFFICIAL
-) -> Task:
+def ptbxl_task(name: str, root: Path, splits: Path | None = None, folds: Folds = OFFICIAL) -> Task:
     """Build one of the four tasks (`CLASS_OF`) on the records under the folder of `ptbxl_database.csv`.
 
     Labels follow the rules of `scp_statements.csv` and the split these folds; or both MERL's tables in
@@ -70,8 +68,8 @@ def ptbxl_task(
     else:
         stem, missing = f"ptbxl_{TABLES[name]}", ()
         folder = splits / "ptbxl" / TABLES[name]
-        table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
-        described_as = described(stem, by_position)
+        table = read_split_tables(folder, stem, "ecg_id")
+        described_as = described(stem)
     task = assemble(name, recordings, table, described_as, missing, zeroshot_concepts(name))
     if not len(task.row_M):
         raise CorpusError(

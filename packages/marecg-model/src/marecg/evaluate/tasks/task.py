@@ -238,8 +238,7 @@ class TaskDefinition:
         name: by which `marecg probe --task` knows it, and its reports are called.
         data: the data set whose folder it reads, and shares with other tasks (`--root DATA=PATH`).
         build: makes the task from that folder. Raises `CorpusError` where it isn't there or can't be read.
-        takes: what `build` takes beside it by name: `splits`, a folder of MERL's split tables, with
-            `by_position`, whether labels are read as MERL's loader does; or `folds` of the user's choice.
+        takes: further keywords of `build`: `splits`, a folder of MERL's split tables, and `folds`.
     """
 
     name: str
@@ -247,9 +246,7 @@ class TaskDefinition:
     build: Callable[..., Task]
     takes: tuple[str, ...] = ()
 
-    def open(
-        self, root: Path, splits: Path | None = None, *, by_position: bool = False, folds: Folds | None = None
-    ) -> Task:
+    def open(self, root: Path, splits: Path | None = None, *, folds: Folds | None = None) -> Task:
         """Build the task from its folder, with its own or given labels and folds.
 
         Raises `UsageError` where it has no split tables, or no folds, or is given both; `CorpusError`
@@ -266,7 +263,7 @@ class TaskDefinition:
         if "splits" not in self.takes:
             problem = f"the task {self.name} has no split tables"
             raise UsageError(problem, remedy="Leave out --set splits")
-        return self.build(root, splits=splits, by_position=by_position)
+        return self.build(root, splits=splits)
 
 
 @cache

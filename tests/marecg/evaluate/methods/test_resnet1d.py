@@ -1,6 +1,3 @@
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +5,10 @@ import pytest
 import torch
 from tests.marecg.evaluate.made_tasks import WHOLE, probed
 
-from marecg.errors import UsageError
+from marecg.evaluate.methods import resnet1d as baseline
+from marecg.evaluate.methods.resnet1d import ResNet1d, choose_resnet, resnet1d, slow_signals
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg_research import baselines
-from marecg_research.baselines import ResNet1d, choose_resnet, minirocket, resnet1d, slow_signals
 
 
 def waves(records: int, seed: int) -> Part:
@@ -43,7 +39,7 @@ def test_a_worse_later_epoch_is_not_kept(monkeypatch):
         judged.append(logits_MK.copy())
         return 1 / len(judged)
 
-    monkeypatch.setattr(baselines, "macro_auc", falling)
+    monkeypatch.setattr(baseline, "macro_auc", falling)
     val = waves(16, 1)
     trained = choose_resnet(waves(32, 0), val, epochs=3)
     assert (trained.chosen, trained.val_auc, len(judged)) == (1, 1.0, 3)
@@ -73,33 +69,3 @@ def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
     report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(resnet1d,)))
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
-
-
-def test_without_aeon_minirocket_says_what_to_install(task, monkeypatch):
-    monkeypatch.setitem(sys.modules, "aeon.transformations.collection.convolution_based", None)
-    with pytest.raises(UsageError, match="pip install"):
-        minirocket(task)
-
-
-def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_features(task):
-    method, threads = minirocket(task), torch.get_num_threads()
-    assert method.compute([task.recordings.read(row) for row in task.row_M[:4]]).shape == (4, 9996)
-    assert torch.get_num_threads() == threads
-    assert minirocket(task.only(task.split_M == "train")).sha256 == method.sha256
-
-
-@pytest.mark.slow
-def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
-    """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
-    code = f"""
-import numba, numpy as np, pathlib, torch
-from marecg_research.baselines import minirocket
-from marecg.evaluate.tasks.registry import task_named
-task = task_named("ptbxl-super").open(pathlib.Path({str(ptbxl_root)!r}))
-method = minirocket(task)
-method.compute([np.zeros((12, 5000), np.float32)])
-print(numba.threading_layer(), torch.get_num_threads())
-"""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
-    printed = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, **threads}, text=True)
-    assert printed.split() == ["workqueue", "2"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import nn
 
-from marecg.classify.tuning import fit_best
+from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.probe.protocol import OVER, Protocol
 from marecg.evaluate.scores.metrics import Floats, macro_auc
@@ -31,18 +31,17 @@ SAMPLES = 5000
 SAMPLES_KEPT = {"cpsc2018": 2500}
 """By data set, how many samples of a recording are kept; of others `SAMPLES`."""
 
-DIFFERENCES = (
-    "the encoder is frozen and in eval mode; there batch norm goes on learning, by default the whole encoder",
-    "the epoch is chosen on val and test is scored once; there the best test epoch is printed",
-    "the learning rate falls after 40 epochs; there the scheduler steps per batch: after 40 batches",
-    "aVL and aVF stay where they are; there they are swapped",
-    "features are computed once, in float32; there in mixed precision in every epoch",
-    "a recording of less than 5000 samples ends where it ends; there zeros follow, and count as signal",
+NOTES = (
+    "labels are read by name; MERL's code reads them by position, which mislabels three classes of sub",
+    "the encoder is frozen and in eval mode; in MERL's code batch norm, or all of the encoder, is trained",
+    "the epoch is chosen on val and test is scored once; MERL's code prints the best test epoch",
+    "the learning rate falls after 40 epochs; in MERL's code the scheduler steps per batch: after 40 batches",
+    "aVL and aVF stay where they are; MERL's code swaps them",
+    "features are computed once, in float32; MERL's code computes them in mixed precision in every epoch",
+    "a recording of less than 5000 samples ends where it ends; MERL's code adds zeros that count as signal",
     "the shares are drawn from the records on disk; with all records there it is the same draw",
 )
-"""What is done otherwise than in MERL's published code, and why its numbers can differ."""
-BY_NAME = "labels are read by name; there by position, which mislabels three classes of the sub task"
-"""A difference too, but not of `merl-positional`."""
+"""Differences from MERL's published code, and so reasons for other numbers."""
 
 
 class LinearHead(nn.Linear):
@@ -99,8 +98,8 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 def merl_view(recordings: Recordings) -> Recordings:
     """Return recordings as MERL's loader reads them: cut, and scaled to 0–1 over all leads.
 
-    There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
-    a method is told where a recording ends, and sees to what follows itself.
+    MERL's loader fills them with zeros up to `SAMPLES` and then scales them. Here they are scaled alike, but
+    not filled: a method is given the end of a recording and handles what follows.
     """
     keep = SAMPLES_KEPT.get(recordings.name, SAMPLES)
 
@@ -126,9 +125,8 @@ MERL = Protocol(
     policy=f"{OVER}. A class that the drawn training records don't show counts as the probe ranks it",
     draw=draw,
     choose=choose,
-    notes=(BY_NAME, *DIFFERENCES),
+    notes=NOTES,
     view=merl_view,
     seed=SEED,
 )
 """Every share is drawn once, with the seed 42."""
-MERL_POSITIONAL = replace(MERL, name="merl-positional", notes=DIFFERENCES, by_position=True)
