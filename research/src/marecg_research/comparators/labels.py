@@ -16,6 +16,7 @@ class LabelsConfig(ObjectiveConfig):
     """Active leaves as independent labels: GSCL without graph, prototypes and soft targets."""
 
     captions = {"labels": "cross-entropy of the leaves as independent labels"}
+    needs_codes = True
 
     weight: float = chosen(0.5, "that of GSCL, in whose place it stands", ge=0)
 

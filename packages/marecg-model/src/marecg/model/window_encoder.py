@@ -122,7 +122,7 @@ class WindowEncoder(Pretrained):
         if not self.prototypes.any():
             raise UsageError(
                 "the model was trained without GSCL and knows no concepts",
-                remedy="Use a model of recipe c1-gscl, c2, c3 or tiny",
+                remedy="Use a model whose concept prototypes were trained",
             )
         if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
             raise UsageError(

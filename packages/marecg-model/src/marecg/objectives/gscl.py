@@ -21,6 +21,7 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
     """Graph-smoothed contrastive learning (§subsec:gscl)."""
 
     captions = {"gscl": "graph-smoothed contrast with the concepts"}
+    needs_codes = True
 
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
     node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)

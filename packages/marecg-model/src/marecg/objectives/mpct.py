@@ -29,6 +29,7 @@ class MpctConfig(ObjectiveConfig):
         "bca": "beats against those texts",
         "opa": "assignment to the concepts' texts",
     }
+    needs_codes = True
 
     weight: float = paper(0.3, "§sec:values: λ_MPCT", ge=0)
     beta_ica: float = paper(0.3, "§sec:values", ge=0)

@@ -45,10 +45,12 @@ class ObjectiveConfig(Settings):
 
     Attributes:
         captions: each loss that it names, with what that measures; the columns of metrics.csv.
+        needs_codes: whether it learns from leaves of records, so that a corpus without any is refused.
         objective: the class that is made with these values: `class Mine(Objective, of=MineConfig)`.
     """
 
     captions: ClassVar[Mapping[str, str]] = {}
+    needs_codes: ClassVar[bool] = False
     objective: ClassVar[type["Objective"]]
 
     weight: float = paper(1.0, "eq. total-loss: no coefficient", ge=0)

@@ -166,7 +166,8 @@ class Config(Settings):
     def step_flops(self) -> int:
         """Return one record's cost in a training step."""
         added = [objective.flops(self.model, self.window_patches) for objective in self.objectives.values()]
-        coded = self.gscl or self.msps or self.mpct or (self.ar and "labels" in self.objectives)
+        of_codes = any(objective.needs_codes for objective in self.objectives.values())
+        coded = self.gscl or self.msps or self.mpct or (self.ar and of_codes)
         taught = self.clean.supervised and coded
         if taught and not (self.view and self.view.augmentation == self.clean.augmentation):
             added.append(Flops(encoder_flops(self.model), 0))

@@ -74,7 +74,7 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
             problem = f"was prepared with {name} {prepared}, the recipe has data.{name} {of_recipe}"
             remedy = "Prepare it again, or change the recipe with --set"
             raise CorpusError(problem, where=corpus.folder, remedy=remedy)
-    taught = [name for name in ("gscl", "mpct", "labels") if name in config.objectives]
+    taught = [name for name, objective in config.objectives.items() if objective.needs_codes]
     if taught and not labels(corpus, config.sampling.without_codes).any():
         what = f"for {' and '.join(taught)} to learn from"
         problem = f"no record has a code that is read, of a leaf concept, {what}"
