@@ -53,7 +53,7 @@ pretrained: install
 	$(FOLDS)-1-6 --set 'ptbxl_folds=[1,2,3,4,5,6]'
 	$(FOLDS)-7-8 --set 'ptbxl_folds=[7,8]'
 	$(FOLDS)-9-10 --set 'ptbxl_folds=[9,10]'
-	$(BIN)/python -m marecg_research.answers $(PRETRAINED)/with-ptbxl-codes --fit $(PRETRAINED)/folds-1-6 \
+	$(BIN)/python -m marecg.use.fit_answers $(PRETRAINED)/with-ptbxl-codes --fit $(PRETRAINED)/folds-1-6 \
 		--judge $(PRETRAINED)/folds-7-8 $(PRETRAINED)/folds-9-10 --out $(PRETRAINED)/answers
 	cp $(PRETRAINED)/answers/answers.json $(PRETRAINED)/with-ptbxl-codes/model/
 

@@ -1,7 +1,7 @@
 """Answers on a record: from each family a finding, the family alone, or nothing, as certainty allows.
 
 A share of q isn't a probability; fitted on coded records it becomes one, of bearing a leaf, or, by q's mass
-on a family, any finding of it (`marecg_research.answers`, docs/answers.md).
+on a family, any finding of it (`marecg.use.fit_answers`, docs/answers.md).
 
 Shapes: B records, N concepts.
 """

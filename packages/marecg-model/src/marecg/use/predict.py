@@ -163,7 +163,7 @@ def telling(
     """
     answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
     if answers is None and risk is not None:
-        remedy = "Leave the risk out, or fit them: python -m marecg_research.answers --help"
+        remedy = "Leave the risk out, or fit them: python -m marecg.use.fit_answers --help"
         raise UsageError("has no calibrated answers", where=run, remedy=remedy)
     return answers, RISK if risk is None else risk
 

@@ -10,8 +10,8 @@ import ecg_ontology
 from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration, calibrate
 from marecg.corpus.prepare import prepare
+from marecg.use import fit_answers as module
 from marecg.use.answers import Answers, logits
-from marecg_research import answers as module
 
 ONTO = ecg_ontology.load()
 AT = {node.abbr: node.index for node in ONTO.nodes}

@@ -1,6 +1,6 @@
 """Answers of a model (`marecg.use.answers`), fitted on coded records and judged on other ones.
 
-python -m marecg_research.answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
+    python -m marecg.use.fit_answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
 Writes answers.json, which belongs beside the model's weights, answers.md and answers.svg.
 
@@ -34,7 +34,7 @@ from marecg.use.answers import ANSWERS, Answers, logits
 from marecg.use.predict import predict_table
 
 LEAST = 20
-"""Records that bear a concept, and that don't, for a calibration of it; chosen in docs/graph/plan.md."""
+"""The least number of records with a concept, and of records without it, for its calibration."""
 RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 EASY = "Normal"
 """A family that most records have; answers outside it are shown apart."""
