@@ -34,29 +34,31 @@ class QualityLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     amplitude_limit: float = Field(
-        10.0, gt=0, description="mV: beyond every QRS; artefacts in real files reach 12"
+        default=10.0, gt=0, description="mV: beyond every QRS; artefacts in real files reach 12"
     )
     bridge_limit: float = Field(
-        0.1, ge=0, lt=1, description="share of a lead beyond that which is bridged; 0: none"
+        default=0.1, ge=0, lt=1, description="share of a lead beyond that which is bridged; 0: none"
     )
     bridge_margin: float = Field(
-        0.1, ge=0, description="s before and after such a stretch, of its rise and its fall"
+        default=0.1, ge=0, description="s before and after such a stretch, of its rise and its fall"
     )
     hidden_limit: int = Field(
-        3, ge=0, le=6, description="damaged chest leads that are hidden, half of the six; 0: none"
+        default=3, ge=0, le=6, description="damaged chest leads that are hidden, half of the six; 0: none"
     )
     clip_level: float = Field(
-        0.2, ge=0, description="mV from the lead's median; nearer by, it rests rather than clips"
+        default=0.2, ge=0, description="mV from the lead's median; nearer by, it rests rather than clips"
     )
     clip_limit: float = Field(
-        0.02, gt=0, description="share of a lead; unclipped real records stay below 0.01"
+        default=0.02, gt=0, description="share of a lead; unclipped real records stay below 0.01"
     )
     zero_limit: float = Field(
-        0.25, gt=0, description="share of a lead; below 0.13 in real ones, above 0.7 if unplugged"
+        default=0.25, gt=0, description="share of a lead; below 0.13 in real ones, above 0.7 if unplugged"
     )
-    flat_range: float = Field(0.01, gt=0, description="mV peak to peak: two steps of a coarse converter")
+    flat_range: float = Field(
+        default=0.01, gt=0, description="mV peak to peak: two steps of a coarse converter"
+    )
     montage_limit: float = Field(
-        0.3, gt=0, description="limb leads' misfit that is noted; real records have below 0.03"
+        default=0.3, gt=0, description="limb leads' misfit that is noted; real records have below 0.03"
     )
 
 
