@@ -1,4 +1,4 @@
 """Experiment on the benefit of the graph: heads on the same frozen features, each with another graph.
 
-docs/graph/plan.md says what is asked and how it is judged.
+research/graph/plan.md says what is asked and how it is judged.
 """

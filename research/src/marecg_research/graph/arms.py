@@ -17,7 +17,7 @@ LEAF_ONLY, INFERENCE_ONLY, LABELS_INFERENCE = "leaf only", "inference only", "la
 SPREAD = "spread"
 FAMILIES, RANDOM_FAMILIES = "families", "random families"
 FAMILY_WEIGHT = 0.5
-"""λ of the hierarchical cross-entropy, as chosen in the first edition of docs/graph/plan.md."""
+"""λ of the hierarchical cross-entropy, as chosen in the first edition of research/graph/plan.md."""
 MATCHING = 24
 """Halvings of the interval in which a control's σ is sought."""
 

@@ -29,7 +29,7 @@ from marecg_research.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
 
 class Design(Settings):
-    """Design of the experiment, changed by `--set key=value`; docs/graph/plan.md has the reasons."""
+    """Design of the experiment, changed by `--set key=value`; research/graph/plan.md has the reasons."""
 
     test_source: str = chosen("ptbxl", "its codes test and never teach")
     shuffles: int = chosen(20, "p can't fall below 1 / 21", ge=1)

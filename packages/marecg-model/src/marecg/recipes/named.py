@@ -84,7 +84,7 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` taught by leaves and families, not by the graph's distances (docs/graph.md)."""
+    """Return `small-gscl` taught by leaves and families, not by the graph's distances."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))

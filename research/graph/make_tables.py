@@ -1,6 +1,6 @@
-"""The tables and the picture of docs/graph, from the scores that lie beside them.
+"""Tables of the graph experiment (tables.md) and the picture of its page on the site, from scores.parquet.
 
-python -m tests.docs.graph_tables
+python -m research.graph.make_tables
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from marecg_research.graph.differences import difference
 from marecg_research.graph.endpoints import PRIMARY, SIGMA, chosen_sigmas, leaves_of, units
 from marecg_research.graph.verdict import write_answer
 
-FOLDER = Path(__file__).parents[2] / "docs" / "graph"
+FOLDER = Path(__file__).parent
+PICTURE = FOLDER.parents[1] / "docs" / "graph.svg"
 ENCODERS = {
     0: "marecg-small, pretrained under GSCL on these codes",
     1: "small-c1, 300 steps of 32 without codes",
@@ -23,10 +24,10 @@ ENCODERS = {
 """By the number of the base in scores.parquet."""
 HEADER = """# Does the graph help? The tables
 
-From [the raw scores](scores.parquet), as `python -m tests.docs.graph_tables` writes them; a test compares.
+From [the raw scores](scores.parquet), as `python -m research.graph.make_tables` writes them; a test compares.
 One section for each encoder: intervals are over its seeds, so they are about that encoder alone;
 the last section has both.
-[What they say](../graph.md), [the plan](plan.md), [the first edition](first-edition.md).
+[What they say](../../docs/graph.md), [the plan](plan.md), [the first edition](first-edition.md).
 """
 
 CROSSED = """## Both encoders together
@@ -79,5 +80,5 @@ def tables() -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    for name, text in zip(("tables.md", "forest.svg"), tables(), strict=True):
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    for path, text in zip((FOLDER / "tables.md", PICTURE), tables(), strict=True):
+        path.write_text(text, encoding="utf-8")

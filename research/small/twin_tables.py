@@ -1,6 +1,6 @@
-"""The tables of the twins in docs/small.md and docs/pretrained.md, from the scores beside them.
+"""Tables of the twins in log.md and docs/pretrained.md, from twin.csv and twin2.csv.
 
-python -m tests.docs.twin_tables
+python -m research.small.twin_tables
 """
 
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-SCORES = Path(__file__).parents[2] / "docs" / "small"
+SCORES = Path(__file__).parent
 TWINS = {"twin": "twin.csv", "second twin": "twin2.csv"}
 FOUR = {"ptbxl-super": "super", "ptbxl-sub": "sub", "ptbxl-form": "form", "ptbxl-rhythm": "rhythm"}
 SIX = {

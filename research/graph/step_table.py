@@ -1,6 +1,6 @@
-"""The table of docs/graph.md on the paper's step from C2′ to C2, from the scores in docs/graph/step.csv.
+"""Table of docs/graph.md on the paper's step from C2′ to C2, from step.csv.
 
-python -m tests.docs.step_tables
+python -m research.graph.step_table
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ import pandas as pd
 
 from marecg_research.graph.differences import over
 
-FOLDER = Path(__file__).parents[2] / "docs" / "graph"
+FOLDER = Path(__file__).parent
 TASKS = ("super", "sub", "form", "rhythm")
 
 
@@ -42,4 +42,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    print(table())  # noqa: T201 — it is a command
+    print(table())

@@ -1,13 +1,13 @@
-"""The tables of docs/small.md on networks from scratch, from their scores and the twin's.
+"""Tables of log.md on networks from scratch, from s4.csv and the twin's scores.
 
-python -m tests.docs.supervised_tables
+python -m research.small.supervised_tables
 """
 
 import sys
 from collections.abc import Sequence
 
 import pandas as pd
-from tests.docs.twin_tables import FOUR, SCORES
+from research.small.twin_tables import FOUR, SCORES
 
 OF_THE_TWIN = ("full", "beats", "hand-crafted", "MiniRocket + ridge")
 """Rows on the same records."""
