@@ -1,4 +1,4 @@
-"""From samples as recorded to the window."""
+"""Leads in order, and samples at another rate."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import order_leads, resample, to_microvolts, window
+from marecg.ecg.signal import order_leads, resample
 from marecg.record_errors import RecordError
 
 
@@ -36,19 +36,3 @@ def test_a_constant_offset_does_not_ring_at_the_edges():
 def test_noise_above_the_new_half_rate_is_removed():
     hum = np.sin(2 * np.pi * 400 * np.arange(4000) / 1000)[None].astype(np.float32)
     assert np.abs(resample(hum, 1000)[:, 100:-100]).max() < 0.01
-
-
-@given(st.integers(0, 30))
-def test_a_window_is_the_beginning_of_the_signal_and_zeros(length):
-    x_CL = np.ones((12, length), np.float32)
-    y_CL, n_valid = window(x_CL, 20)
-    assert y_CL.shape == (12, 20)
-    assert n_valid == min(length, 20)
-    assert y_CL.sum() == 12 * n_valid
-    assert not y_CL[:, n_valid:].any()
-
-
-def test_microvolts_are_rounded_and_held_at_the_limits_of_int16():
-    found = to_microvolts(np.array([[0.0014, -0.0016, 40.0, -40.0]], np.float32))
-    assert found.dtype == np.int16
-    assert found.tolist() == [[1, -2, 32767, -32767]]

@@ -14,13 +14,13 @@ from marecg.corpus import trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.signal import signal_hash, to_microvolts, window
 from marecg.evaluate import reporting
 from marecg.evaluate.methods.frozen_encoder import ENCODER, MEAN_H
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.reporting import leak
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN, Task
+from marecg.model.stored_signal import signal_hash, to_microvolts, window
 from marecg.nn.collapse import effective_rank
 from marecg.read.identity import identity
 

@@ -15,7 +15,8 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
 from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import resample, window
+from marecg.ecg.signal import resample
+from marecg.model.stored_signal import window
 from marecg.read.datasets import cinc2021
 from marecg.read.discovery import find
 from marecg.read.record import Record

@@ -21,8 +21,8 @@ from marecg.corpus import index
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import judged_samples, windowed
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.signal import signal_hash
 from marecg.errors import RecordError
+from marecg.model.stored_signal import signal_hash
 from marecg.read.datasets.ptbxl import patients_by_identity
 from marecg.read.discovery import find
 from marecg.read.identity import dataset_of, identity, patient_of

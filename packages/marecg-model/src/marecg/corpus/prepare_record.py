@@ -14,8 +14,9 @@ from marecg.corpus.config import CorpusConfig
 from marecg.ecg.leads import LEADS
 from marecg.ecg.quality import CONTRADICT, mended, refuse_damaged
 from marecg.ecg.rpeaks import detect_best_each, detect_each
-from marecg.ecg.signal import resample, signal_hash, to_microvolts, window
+from marecg.ecg.signal import resample
 from marecg.errors import Reason, RecordError, located
+from marecg.model.stored_signal import signal_hash, to_microvolts, window
 from marecg.read.machine import MEASURED
 from marecg.read.record import Candidate, Record
 

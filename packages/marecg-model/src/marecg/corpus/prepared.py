@@ -21,8 +21,8 @@ from marecg.corpus.columns import BeatColumn, Texts
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import ONTOLOGY
 from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
 from marecg.errors import CorpusError, UsageError
+from marecg.model.stored_signal import MILLIVOLTS_PER_UNIT
 from marecg.storage.copies import ensure_local
 
 if TYPE_CHECKING:

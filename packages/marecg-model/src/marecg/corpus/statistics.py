@@ -15,7 +15,7 @@ from ecg_ontology import Ontology
 from marecg.corpus import index
 from marecg.corpus.account import Account, read_report
 from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
-from marecg.ecg.signal import signal_hash
+from marecg.model.stored_signal import signal_hash
 from marecg.settings import Frozen
 
 _PARTICULAR = re.compile(

@@ -25,8 +25,8 @@ from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.signal import signal_hash, to_microvolts, window
 from marecg.errors import InputError
+from marecg.model.stored_signal import signal_hash, to_microvolts, window
 from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
 FILE = "trained_on.parquet"
@@ -42,8 +42,8 @@ class TrainedOn:
     """Training records of a run, and of the weights from which it started.
 
     What is known of the identities of those from published collections (`identity.published_as`), of patients
-    (`identity.patient_of`) and of `hashes` of their windows (`signal.signal_hash`), which have `windows`
-    samples at `fs` Hz. `complete` says whether they are all; not so after weights that came without such a
+    (`identity.patient_of`) and of `hashes` of their windows (`signal_hash`), which have `windows` samples at
+    `fs` Hz. `complete` says whether they are all; not so after weights that came without such a
     list.
     """
 

@@ -85,7 +85,7 @@ class Measures:
     montage: float
 
     def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
-        """Measures of the worst of some leads, by column of the corpus index."""
+        """Return the measures of the worst of some leads, by name."""
         return {
             "amplitude_mv": float(self.amplitude_C[among_C].max()),
             "zero_fraction": float(self.zero_C[among_C].max()),

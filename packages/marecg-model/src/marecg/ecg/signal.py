@@ -1,9 +1,8 @@
-"""Signal processing, from recorded samples to the model's window.
+"""Samples of a recording: rates, units, resampling, and how large they are.
 
 Shapes: C leads (rows in `leads.LEADS` order), K rows as recorded, L samples.
 """
 
-import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,8 +16,6 @@ from marecg.ecg.leads import lead_rows
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
 
-MILLIVOLTS_PER_UNIT = np.float32(1e-3)
-"""Of a signal as it is stored: int16 in µV."""
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
 """How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
 
@@ -41,25 +38,6 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
     ratio = Fraction(to / fs).limit_denominator(1000)
     y_CL = resample_poly(x_CL.astype(np.float64), ratio.numerator, ratio.denominator, axis=1, padtype="line")
     return y_CL.astype(np.float32)
-
-
-def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
-    """Cut a signal to `length` samples, or pad it with zeros: [C, L] → ([C, length], valid samples).
-
-    Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
-    """
-    n_valid = min(x_CL.shape[1], length)
-    y_CL = np.zeros((x_CL.shape[0], length), np.float32)
-    y_CL[:, :n_valid] = x_CL[:, :n_valid]
-    return y_CL, n_valid
-
-
-def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Convert millivolts to whole microvolts for shards, clipped at ±32.767 mV."""
-    limit = np.iinfo(np.int16).max
-    y_CL = x_CL * 1000.0
-    np.rint(y_CL, out=y_CL)
-    return np.clip(y_CL, -limit, limit, out=y_CL).astype(np.int16)
 
 
 HIGHEST_MV = 10.0
@@ -104,8 +82,3 @@ def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
     if 0 < amplitude < LOWEST_MV:
         return f"waves of {amplitude:.1g} mV aren't an ECG's: are these volts?"
     return None
-
-
-def signal_hash(d_CL: NDArray[np.int16]) -> str:
-    """Return a hash of a window's content, independent of file format, gain and lead order."""
-    return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]

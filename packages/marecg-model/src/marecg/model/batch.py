@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import Rate
+from marecg.model.stored_signal import MILLIVOLTS_PER_UNIT
 from marecg.settings import Settings, paper
 
 

@@ -3,7 +3,7 @@
 import re
 
 PTBXL, CPSC2018 = "ptbxl", "cpsc2018"
-"""Sources of the two evaluation sets in a corpus; other collections ship copies of their records."""
+"""Sources of two data sets of which other collections ship copies."""
 COLLECTIONS = (
     "chapman_shaoxing",
     "cpsc_2018",

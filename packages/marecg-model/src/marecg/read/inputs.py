@@ -1,4 +1,4 @@
-"""Inputs of `embed`, `predict` and `report`: records of any leads and length.
+"""Records that a user names: files, folders, arrays or addresses, of any leads and length.
 
 Shapes: C and K leads as found, L samples.
 """
@@ -69,7 +69,7 @@ def read_mended(candidate: Candidate, seconds: float | None = None, start: float
 
 
 def mended_record(record: Record, place: str | None = None) -> Record:
-    """Return a record whose damaged leads are mended or hidden as where a corpus is prepared.
+    """Return a record whose damaged leads are mended or hidden (`quality.mended`).
 
     One of doubtful units or under a second stays as it is. Raises `RecordError` where no lead is left.
     """

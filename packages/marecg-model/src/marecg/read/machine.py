@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""What a corpus' index keeps: beats per minute, milliseconds, and degrees of the frontal QRS axis."""
+"""The first seven: beats per minute, milliseconds, and degrees of the frontal QRS axis."""
 LONGEST_MS = 2000
 _NAMES_SOMEBODY = re.compile(
     r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"

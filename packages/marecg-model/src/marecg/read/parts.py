@@ -1,4 +1,4 @@
-"""Parts of a long recording: windows of a corpus, or steps of a time line."""
+"""Parts of a long recording, such as the steps of a time line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

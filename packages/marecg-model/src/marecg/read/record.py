@@ -104,7 +104,7 @@ class Candidate:
         unusable: why it can't be read, where that is known already.
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
-        root_name: what `root` is called in a corpus; other roots are called otherwise.
+        root_name: a name of `root` that no other root of the same call has.
         stated: the codes that the user states for it.
         part: which part of the recording it is; where that says how long it is, its record has that length.
     """

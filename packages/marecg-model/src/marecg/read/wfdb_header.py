@@ -137,7 +137,7 @@ def _channel(line: str) -> Channel:
 
 @lru_cache(maxsize=256)
 def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
-    """A pattern on a whole field: a corpus has few formats and gains, each of them a million times."""
+    """A pattern on a whole field: a collection has few formats and gains, each of them a million times."""
     return pattern.fullmatch(field)
 
 

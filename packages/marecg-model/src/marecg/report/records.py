@@ -18,8 +18,8 @@ from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
 from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import signal_hash
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.stored_signal import signal_hash
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import mended_record, read_one
 from marecg.read.machine import MachineReport

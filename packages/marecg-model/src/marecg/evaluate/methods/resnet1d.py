@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import resample, window
+from marecg.ecg.signal import resample
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.probe.linear import Choose, Fitted, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.tasks.task import FS, Task
+from marecg.model.stored_signal import window
 
 WIDTHS = (16, 32, 64, 64)
 EPOCHS = 30

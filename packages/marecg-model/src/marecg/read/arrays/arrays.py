@@ -2,7 +2,7 @@
 
 `.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples], [records, samples, leads], or
 one record [leads, samples] or [samples, leads]; which axis the leads are on is known by their number. Arrays
-carry no codes: without a table of them (`corpus.codes`) their records are for pretraining.
+carry no codes.
 
 Shapes: K leads as named, L samples.
 """

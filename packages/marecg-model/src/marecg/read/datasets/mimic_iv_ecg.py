@@ -1,4 +1,4 @@
-"""MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes, for pretraining only.
+"""MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes.
 
 `record_list.csv` names them (`files/p1000/p10000032/s40689238/40689238`); aVF stands before aVL in the files,
 which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.

@@ -1,0 +1,36 @@
+"""Windows as corpora store them: of one length, in whole microvolts, known again by a hash.
+
+Shapes: C leads (rows in `LEADS` order), L samples.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+MILLIVOLTS_PER_UNIT = np.float32(1e-3)
+"""Of a signal as it is stored: int16 in µV."""
+
+
+def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
+    """Cut a signal to `length` samples, or pad it with zeros: [C, L] → ([C, length], valid samples).
+
+    Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
+    """
+    n_valid = min(x_CL.shape[1], length)
+    y_CL = np.zeros((x_CL.shape[0], length), np.float32)
+    y_CL[:, :n_valid] = x_CL[:, :n_valid]
+    return y_CL, n_valid
+
+
+def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Convert millivolts to whole microvolts for shards, clipped at ±32.767 mV."""
+    limit = np.iinfo(np.int16).max
+    y_CL = x_CL * 1000.0
+    np.rint(y_CL, out=y_CL)
+    return np.clip(y_CL, -limit, limit, out=y_CL).astype(np.int16)
+
+
+def signal_hash(d_CL: NDArray[np.int16]) -> str:
+    """Return a hash of a window's content, independent of file format, gain and lead order."""
+    return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]
