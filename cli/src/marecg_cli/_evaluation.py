@@ -71,8 +71,7 @@ def probe(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A further baseline, which takes longer: minirocket, resnet1d, s4, or FILE.py:NAME; may "
-            "be repeated.",
+            help="A further baseline, which takes longer: resnet1d or FILE.py:NAME; may be repeated.",
             **one_of(_baselines),
         ),
     ] = None,
