@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> None:
     width, part_V = readout_width(model.config), part_weights(model.config, "beats")
     with TemporaryDirectory() as temporary:
         for name in given.task:
-            task = task_named(name).open(given.root, None, by_position=False, folds=FOLDS)
+            task = task_named(name).open(given.root, folds=FOLDS)
             methods = (encoder(model, "beats"), minirocket(task))
             kept = extract(task.viewed, methods, given.features or Path(temporary))
             rows = {part: np.flatnonzero(task.split_M == part) for part in (TRAIN, VAL, TEST)}
