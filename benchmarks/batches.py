@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ecg_ontology import Ontology
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.batch import Batch, Supervision
 from marecg.recipes import Config
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.ratio import Action, Effort, Reach, Row, costs
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.nn.encoder import Encoder
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import wfdb
 
+from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 
 
 @cache

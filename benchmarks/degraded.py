@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import resample
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.samples import resample
 from marecg.embedding.embed import embed
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder

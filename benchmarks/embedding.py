@@ -15,7 +15,7 @@ import torch
 from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, speedups
 from benchmarks.together import beside_two_apart
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.embedding.embed_records import embed_records
 from marecg.model.config import ModelConfig
@@ -66,7 +66,7 @@ def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:
     """Windows per second of ONNX Runtime over those of torch, with `small` and as many threads.
 
     Raises:
-        UsageError: the extra `marecg-model[onnx]` is not installed.
+        UsageError: the extra `marecg[onnx]` is not installed.
     """
     model = MarEcg(by_name("small").model).eval()
     batch = _windows(_signals(2, model.config), model.config)

@@ -15,8 +15,8 @@ from torch.utils.flop_counter import FlopCounterMode
 import ecg_ontology
 from benchmarks.batches import noise_batch
 from benchmarks.ratio import Action, Effort, Reach, Row, alternate
+from ecg_records.signal.leads import LEADS
 from marecg.base.memory import keep_freed
-from marecg.ecg.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import encoder_flops
 from marecg.nn.encoder import Encoder

@@ -11,9 +11,9 @@ import torch
 
 from benchmarks.corpora import records, workspace
 from benchmarks.ratio import Effort, Reach, Row
-from marecg.ecg.leads import LEADS
+from ecg_records.read.inputs import find_inputs
+from ecg_records.signal.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.inputs import find_inputs
 from marecg.recipes import tiny
 
 FS, HOURS = 250, 24

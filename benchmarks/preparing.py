@@ -18,15 +18,15 @@ from scipy.signal import resample_poly
 from benchmarks.corpora import long_record, prepared, records, workspace
 from benchmarks.ratio import Effort, Reach, Row, costs, seconds, speedups
 from benchmarks.together import beside_two_apart
+from ecg_records.read.discovery import find
+from ecg_records.record import Candidate
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.samples import resample
 from marecg.base.memory import keep_freed
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import TASK_RECORDS, prepare
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.workers import workers
-from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import resample
-from marecg.read.discovery import find
-from marecg.read.record import Candidate
 
 RECORDS = 512
 PAPER_RECORDS = 40_721

@@ -12,8 +12,8 @@ import neurokit2 as nk
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.measure.rpeaks import detect
 from ecg_synth import DIAGNOSES, Noise, drawn_record, r_samples
-from marecg.ecg.rpeaks import detect
 
 FS, WINDOW = 500, 4700
 TOLERANCE = 75

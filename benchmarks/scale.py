@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 import ecg_ontology
 from ecg_base import refuse_others
+from ecg_records.signal.leads import LEADS
 from marecg import recipes
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
@@ -32,7 +33,6 @@ from marecg.corpus.index import write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
-from marecg.ecg.leads import LEADS
 from marecg.train.data import supervise
 from marecg.train.run_folder import fingerprint
 

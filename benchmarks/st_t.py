@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ecg_records.read.datasets import ptbxl
 from marecg.evaluate.tasks.ptbxl import OFFICIAL, ptbxl_task
 from marecg.evaluate.tasks.task import Folds, LabelTable, Task, TaskDefinition, assemble, multi_hot
-from marecg.read.datasets import ptbxl
 
 Sides = Mapping[str, tuple[str, ...]]
 """By class, the SCP statements that mean it, at whatever likelihood."""

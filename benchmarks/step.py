@@ -14,8 +14,8 @@ from torch.nn.functional import linear
 import ecg_ontology
 from benchmarks.batches import noise_batch
 from benchmarks.ratio import Action, Effort, Reach, Row, alternate, costs, seconds
+from ecg_records.signal.leads import LEADS
 from marecg.base.memory import keep_freed
-from marecg.ecg.leads import LEADS
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.checkpoints import WrittenBehind

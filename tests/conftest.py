@@ -2,6 +2,7 @@
 
 import logging
 import math
+import multiprocessing
 import os
 import random
 import shutil
@@ -82,7 +83,7 @@ def _wherever_it_runs() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
     """No test meets loggers that a quiet command silenced, or leaves a handler that swallows a signal."""
-    for name in ("marecg_cli", "marecg", "ecg_ontology"):
+    for name in ("marecg_cli", "marecg", "ecg_records", "ecg_ontology"):
         logging.getLogger(name).setLevel(logging.NOTSET)
     before = [signal.getsignal(number) for number in HEARD]
     yield
@@ -152,3 +153,48 @@ def browse(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         return printed
 
     return run
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Worker processes are copies of this one, which has torch already; elsewhere real ones begin as ever."""
+    from joblib.externals.loky import get_reusable_executor
+
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr("joblib.externals.loky.process_executor.get_context", lambda: fork)
+    yield
+    get_reusable_executor(kill_workers=True).shutdown(wait=True)  # they hold what this test has patched
+
+
+@pytest.fixture
+def own_environment() -> Iterator[None]:
+    """What a Dask cluster of this machine sets, such as a number of threads, isn't left to later tests."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder of two collections: five good records and three bad ones."""
+    from tests.made_records import make_ecg, make_record
+
+    root = tmp_path / "records"
+    for number in range(3):
+        make_record(root / "georgia", f"E0000{number}", make_ecg(seed=number))
+    make_record(root / "ptb" / "g1", "S0001", make_ecg(12, 1000, seed=3), fs=1000, comments=["Dx: 164865005"])
+    make_record(root / "ptb" / "g1", "S0002", make_ecg(6, seed=4), comments=["Dx: 54329005,54329005"])
+    flat = make_ecg(seed=5)
+    flat[7:11] = 0
+    make_record(root / "georgia", "E00003", flat)
+    make_record(root / "georgia", "E00004", scale="0/mV")
+    (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()
+    return root
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty place in fsspec's memory."""
+    monkeypatch.setenv("ECG_RECORDS_CACHE", str(tmp_path / "cache"))
+    return f"memory://{tmp_path.name}"

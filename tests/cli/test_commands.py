@@ -80,7 +80,7 @@ def test_the_version_names_every_package(program):
     code, out, _ = answer(f"{program} --version")
     assert code == 0
     assert re.search(r"marecg-cli \d+\.\d+", out)
-    assert re.search(r"ecg-ontology \d+\.\d+.*, marecg-model \d.*, torch \d.*, Python 3\.", out)
+    assert re.search(r"ecg-ontology \d+\.\d+.*, marecg \d.*, torch \d.*, Python 3\.", out)
 
 
 @pytest.mark.parametrize("line", ["ecgonto route nonsense -q", "ecgonto -q route nonsense"])

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.calls import call
 from tests.cli.calls import invoke as run
 
+from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.errors import CheckpointError
 from marecg_cli._classify import _prepared as prepared_of
 from marecg_cli._corpus_text import print_table

@@ -64,7 +64,7 @@ def test_headers_are_read_by_the_package_of_records_and_without_it_one_line_says
     code, _, err = call("coverage", tmp_path)
     assert code == 2
     assert err.count("\n") == 1
-    assert "pip install marecg-model" in err
+    assert "pip install marecg" in err
 
 
 def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(tmp_path):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.cli.calls import invoke
 
+from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.use.predict import RECORD_COLUMNS
 
 RECORDS = 12

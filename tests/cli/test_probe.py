@@ -11,7 +11,7 @@ import pytest
 import wfdb
 from tests.cli.calls import end, invoke
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.model.config import ModelConfig
 from marecg_cli._scores_text import plain_text, rich_table

@@ -9,8 +9,8 @@ import numpy as np
 
 import marecg
 from ecg_ontology import load
+from ecg_records.signal.leads import LEADS
 from ecg_synth.record import record
-from marecg.ecg.leads import LEADS
 from marecg.report import tracing
 from marecg.report.svg import ACCENT, element, picture, standalone, words
 from marecg.report.tracing import INK, MARGIN, SECONDS

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.cli.calls import invoke
 from tests.extending.examples import example
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
-from marecg.ecg.leads import LEADS
-from marecg.read import discovery
+from ecg_records.read import discovery
+from ecg_records.signal.leads import LEADS
 
 POINTS = "[ecg_records.readers]\nbedside = bedside:Bedside\n"
 

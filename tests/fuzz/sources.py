@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import wfdb as package
 from numpy.typing import NDArray
 from scipy.io import savemat
-from tests.marecg import clinical_files
-from tests.marecg.made_records import WRITERS
+from tests.ecg_records import clinical_files
+from tests.made_records import WRITERS
 
-from marecg.ecg.leads import LEADS
-from marecg.read.arrays.array_layout import Layout
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.signal.leads import LEADS
 
 LAYOUT = Layout(500)
 X_BCL = np.random.default_rng(0).normal(0, 0.3, (2, 12, 3000)).astype(np.float32)

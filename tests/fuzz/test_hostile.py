@@ -20,16 +20,16 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.ecg_records import clinical_files
 from tests.forked import command as start
-from tests.marecg import clinical_files
 
 import marecg.corpus.prepare  # what the processes need, loaded once
 import marecg.embedding.embed_records
 import marecg.use.predict  # noqa: F401
-from marecg.ecg.leads import LEADS
-from marecg.read import stretch
-from marecg.read.arrays import array_files
-from marecg.read.clinical import dicom, xml
+from ecg_records import stretch
+from ecg_records.read.arrays import array_files
+from ecg_records.read.clinical import dicom, xml
+from ecg_records.signal.leads import LEADS
 
 PIECE = 1 << 20
 ARRAYS = ("--fs", "500")

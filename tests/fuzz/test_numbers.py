@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.marecg.made_records import make_record
+from tests.made_records import make_record
 
 from marecg.base.numbers import refuse_impossible
 from marecg.classify.classifier_folder import Description

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.sources import KINDS, LAYOUT
 
+from ecg_records.read.discovery import find
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import prepare_block
 from marecg.errors import EcgError
-from marecg.read.discovery import find
 
 SLOWEST = 2.0
 """Seconds of processor time that one source may take."""

@@ -11,6 +11,11 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 import ecg_ontology
 import marecg
 from ecg_base import EcgError, UsageError
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.catalogue import dataset
+from ecg_records.read.wfdb_header import read_header
+from ecg_records.storage.availability import blamed
+from ecg_records.storage.lock import locked
 from marecg.base.plugins import plugin
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepared import Corpus
@@ -18,12 +23,7 @@ from marecg.corpus.workers import workers
 from marecg.errors import StoppedError
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores import predictions
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.availability import blamed
-from marecg.read.catalogue import dataset
-from marecg.read.wfdb_header import read_header
 from marecg.recipes.overrides import by_name, with_settings
-from marecg.storage.lock import locked
 from marecg.train.lightning_module import Pretraining
 from marecg.train.run import lost_peers
 from marecg.train.trackers import refuse_missing

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import torch
+from tests.made_records import make_ecg, make_record
 from tests.marecg.evaluate.made_tasks import probed
-from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
 
 import ecg_ontology

@@ -104,9 +104,7 @@ def _print_versions(asked: bool) -> None:
         from importlib.metadata import distributions
 
         installed = {distribution.name: distribution.version for distribution in distributions()}
-        names = [
-            name for name in ("marecg-cli", "ecg-ontology", "marecg-model", "torch") if name in installed
-        ]
+        names = [name for name in ("marecg-cli", "ecg-ontology", "marecg", "torch") if name in installed]
         typer.echo(
             ", ".join(
                 [f"{name} {installed[name]}" for name in names] + [f"Python {platform.python_version()}"]

@@ -133,10 +133,10 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
+    from ecg_records.storage.copies import ensure_local
     from marecg.corpus.config import CorpusConfig
     from marecg.corpus.prepare import prepare
     from marecg.recipes.overrides import with_settings
-    from marecg.storage.copies import ensure_local
     from marecg_cli._settings import array_layout, codes_of
 
     if select == "paper":

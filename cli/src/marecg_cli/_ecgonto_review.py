@@ -220,13 +220,13 @@ def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
         if table.is_file():
             return ecg_ontology.read_corpus(table, sources)
     try:
-        from marecg.read.dx import codes_in_headers
+        from ecg_records.dx import codes_in_headers
     except ModuleNotFoundError as error:
-        if error.name != "marecg":
+        if error.name != "ecg_records":
             raise
-        remedy = "Run pip install marecg-model, or give a table of codes"
+        remedy = "Run pip install ecg-records, or give a table of codes"
         raise ecg_ontology.UsageError(
-            "headers are read by the package marecg-model", where=path, remedy=remedy
+            "headers are read by the package ecg-records", where=path, remedy=remedy
         ) from error
     from ecg_ontology.codes.corpus_codes import corpus_of
 

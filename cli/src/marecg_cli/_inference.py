@@ -200,8 +200,8 @@ def model_and_record(words: list[str]) -> tuple[str, str]:
 
 def _with_model(words: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
+    from ecg_records.storage.places import is_remote
     from marecg.model.pretrained import DEFAULT, names_model
-    from marecg.storage.places import is_remote
 
     first = Path(words[0])
     on_disk = first.exists() or first.with_name(f"{first.name}.hea").exists()

@@ -13,7 +13,7 @@ def local_path(where: str) -> Path:
     """Return a local path unchanged; for an address, its local copy."""
     if "://" not in where:
         return Path(where)
-    from marecg.storage.copies import ensure_local
+    from ecg_records.storage.copies import ensure_local
 
     return ensure_local(where)
 

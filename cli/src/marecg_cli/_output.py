@@ -38,7 +38,7 @@ EXIT_UNREADABLE = 3
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
-LOGGERS = ("marecg_cli", "marecg", "ecg_ontology")
+LOGGERS = ("marecg_cli", "marecg", "ecg_records", "ecg_ontology")
 """Whose log records the commands print."""
 
 logger = logging.getLogger(__name__)

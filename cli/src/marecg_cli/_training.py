@@ -123,8 +123,8 @@ def recipes(
 
     Example: marecg recipes c3 --format toml
     """
+    from ecg_records.read.entry_points import offered
     from marecg.objectives.registry import installed
-    from marecg.read.entry_points import offered
     from marecg.recipes import RECIPES, Config, by_name
     from marecg.recipes.overrides import as_toml
     from marecg.settings import Settings, source_of, sources

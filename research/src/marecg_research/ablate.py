@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from joblib import Parallel, delayed
 
 import ecg_ontology
+from ecg_records.storage.documents import read_json
 from marecg.base.progress import Progress, Tell, shown, silent
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
@@ -31,7 +32,6 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import Change, override, parsed
-from marecg.storage.documents import read_json
 from marecg.train.preemption import left_to_others
 from marecg.train.run import train
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import encode
 from marecg.evaluate.methods.frozen_encoder import stays_frozen
 from marecg.evaluate.methods.method import Method, Row, Signals

@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.methods.resnet1d import choose_network, supervised
 from marecg.evaluate.tasks.task import Task

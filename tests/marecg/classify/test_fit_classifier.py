@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.calls import run
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 from ecg_base import plain_markdown
+from ecg_records.read.datasets import ptbxl
 from marecg import EcgClassifier, MarEcg
 from marecg.classify.classifier_scores import ppv
 from marecg.classify.fit_classifier import judged_recordings
@@ -24,7 +25,6 @@ from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.label_tables import labels_task, read_labels
-from marecg.read.datasets import ptbxl
 from marecg.report.classifier import calls_of, write_classifier_report
 
 RECORDS = 60

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.marecg.made_records import make_record
+from tests.made_records import make_record
 from tests.marecg.told import Told
 
+from ecg_records.read.identity import identity
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError
-from marecg.read.identity import identity
 
 
 def heart(seed: int) -> np.ndarray:

@@ -10,13 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 from ecg_ontology import CodeTable, read_code_table
+from ecg_records.read.arrays.array_layout import Layout
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
-from marecg.read.arrays.array_layout import Layout
 from marecg.train.run import train
 
 Form = Literal["NFC", "NFD"]

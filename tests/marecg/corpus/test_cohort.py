@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
+from ecg_records.read.datasets import ptbxl
 from marecg.corpus import expression
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.config import CorpusConfig
@@ -18,7 +19,6 @@ from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, UsageError
-from marecg.read.datasets import ptbxl
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"
 RECORDS = {  # codes, age, sex

@@ -4,9 +4,9 @@ import pytest
 from tests.marecg.corpus.publishing import EXPECTED, GEORGIA, content
 from tests.marecg.told import Told
 
+from ecg_records.storage.lock import locked
 from marecg.corpus.download import get
 from marecg.errors import CorpusError, InputError, OutputError
-from marecg.storage.lock import locked
 
 
 def test_a_dataset_is_fetched_into_a_folder_of_its_name(tmp_path, base, publisher):

@@ -8,9 +8,9 @@ from io import BytesIO
 import pytest
 from tests.marecg.corpus.publishing import content
 
+from ecg_records.read.catalogue import dataset
 from marecg.corpus.download import get
 from marecg.errors import InputError
-from marecg.read.catalogue import dataset
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import time
 import pytest
 from tests.marecg.corpus.publishing import GEORGIA
 
+from ecg_records.read.catalogue import dataset
 from marecg.corpus import download
 from marecg.corpus.download import get
 from marecg.errors import InputError
-from marecg.read.catalogue import dataset
 
 
 def test_without_a_network_the_error_says_so(tmp_path):

@@ -8,18 +8,19 @@ import re
 import numpy as np
 import pytest
 import torch
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 from tests.marecg.objectives.test_views import views
 from torch import Tensor
 
 import ecg_ontology
+from ecg_records.read.inputs import find_inputs, read_mended
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.quality import mended
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
-from marecg.ecg.quality import mended
 from marecg.embedding.embed import embed, encode
 from marecg.embedding.inputs import Inputs
 from marecg.embedding.recordings import Embedded, embedded
@@ -28,7 +29,6 @@ from marecg.model.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.ar import ar_losses
 from marecg.objectives.views import CleanConfig
-from marecg.read.inputs import find_inputs, read_mended
 from marecg.train.data import supervise
 
 DAMAGE = {

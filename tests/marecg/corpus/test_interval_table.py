@@ -4,12 +4,12 @@ import shutil
 
 import pytest
 
+from ecg_records.measure.intervals import measure
+from ecg_records.signal.leads import LEADS
 from marecg.corpus import intervals as module
 from marecg.corpus.expression import matching
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.intervals import measure
-from marecg.ecg.leads import LEADS
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests import forked
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
+from ecg_records.read.discovery import find
+from ecg_records.record import Candidate, Record
+from ecg_records.stretch import WHOLE, Stretch
 from marecg.corpus import prepare as module
 from marecg.corpus.shards import NOTES
 from marecg.corpus.workers import WorkerKilledError
-from marecg.read.discovery import find
-from marecg.read.record import Candidate, Record
-from marecg.read.stretch import WHOLE, Stretch
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.marecg.made_records import make_record
+from tests.made_records import make_record
 
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import COLLECTIONS, HISTOGRAM, PAPER_RECORDS, reconcile, statistics

@@ -9,11 +9,11 @@ from unittest.mock import Mock
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
+from ecg_records.storage.lock import locked
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError
-from marecg.storage.lock import locked
 
 
 def test_two_runs_on_one_output_refuse_politely(source, tmp_path):

@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.made_records import make_record
 from tests.marecg.corpus.prepared_folders import SMALL, digest
-from tests.marecg.made_records import make_record
 
 from marecg.corpus import prepare as module
 from marecg.corpus.account import Account

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests import forked
+from tests.made_records import make_ecg
 from tests.marecg.corpus.prepared_folders import SMALL, digest
-from tests.marecg.made_records import make_ecg
 from tests.marecg.told import Told
 
+from ecg_records.read.arrays.array_layout import Layout
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import damaged_records
 from marecg.errors import OutputError
-from marecg.read.arrays.array_layout import Layout
 
 
 def killed_at_rename(number: int, *args, **options) -> int:

@@ -3,16 +3,16 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import make_bigeminy, make_ecg, make_record
+from tests.made_records import make_bigeminy, make_ecg, make_record
 
+from ecg_records.measure.rpeaks import detect, detect_best
+from ecg_records.read.discovery import find
+from ecg_records.read.inputs import read_one
+from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import prepare_block, prepare_record, windowed
-from marecg.ecg.rpeaks import detect, detect_best
-from marecg.ecg.signal import resample
 from marecg.errors import Reason, RecordError
-from marecg.read.discovery import find
-from marecg.read.inputs import read_one
 
 
 def test_what_lies_behind_the_window_condemns_no_record(tmp_path):

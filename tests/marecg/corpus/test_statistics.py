@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.marecg.made_records import make_record
+from tests.made_records import make_record
 
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics

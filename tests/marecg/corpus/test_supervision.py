@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 import ecg_ontology
+from ecg_records.storage.lock import locked
 from ecg_synth import write_corpus
 from marecg.corpus import supervision
 from marecg.corpus.columns import BeatColumn
@@ -25,7 +26,6 @@ from marecg.errors import CorpusError, OutputError
 from marecg.model.batch import SoftTargets
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import RhythmThresholds, physiology
-from marecg.storage.lock import locked
 
 ONTOLOGY = ecg_ontology.load()
 FAMILY_CODE = "164865005"

@@ -4,15 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.marecg.made_records import make_record
+from tests.made_records import make_record
 
+from ecg_records.read.identity import published_as
 from marecg.corpus import index, trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import evaluation_records
 from marecg.errors import InputError
-from marecg.read.identity import published_as
 
 
 @pytest.fixture(scope="module")

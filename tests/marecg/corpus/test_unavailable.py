@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
+from ecg_records.read import wfdb_header
+from ecg_records.read.discovery import find, hash_sources
 from marecg.corpus import prepare_record
 from marecg.corpus.account import read_report
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import Reason, RecordError, SourceGoneError
-from marecg.read import wfdb_header
-from marecg.read.discovery import find, hash_sources
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

@@ -6,9 +6,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit
 
+from ecg_records.measure.rpeaks import detect_best
+from ecg_records.signal.leads import LEADS
 from marecg import EcgClassifier
-from marecg.ecg.leads import LEADS
-from marecg.ecg.rpeaks import detect_best
 from marecg.embedding.beat_windows import beat_patches
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError

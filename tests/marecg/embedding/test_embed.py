@@ -5,17 +5,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.marecg.made_records import make_ecg
+from tests.made_records import make_ecg
 
 import ecg_ontology
 import marecg
 from ecg_ontology import Ontology
-from marecg.ecg.leads import LEADS
+from ecg_records.read.discovery import find
+from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import recording
-from marecg.read.discovery import find
 from marecg.use.predict import reader_of
 
 

@@ -7,13 +7,13 @@ import torch
 from tests.marecg.embedding.conftest import run
 from tests.marecg.told import Told
 
+from ecg_records.read.arrays.array_layout import Layout
 from marecg.embedding import embedding_files
 from marecg.embedding import processes as shared
 from marecg.embedding.embed_records import embed_records
 from marecg.embedding.processes import SMALL, WORTH_A_PROCESS, processes
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.arrays.array_layout import Layout
 from marecg.recipes import by_name
 
 ONE_FILE = {"part_records": None, "batch_size": 2}

@@ -17,6 +17,9 @@ from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
 
+from ecg_records.read.discovery import EMBEDDINGS
+from ecg_records.read.inputs import find_inputs
+from ecg_records.record import Candidate
 from marecg.corpus.prepared import Corpus
 from marecg.embedding import embed_records as module
 from marecg.embedding import inputs, processes
@@ -26,9 +29,6 @@ from marecg.embedding.embedding_store import METADATA_KEY
 from marecg.errors import CorpusError, SourceGoneError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.read.discovery import EMBEDDINGS
-from marecg.read.inputs import find_inputs
-from marecg.read.record import Candidate
 
 make_part = module.make_part
 

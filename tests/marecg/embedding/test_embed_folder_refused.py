@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.embedding.conftest import run
 
+from ecg_records.read.arrays.array_layout import Layout
 from ecg_synth import write_corpus
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
@@ -16,7 +17,6 @@ from marecg.embedding.embed_records import Shard
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.read.arrays.array_layout import Layout
 
 
 @pytest.fixture

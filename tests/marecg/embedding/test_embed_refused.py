@@ -6,8 +6,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ecg_records.signal.leads import LEADS
 from marecg.classify.classifier import EcgClassifier
-from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance

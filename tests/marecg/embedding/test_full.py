@@ -5,10 +5,10 @@ import pytest
 import torch
 from tests.marecg.embedding.test_beat_windows import beating
 
+from ecg_records.measure import measured
+from ecg_records.measure.rpeaks import detect_best
+from ecg_records.signal.leads import LEADS
 from marecg import EcgClassifier
-from marecg.ecg import measured
-from marecg.ecg.leads import LEADS
-from marecg.ecg.rpeaks import detect_best
 from marecg.embedding import beat_windows
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.marecg.made_records import make_ecg
+from tests.made_records import make_ecg
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
+from ecg_records.stretch import Stretch
 from marecg.embedding import recordings
 from marecg.embedding.embed import embed, encode
 from marecg.embedding.recordings import LongSignal, read_recording
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.stretch import Stretch
 from marecg.use.predict import concepts, predict
 
 

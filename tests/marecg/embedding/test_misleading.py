@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
-from tests.marecg.made_records import make_ecg
+from tests.made_records import make_ecg
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.errors import UsageError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 from marecg.embedding.embed import embed
 from marecg.embedding.embed_records import embed_records

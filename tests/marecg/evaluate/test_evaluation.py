@@ -10,6 +10,7 @@ from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, unti
 from tests.marecg.told import Told
 
 import ecg_ontology
+from ecg_records.read.datasets import ptbxl
 from marecg.errors import InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.features import extract
@@ -20,7 +21,6 @@ from marecg.evaluate.scores.metrics import f_max, macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report, basis
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.datasets import ptbxl
 
 
 def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(report):

@@ -56,7 +56,7 @@ def test_a_model_alone_is_probed_where_its_report_has_a_place(
 
 
 def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl_root, tmp_path, monkeypatch):
-    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ECG_RECORDS_CACHE", str(tmp_path / "cache"))
     store = fsspec.filesystem("memory")
     store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
     with pytest.raises(UsageError, match="has no place"):

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from ecg_records.read.identity import identity
 from marecg.corpus import trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
@@ -22,7 +23,6 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN, Task
 from marecg.model.stored_signal import signal_hash, to_microvolts, window
 from marecg.nn.collapse import effective_rank
-from marecg.read.identity import identity
 
 
 def trained(

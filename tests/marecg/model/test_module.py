@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import marecg
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg

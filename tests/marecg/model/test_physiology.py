@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.ecg.rpeaks import detect
-from marecg.ecg.signal import resample
+from ecg_records.measure.rpeaks import detect
+from ecg_records.read.wfdb import read_record
+from ecg_records.signal.samples import resample
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import Phase, Physiology, Rate, physiology
 from marecg.objectives.msps import MspsConfig
-from marecg.read.wfdb import read_record
 
 FS = 500
 

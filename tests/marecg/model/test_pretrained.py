@@ -11,7 +11,7 @@ from tests.marecg.own_graphs import edited
 
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.errors import CheckpointError, UsageError
 from marecg.model import pretrained
 from marecg.model.card import Provenance

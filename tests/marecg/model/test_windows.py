@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.windows import recording, stacked, tta_windows
 

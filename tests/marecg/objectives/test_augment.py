@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from ecg_records.measure.rpeaks import detect
 from ecg_synth import record
-from marecg.ecg.rpeaks import detect
 from marecg.objectives.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
 
 FS = 500

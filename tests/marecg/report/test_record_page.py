@@ -11,10 +11,15 @@ import pyarrow as pa
 import pytest
 import wfdb
 from tests.cli.calls import invoke
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked, read
 
+from ecg_records.measure.intervals import Measurements, measure
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.datasets import ptbxl
+from ecg_records.read.inputs import read_one
+from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
@@ -23,17 +28,12 @@ from marecg.corpus import index
 from marecg.corpus.columns import Texts as Column
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.intervals import Measurements, measure
-from marecg.ecg.leads import LEADS
 from marecg.embedding.inputs import Inputs
 from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.datasets import ptbxl
-from marecg.read.inputs import read_one
 from marecg.report import texts as module
 from marecg.report.probes import Verdict, trust
 from marecg.report.record_page import FINDINGS, _RecordPage, write_record

@@ -8,7 +8,7 @@ import pytest
 import torch
 from markupsafe import escape
 from numpy.typing import NDArray
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 import ecg_ontology
 from marecg.corpus import trained_on

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.report.svg import standalone
 from marecg.report.tracing import stacked, tracing
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 from tests.marecg.train.runs import ONTOLOGY, small
 
 from marecg.corpus.batches import BatchStream

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 from tests.marecg.train.runs import ONTOLOGY
 
 from marecg.corpus.prepare import prepare

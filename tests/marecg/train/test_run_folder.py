@@ -10,11 +10,11 @@ from tests.marecg.own_graphs import edited
 from tests.marecg.train.runs import assert_resumes, files, killed, rows
 
 import ecg_ontology
+from ecg_records.storage.lock import locked
 from ecg_synth import write_corpus
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
 from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
-from marecg.storage.lock import locked
 from marecg.train.run import train
 
 

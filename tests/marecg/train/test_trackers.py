@@ -79,7 +79,7 @@ def test_a_tracker_that_fails_costs_a_warning_and_no_run(pretrain, tmp_path, cap
 def test_a_missing_extra_is_one_error_before_anything_is_written(pretrain, tmp_path, monkeypatch):
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
     for name in trackers.NEEDS:
-        with pytest.raises(UsageError, match=rf'not installed. pip install "marecg-model\[{name}\]"'):
+        with pytest.raises(UsageError, match=rf'not installed. pip install "marecg\[{name}\]"'):
             pretrain(tmp_path / "run", loggers=[name])
     with pytest.raises(UsageError, match="unknown tracker 'excel'"):
         pretrain(tmp_path / "run", loggers=["excel"])

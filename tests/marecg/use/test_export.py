@@ -12,9 +12,9 @@ import onnxruntime
 import pytest
 import torch
 
+from ecg_records.signal.leads import LEADS
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
-from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.errors import CheckpointError, OutputError, UsageError
 from marecg.model import records
@@ -122,7 +122,7 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, 
     with pytest.raises(CheckpointError, match=r"prepared corpus, not a model.*docs/corpus/datasets\.md"):
         export(tmp_path / "corpus", "onnx", tmp_path / "corpus.h5")
     monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
-    with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg-model\[onnx\]"):
+    with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg\[onnx\]"):
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
 
 

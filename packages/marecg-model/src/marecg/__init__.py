@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
     if name == "recipes":
         return import_module("marecg.recipes")
     if name == "__version__":
-        return import_module("importlib.metadata").version("marecg-model")
+        return import_module("importlib.metadata").version("marecg")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     near = import_module("ecg_base").suggest(name, __all__, "dir(marecg) lists the names")

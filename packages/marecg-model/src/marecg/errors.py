@@ -20,7 +20,7 @@ One `except EcgError` catches all of them. The commands' exit code stands beside
 """
 
 from ecg_base import EcgError, InputError, OutputError, UsageError
-from marecg.record_errors import CorpusError, Reason, RecordError, SourceGoneError, in_short, located
+from ecg_records.errors import CorpusError, Reason, RecordError, SourceGoneError, in_short, located
 
 __all__ = [
     "CheckpointError",

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear

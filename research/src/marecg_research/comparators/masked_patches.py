@@ -8,7 +8,7 @@ Shapes: B batch, S patches of the window, T of the context, C leads, P samples p
 
 from torch import Tensor
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.read.datasets import ptbxl
 from marecg.base.progress import Progress, shown
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
@@ -23,7 +24,6 @@ from marecg.evaluate.tasks.task import Recordings
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
-from marecg.read.datasets import ptbxl
 from marecg.settings import Settings, chosen
 from marecg_research.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 

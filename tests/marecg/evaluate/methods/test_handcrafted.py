@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tests.marecg.ecg.test_intervals import drawn
 
-from marecg.ecg.intervals import Measurements
-from marecg.ecg.leads import LEADS
-from marecg.ecg.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
+from ecg_records.measure.intervals import Measurements
+from ecg_records.measure.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
+from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.handcrafted import handcrafted
 
 RHYTHM = slice(14 * 12, 14 * 12 + 7)

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from scipy.io import savemat
-from tests.marecg.made_records import make_ecg, make_record
+from tests.made_records import make_ecg, make_record
 
 from marecg.errors import CorpusError, InputError, UsageError
 from marecg.evaluate.tasks.cpsc2018 import cpsc2018_task

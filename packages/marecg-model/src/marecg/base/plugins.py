@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ecg_base import suggest
+from ecg_records.read.entry_points import SEVERAL, loaded, offered
 from marecg.errors import UsageError
-from marecg.read.entry_points import SEVERAL, loaded, offered
 
 T = TypeVar("T")
 _OFFERED = ("task", "recipe", "protocol", "baseline")

@@ -14,13 +14,13 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from ecg_base import refuse_others, replacing
+from ecg_records.signal.leads import LEADS, lead_places
 from marecg.base.device import best_device
 from marecg.classify.calibration import Method, calibrate, called_classes, check_rule, threshold
 from marecg.classify.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.classify.labels import targets_of
 from marecg.classify.logistic import expected_shifts
 from marecg.classify.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
-from marecg.ecg.leads import LEADS, lead_places
 from marecg.embedding.embed import loaded, records
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg

@@ -10,13 +10,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from ecg_base import refuse_pipe
+from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import Calibration
 from marecg.errors import CheckpointError
 from marecg.model.folder import refuse_non_finite
 from marecg.model.mar_ecg import Classifier, MarEcg
 from marecg.model.readout import Readout
 from marecg.settings import Count, Settings, Share
-from marecg.storage.documents import read_model
 
 MARK = "classifier.json"
 """The file that tells a classifier's folder from a model's."""

@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import Field
 from scipy.special import expit
 
+from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import log_loss
 from marecg.classify.classifier import EcgClassifier
 from marecg.evaluate.scores.metrics import (
@@ -26,7 +27,6 @@ from marecg.evaluate.scores.metrics import (
 from marecg.evaluate.tasks.task import VAL
 from marecg.model.card_figures import Auc
 from marecg.settings import Count, FromZero, Settings, Share
-from marecg.storage.documents import read_model
 
 EVALUATION = "evaluation.json"
 """The file's name in a classifier's folder."""

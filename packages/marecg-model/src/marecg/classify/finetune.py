@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ecg_records.signal.leads import LEADS
 from marecg.base.progress import passing
 from marecg.classify.tuning import Tuning, Vectors, tune
-from marecg.ecg.leads import LEADS
 from marecg.errors import RecordError
 from marecg.evaluate.methods.features import finite
 from marecg.evaluate.probe.linear import Fitted, check_labels

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import refuse_others, replacing
+from ecg_records.signal.leads import LEADS
 from marecg.base.progress import passing
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import FILES, MARK, is_classifier
@@ -25,7 +26,6 @@ from marecg.classify.classifier_scores import (
 from marecg.classify.tuning import Vectors
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import loaded
 from marecg.errors import CorpusError, InputError, UsageError
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ecg_records.signal.quality import MENDED
+from ecg_records.storage.documents import read_model
 from marecg.corpus.index import AGAIN, MOST_JSON_BYTES
-from marecg.ecg.quality import MENDED
 from marecg.errors import CorpusError
 from marecg.settings import Count, Frozen
-from marecg.storage.documents import read_model
 
 
 class Account(Frozen):

@@ -16,6 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
+from ecg_records.read.datasets.ptbxl import patients_by_identity
+from ecg_records.read.discovery import find
+from ecg_records.read.identity import dataset_of, identity, patient_of
+from ecg_records.record import Candidate
+from ecg_records.storage.copies import ensure_local
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
 from marecg.corpus.config import CorpusConfig
@@ -23,12 +28,7 @@ from marecg.corpus.prepare_record import judged_samples, windowed
 from marecg.corpus.prepared import Corpus
 from marecg.errors import RecordError
 from marecg.model.stored_signal import signal_hash
-from marecg.read.datasets.ptbxl import patients_by_identity
-from marecg.read.discovery import find
-from marecg.read.identity import dataset_of, identity, patient_of
-from marecg.read.record import Candidate
 from marecg.settings import Frozen
-from marecg.storage.copies import ensure_local
 
 ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ecg_ontology import CodeMapping, CodeTable, Ontology
+from ecg_records.record import Candidate, Record, without_ending
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Unreached
 from marecg.errors import CorpusError
-from marecg.read.record import Candidate, Record, without_ending
 
 EXAMPLES = 3
 """Records that an error names."""

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from ecg_base import guarded
+from ecg_records.machine import MEASURED
+from ecg_records.read.identity import published_as
+from ecg_records.read.parts import name_of
 from marecg.corpus import index
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
-from marecg.read.identity import published_as
-from marecg.read.machine import MEASURED
-from marecg.read.parts import name_of
 
 COHORT_COLUMNS = (
     *("id", "source", "patient", "age", "sex", "acquired", "device"),

@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from ecg_records.signal.quality import QualityLimits
 from marecg.base.durations import DURATION, seconds_of
-from marecg.ecg.quality import QualityLimits
 from marecg.model.config import WINDOW
 from marecg.settings import Settings, chosen, paper
 

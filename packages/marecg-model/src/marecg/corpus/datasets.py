@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import Dataset, Subset
 
+from ecg_records.read.identity import patient_of
 from marecg.errors import UsageError
-from marecg.read.identity import patient_of
 
 LABELS = ("leaves", "primary")
 HASH_FOLDS = 10

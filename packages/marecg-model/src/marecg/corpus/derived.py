@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from ecg_base import refuse_others, replacing
 from ecg_ontology import Ontology
+from ecg_records.storage.lock import locked
 from marecg.corpus import index
 from marecg.corpus.account import report
 from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.errors import CorpusError, UsageError
-from marecg.storage.lock import locked
 
 logger = logging.getLogger(__name__)
 _STAYS = ["root", "path", "codes", "signal_hash"]

@@ -20,11 +20,11 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
 from ecg_base import replacing
+from ecg_records.read.catalogue import Dataset
+from ecg_records.record import inside
+from ecg_records.storage.lock import locked
 from marecg.base.progress import Progress, shown
 from marecg.errors import InputError, OutputError
-from marecg.read.catalogue import Dataset
-from marecg.read.record import inside
-from marecg.storage.lock import locked
 
 CONNECTIONS = 4
 """Files fetched at a time: the small files of PhysioNet wait for the network, not for the disk."""

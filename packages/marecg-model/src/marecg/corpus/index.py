@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ecg_base import refuse_pipe, write_text
+from ecg_records.machine import MEASURED
+from ecg_records.storage import documents
 from marecg.base.numbers import refuse_impossible
 from marecg.errors import CorpusError
-from marecg.read.machine import MEASURED
-from marecg.storage import documents
 
 FILE = "index.parquet"
 FORMAT = 1

@@ -9,12 +9,12 @@ import pyarrow as pa
 from joblib import Parallel, delayed
 
 from ecg_base import OutputError, replacing
+from ecg_records.measure.intervals import measure
+from ecg_records.signal.leads import LEADS
 from marecg.base.progress import passing
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER as SUPERVISION
-from marecg.ecg.intervals import measure
-from marecg.ecg.leads import LEADS
 
 logger = logging.getLogger(__name__)
 

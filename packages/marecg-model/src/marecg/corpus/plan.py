@@ -22,17 +22,17 @@ import pyarrow.compute as pc
 import ecg_ontology
 from ecg_base import replacing
 from ecg_ontology import Ontology
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.discovery import hash_sources
+from ecg_records.record import Candidate
+from ecg_records.signal.leads import LEADS
+from ecg_records.storage.lock import remove_left_over
 from marecg.corpus import index
 from marecg.corpus.account import read_report
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import ONTOLOGY, read_json, write_json
 from marecg.corpus.prepared import Corpus, open_shard
-from marecg.ecg.leads import LEADS
 from marecg.errors import CorpusError, InputError, Reason, in_short
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.discovery import hash_sources
-from marecg.read.record import Candidate
-from marecg.storage.lock import remove_left_over
 
 logger = logging.getLogger(__name__)
 _WORDS = {

@@ -22,6 +22,13 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_base import replacing
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.discovery import find
+from ecg_records.read.parts import in_parts
+from ecg_records.record import Candidate
+from ecg_records.storage.copies import ensure_local, upload
+from ecg_records.storage.lock import locked
+from ecg_records.storage.places import is_remote
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
@@ -33,13 +40,6 @@ from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import check_jobs, noted, records_named, workers
 from marecg.errors import Reason
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.discovery import find
-from marecg.read.parts import in_parts
-from marecg.read.record import Candidate
-from marecg.storage.copies import ensure_local, upload
-from marecg.storage.lock import locked
-from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.machine import MEASURED
+from ecg_records.measure.rpeaks import detect_best_each, detect_each
+from ecg_records.record import Candidate, Record
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.quality import CONTRADICT, mended, refuse_damaged
+from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig
-from marecg.ecg.leads import LEADS
-from marecg.ecg.quality import CONTRADICT, mended, refuse_damaged
-from marecg.ecg.rpeaks import detect_best_each, detect_each
-from marecg.ecg.signal import resample
 from marecg.errors import Reason, RecordError, located
 from marecg.model.stored_signal import signal_hash, to_microvolts, window
-from marecg.read.machine import MEASURED
-from marecg.read.record import Candidate, Record
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from pydantic import ValidationError
 import ecg_ontology
 from ecg_base import refuse_pipe
 from ecg_ontology import Ontology, Profile
+from ecg_records.signal.leads import LEADS
+from ecg_records.storage.copies import ensure_local
 from marecg.corpus import index
 from marecg.corpus.columns import BeatColumn, Texts
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.index import ONTOLOGY
-from marecg.ecg.leads import LEADS
 from marecg.errors import CorpusError, UsageError
 from marecg.model.stored_signal import MILLIVOLTS_PER_UNIT
-from marecg.storage.copies import ensure_local
 
 if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset

@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.record import Candidate
+from ecg_records.signal.leads import LEADS
 from marecg.base.memory import keep_freed
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import PreparedRecords, prepare_block
-from marecg.ecg.leads import LEADS
-from marecg.read.record import Candidate
 
 HEAD = 128
 """Bytes of the head of a `.npy` file, which numpy makes as long for any number of records."""

@@ -26,13 +26,13 @@ from torch import Tensor
 
 from ecg_base import refuse_pipe, replacing
 from ecg_ontology import Ontology
+from ecg_records.storage.lock import locked
 from marecg.corpus.prepared import Corpus, read_about, refuse_cut
 from marecg.corpus.sampling import families, labels
 from marecg.errors import CorpusError, OutputError
 from marecg.model.batch import SoftTargets, Supervision
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import Rate, RhythmThresholds, physiology
-from marecg.storage.lock import locked
 
 logger = logging.getLogger(__name__)
 

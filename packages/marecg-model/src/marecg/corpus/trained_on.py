@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_base import replacing
+from ecg_records.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.prepared import Corpus
 from marecg.errors import InputError
 from marecg.model.stored_signal import signal_hash, to_microvolts, window
-from marecg.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 
 FILE = "trained_on.parquet"
 HASH_COLUMNS = ("identity", "patient", "signal_hash")

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg import measured
-from marecg.ecg.median_beat import FS
-from marecg.ecg.rpeaks import detect_best
-from marecg.ecg.signal import resample
+from ecg_records.measure import measured
+from ecg_records.measure.median_beat import FS
+from ecg_records.measure.rpeaks import detect_best
+from ecg_records.signal.samples import resample
 from marecg.embedding.shown_windows import NOTHING, ShownWindow
 from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, QRS

@@ -15,9 +15,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import suggest
+from ecg_records.signal.leads import LEADS, lead_places
+from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
-from marecg.ecg.leads import LEADS, lead_places
-from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt
 from marecg.embedding.shown_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.readout import QRS, Readout, mean_readout, wide_columns

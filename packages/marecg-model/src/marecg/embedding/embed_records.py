@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_base import replacing
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.discovery import SourcesHash
+from ecg_records.storage.places import is_remote
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
 from marecg.corpus.index import keep_private
@@ -28,9 +31,6 @@ from marecg.errors import UsageError
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.discovery import SourcesHash
-from marecg.storage.places import is_remote
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""

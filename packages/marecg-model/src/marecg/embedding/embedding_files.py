@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ecg_records.storage.places import Place, is_remote
 from marecg.base.numbers import refuse_impossible
 from marecg.embedding.embed import WideEmbeddings
 from marecg.errors import EcgError, InputError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout, readout_width
-from marecg.storage.places import Place, is_remote
 
 npy: Any = np.lib.format  # it has no types
 

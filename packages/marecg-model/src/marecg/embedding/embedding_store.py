@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ecg_records.read.discovery import EMBEDDINGS
+from ecg_records.storage.documents import JSON_BYTES, parse_json
+from ecg_records.storage.places import Place
 from marecg.embedding.recordings import Embedded
 from marecg.errors import CorpusError, OutputError, UsageError
-from marecg.read.discovery import EMBEDDINGS
-from marecg.storage.documents import JSON_BYTES, parse_json
-from marecg.storage.places import Place
 
 METADATA_KEY = b"marecg"
 """The key of a part's metadata."""

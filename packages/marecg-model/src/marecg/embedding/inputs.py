@@ -12,15 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.read.discovery import CORPUS, SourcesHash, hash_sources
+from ecg_records.read.inputs import find_inputs, read_mended
+from ecg_records.read.parts import every, in_parts, name_of
+from ecg_records.record import Candidate, Record
+from ecg_records.storage.copies import ensure_local
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageError
-from marecg.read.arrays.array_layout import Layout
-from marecg.read.discovery import CORPUS, SourcesHash, hash_sources
-from marecg.read.inputs import find_inputs, read_mended
-from marecg.read.parts import every, in_parts, name_of
-from marecg.read.record import Candidate, Record
-from marecg.storage.copies import ensure_local
 
 RECORD_COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.record import Record, as_text
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.quality import MENDED
+from ecg_records.signal.samples import amplitude_doubt
 from marecg.corpus.shards import notes
-from marecg.ecg.leads import LEADS
-from marecg.ecg.quality import MENDED
-from marecg.ecg.signal import amplitude_doubt
 from marecg.embedding.embed import WideEmbeddings, encode
 from marecg.embedding.inputs import Named
 from marecg.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
@@ -26,7 +27,6 @@ from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, check_samples, recording
-from marecg.read.record import Record, as_text
 
 PIECE = 120
 """Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""

@@ -14,10 +14,11 @@ import torch
 import ecg_ontology
 from ecg_base import write_text
 from ecg_ontology import Ontology
+from ecg_records.signal.quality import mended
+from ecg_records.storage.copies import address
 from marecg.corpus import trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.trained_on import TrainedOn
-from marecg.ecg.quality import mended
 from marecg.errors import OutputError, RecordError, UsageError
 from marecg.evaluate.methods.features import features_sha256, finite
 from marecg.evaluate.methods.frozen_encoder import known_concepts
@@ -32,7 +33,6 @@ from marecg.model.by_family import judged_by_family
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.nn.collapse import effective_rank
-from marecg.storage.copies import address
 
 UNTRAINED_POOL = (
     "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "

@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
+from ecg_records.storage.documents import read_model
 from marecg.errors import UsageError
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER_METHODS
 from marecg.nn.collapse import COLLAPSED
-from marecg.storage.documents import read_model
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from ecg_base import plain_markdown
 from ecg_ontology import Ontology
+from ecg_records.signal.leads import LEADS
 from marecg.base.markdown import table
-from marecg.ecg.leads import LEADS
 from marecg.model.card_figures import Score, reached
 from marecg.model.config import ModelConfig
 from marecg.settings import Count, FromZero, Settings
@@ -53,7 +53,7 @@ class Provenance(Settings):
     origins: dict[str, str] = Field(default_factory=dict)
     without_codes: tuple[str, ...] = ()
     support: dict[str, Count] | None = None
-    version: str = Field(default_factory=lambda: version("marecg-model"))
+    version: str = Field(default_factory=lambda: version("marecg"))
     torch: str = Field(default_factory=lambda: version("torch"))
     seconds: FromZero | None = None
     resumed: bool = False
@@ -176,7 +176,7 @@ def _origin(provenance: Provenance | None) -> str:
     return (
         f"| recipe | `{plain_markdown(provenance.recipe)}`, {provenance.steps} optimiser steps |\n"
         f"{''.join(weights)}"
-        f"| trained with | marecg-model {provenance.version} |\n"
+        f"| trained with | marecg {provenance.version} |\n"
         f"| trained on | {provenance.records} records: {plain_markdown(sources(provenance))} |"
         f"{_support(provenance)}"
     )

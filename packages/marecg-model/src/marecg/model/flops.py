@@ -6,7 +6,7 @@ A multiply-add counts as two. Norms, activations and softmax are left out: they 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 
 

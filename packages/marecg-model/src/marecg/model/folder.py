@@ -12,14 +12,14 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_base import read_bounded
 from ecg_ontology import Ontology
+from ecg_records.signal.leads import LEADS
+from ecg_records.storage.documents import read_json
 from marecg.base.numbers import refuse_impossible
-from marecg.ecg.leads import LEADS
 from marecg.errors import CheckpointError, EcgError, in_short
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
 from marecg.model.config import ModelConfig
 from marecg.settings import Settings
-from marecg.storage.documents import read_json
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20

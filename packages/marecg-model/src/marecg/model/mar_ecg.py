@@ -12,8 +12,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from marecg.ecg.leads import LEADS, lead_places
-from marecg.ecg.signal import resample
+from ecg_records.signal.leads import LEADS, lead_places
+from ecg_records.signal.samples import resample
 from marecg.errors import UsageError
 from marecg.model.readout import Readout, readout_width
 from marecg.model.records import cut, mean_of, overlapped

@@ -18,14 +18,14 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_base import refuse_others, replacing, suggest
 from ecg_ontology import Ontology
+from ecg_records.storage.copies import ensure_local
+from ecg_records.storage.places import Place, is_remote
 from marecg.base.device import named_device
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance, model_card
 from marecg.model.card_figures import Score
 from marecg.model.config import ModelConfig
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
-from marecg.storage.copies import ensure_local
-from marecg.storage.places import Place, is_remote
 
 DEFAULT = "marecg-small-codes"
 """What reads a user's records where no model is named, since it learnt from the most statements; a probe

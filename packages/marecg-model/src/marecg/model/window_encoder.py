@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.pretrained import Pretrained

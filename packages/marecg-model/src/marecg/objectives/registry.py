@@ -4,9 +4,9 @@ from functools import cache
 
 from pydantic import ConfigDict
 
+from ecg_records.read.entry_points import offered
 from marecg.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
-from marecg.read.entry_points import offered
 
 GROUP = "marecg.objectives"
 """The entry points that a package announces the values of its objectives under."""

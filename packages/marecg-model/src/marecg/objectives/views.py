@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.model.batch import Batch, Supervision
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.dropout import dropout

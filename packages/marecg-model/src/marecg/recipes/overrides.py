@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from tomlkit.items import Item
 
 from ecg_base import suggest
+from ecg_records.storage.documents import read_toml
 from marecg.base.plugins import plugin
 from marecg.base.requirements import requirement
 from marecg.errors import ConfigError, UsageError
@@ -26,7 +27,6 @@ from marecg.objectives.registry import installed
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
 from marecg.recipes.schema import Config
 from marecg.settings import Settings, source_of, sources
-from marecg.storage.documents import read_toml
 
 Group = TypeVar("Group", bound=Settings)
 RECIPES: dict[str, Callable[[], Config]] = {

@@ -11,18 +11,18 @@ import pandas as pd
 from markupsafe import Markup
 
 from ecg_base import plain_markdown, write_text
+from ecg_records.signal.leads import LEADS
+from ecg_records.storage.documents import read_model
 from marecg.base.markdown import table as markdown_table
 from marecg.classify.calibration import called_classes
 from marecg.classify.classifier_folder import MARK, Description
 from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.classify.fit_classifier import CARD, PAGE, PREDICTIONS
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
 from marecg.report.tracing import tracing
-from marecg.storage.documents import read_model
 
 WORST = 2
 """Of each class and kind of error."""

@@ -12,11 +12,11 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, label_in
-from marecg.ecg.rpeaks import detect_best
+from ecg_records.measure.rpeaks import detect_best
+from ecg_records.read.inputs import find_one
+from ecg_records.record import Candidate
 from marecg.errors import RecordError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.inputs import find_one
-from marecg.read.record import Candidate
 from marecg.report.charts import canvas, svg
 from marecg.report.neighbours import LEAD
 from marecg.report.page import Figure, Section, paragraph, table

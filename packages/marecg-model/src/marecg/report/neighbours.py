@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
 from ecg_ontology import Ontology, family_colours
+from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import captions

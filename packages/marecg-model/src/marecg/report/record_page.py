@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from ecg_base import replacing
 from ecg_ontology import Ontology, load
+from ecg_records.measure.electrodes import doubts
+from ecg_records.measure.intervals import AGREE_MS, Measurements, Reason, measure
+from ecg_records.read.inputs import find_one, read_mended
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.samples import order_leads, resample
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.classifier_scores import EVALUATION, FEW_POSITIVES, read_evaluation
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.electrodes import doubts
-from marecg.ecg.intervals import AGREE_MS, Measurements, Reason, measure
-from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import order_leads, resample
 from marecg.embedding.embed import encode
 from marecg.embedding.recordings import read_recording
 from marecg.errors import CorpusError
@@ -30,7 +31,6 @@ from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import installed
 from marecg.model.windows import Recording
-from marecg.read.inputs import find_one, read_mended
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table

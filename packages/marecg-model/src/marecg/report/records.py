@@ -15,15 +15,15 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
+from ecg_records.machine import MachineReport
+from ecg_records.read.datasets import ptbxl
+from ecg_records.read.inputs import mended_record, read_one
+from ecg_records.record import Record
+from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
-from marecg.ecg.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.stored_signal import signal_hash
-from marecg.read.datasets import ptbxl
-from marecg.read.inputs import mended_record, read_one
-from marecg.read.machine import MachineReport
-from marecg.read.record import Record
 from marecg.report import captions
 from marecg.report.page import Figure, Section, heading, paragraph, table
 from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain

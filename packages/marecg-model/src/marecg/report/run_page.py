@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ecg_base import refuse_others, replacing, write_text
+from ecg_records.storage.documents import read_json
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, CorpusError, UsageError
@@ -26,7 +27,6 @@ from marecg.report.page import Figure, Section, facts, folded, page, table
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
-from marecg.storage.documents import read_json
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:

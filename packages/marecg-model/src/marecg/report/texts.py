@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from ecg_ontology import Concept, label_in
-from marecg.ecg.childhood import FAST, is_child, limits_of, qtc_at
-from marecg.ecg.electrodes import Doubts
-from marecg.ecg.intervals import Measurements
-from marecg.ecg.quality import MENDED
+from ecg_records.machine import MachineReport
+from ecg_records.measure.childhood import FAST, is_child, limits_of, qtc_at
+from ecg_records.measure.electrodes import Doubts
+from ecg_records.measure.intervals import Measurements
+from ecg_records.signal.quality import MENDED
 from marecg.errors import UsageError
-from marecg.read.machine import MachineReport
 from marecg.report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS = 220, 120

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.leads import LEADS
+from ecg_records.signal.leads import LEADS
 from marecg.report.svg import UNITS, element, picture, polyline, words
 
 MM_PER_SECOND = 25.0

@@ -7,11 +7,11 @@ from collections import Counter
 from operator import add
 
 from ecg_ontology import Ontology
+from ecg_records.read.catalogue import catalogue
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
 from marecg.corpus.trained_on import signals_sha256
 from marecg.model.card import BeganFrom, Provenance
-from marecg.read.catalogue import catalogue
 from marecg.recipes import Config
 
 

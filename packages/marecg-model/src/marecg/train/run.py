@@ -25,6 +25,7 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch import Tensor
 
 import ecg_ontology
+from ecg_records.storage.lock import locked
 from marecg.base.device import best_device
 from marecg.base.memory import keep_freed
 from marecg.base.progress import Progress, shown
@@ -34,7 +35,6 @@ from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
-from marecg.storage.lock import locked
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpus

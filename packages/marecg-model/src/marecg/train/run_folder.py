@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 import ecg_ontology
 from ecg_base import write_text
+from ecg_records.signal.leads import LEADS
+from ecg_records.storage.documents import read_json
+from ecg_records.storage.lock import remove_left_over
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.leads import LEADS
 from marecg.errors import CheckpointError, UsageError, in_short
 from marecg.model.card import BeganFrom
 from marecg.recipes import Config
-from marecg.storage.documents import read_json
-from marecg.storage.lock import remove_left_over
 from marecg.train.warm_start import Start
 
 LENGTHS = ("config.train.max_steps", "config.train.max_epochs")

@@ -20,8 +20,8 @@ from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from ecg_base import suggest, write_text
+from ecg_records.storage.documents import read_json
 from marecg.errors import OutputError, UsageError
-from marecg.storage.documents import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
         if isinstance(name, str) and name not in NEEDS:
             raise UsageError(f"unknown tracker {name!r}", remedy=suggest(name, NEEDS))
         if isinstance(name, str) and any(find_spec(module) is None for module in NEEDS[name]):
-            remedy = f'pip install "marecg-model[{name}]"'
+            remedy = f'pip install "marecg[{name}]"'
             raise UsageError(f"the tracker {name} is not installed", remedy=remedy)
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
+from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import Calibration
 from marecg.errors import CheckpointError
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.window_encoder import WindowEncoder
 from marecg.settings import Count, Settings
-from marecg.storage.documents import read_model
 
 ANSWERS = "answers.json"
 """The file, beside the weights that it is of, which are not saved without dropping it."""

@@ -26,9 +26,9 @@ import torch
 from torch.export import ExportedProgram
 
 from ecg_base import replacing
+from ecg_records.signal.leads import LEADS
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
-from marecg.ecg.leads import LEADS
 from marecg.errors import CheckpointError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import Recording
@@ -87,9 +87,7 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
         raise UsageError(f"--to {to} writes {ENDINGS[to]}", where=out, remedy="Change the file's ending")
     missing = [name for name in ("onnx", "onnxscript", "onnxruntime") if to == "onnx" and not find_spec(name)]
     if missing:
-        raise UsageError(
-            f"ONNX needs {', '.join(missing)}", remedy="Install it: pip install 'marecg-model[onnx]'"
-        )
+        raise UsageError(f"ONNX needs {', '.join(missing)}", remedy="Install it: pip install 'marecg[onnx]'")
     network = (
         ExportedClassifier(EcgClassifier.load(run))
         if is_classifier(run)
@@ -180,7 +178,7 @@ def _metadata(model: MarEcg) -> dict[str, str]:
     """Return a file's metadata as texts."""
     config = model.config
     return {
-        "marecg": version("marecg-model"),
+        "marecg": version("marecg"),
         "torch": torch.__version__,
         "leads": ",".join(LEADS),
         "unit": "mV",

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
+from ecg_records.signal.leads import LEADS
 from marecg.classify.classifier import EcgClassifier
-from marecg.ecg.leads import LEADS
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import cut

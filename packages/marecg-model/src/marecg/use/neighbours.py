@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ecg_records.record import as_text
 from marecg.embedding.embedding_files import blocks, vectors
 from marecg.errors import InputError, UsageError
-from marecg.read.record import as_text
 
 SHOWN_COLUMNS = ("source", "patient", "codes")
 """What a folder of parts tells of each record beside its name."""

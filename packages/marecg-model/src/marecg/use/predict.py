@@ -20,11 +20,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import guarded, replacing
+from ecg_records.read.identity import published_as
+from ecg_records.read.inputs import find_one, read_mended
+from ecg_records.read.parts import every, in_parts
+from ecg_records.signal.leads import LEADS
 from marecg.base.device import best_device
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.corpus.index import keep_private
-from marecg.ecg.leads import LEADS
 from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
 from marecg.embedding.inputs import Inputs
 from marecg.embedding.recordings import Embedded, embedded, recordings
@@ -32,9 +35,6 @@ from marecg.errors import CheckpointError, UsageError
 from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import required_rate
-from marecg.read.identity import published_as
-from marecg.read.inputs import find_one, read_mended
-from marecg.read.parts import every, in_parts
 from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.concept_shares import ConceptShares
 

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ecg_records.signal.leads import LEADS, lead_places
 from marecg.base.device import best_device
-from marecg.ecg.leads import LEADS, lead_places
 from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg

@@ -15,6 +15,7 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from ecg_records.read.identity import published_as
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers
@@ -23,7 +24,6 @@ from marecg.errors import CorpusError, InputError, Reason, RecordError
 from marecg.evaluate.methods.feature_blocks import Block, read_block, write_block
 from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
-from marecg.read.identity import published_as
 
 BLOCK_ROWS = 32
 """Recordings in memory at a time, whose features are kept together."""

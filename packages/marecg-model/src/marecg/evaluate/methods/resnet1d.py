@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.ecg.leads import LEADS
-from marecg.ecg.signal import resample
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.samples import resample
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.probe.linear import Choose, Fitted, Part, check_labels

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.read.identity import patient_of, published_as
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
@@ -27,7 +28,6 @@ from marecg.evaluate.tasks.task import (
     files_sha256,
     split_of,
 )
-from marecg.read.identity import patient_of, published_as
 
 SPLIT_RULE = (
     "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"

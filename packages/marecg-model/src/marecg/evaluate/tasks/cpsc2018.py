@@ -12,7 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.signal import resample
+from ecg_records.dx import CPSC_LABELS
+from ecg_records.read.datasets import cpsc2018
+from ecg_records.read.identity import CPSC2018 as SOURCE
+from ecg_records.read.identity import published_as
+from ecg_records.record import Candidate
+from ecg_records.signal.samples import resample
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
@@ -27,11 +32,6 @@ from marecg.evaluate.tasks.task import (
     split_of,
     zeroshot_concepts,
 )
-from marecg.read.datasets import cpsc2018
-from marecg.read.dx import CPSC_LABELS
-from marecg.read.identity import CPSC2018 as SOURCE
-from marecg.read.identity import published_as
-from marecg.read.record import Candidate
 
 SECONDS = 10
 SPLIT_RULE = "by a hash of the record's name: train 60 %, val 20 %, test 20 %"

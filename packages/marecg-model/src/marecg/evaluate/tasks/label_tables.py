@@ -17,12 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import read_bounded, unguarded
+from ecg_records.read.parts import name_of, whole_of
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError
 from marecg.evaluate.tasks.corpus import SPLIT_RULE, begins_record, corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
-from marecg.read.parts import name_of, whole_of
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """What the column may be called that names the records; the first column otherwise."""

@@ -16,7 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.signal import resample
+from ecg_records.read.datasets import ptbxl
+from ecg_records.read.datasets.ptbxl import Entry, Statement
+from ecg_records.read.identity import PTBXL, patient_of, published_as
+from ecg_records.signal.samples import resample
+from ecg_records.stretch import Stretch
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
@@ -31,10 +35,6 @@ from marecg.evaluate.tasks.task import (
     multi_hot,
     zeroshot_concepts,
 )
-from marecg.read.datasets import ptbxl
-from marecg.read.datasets.ptbxl import Entry, Statement
-from marecg.read.identity import PTBXL, patient_of, published_as
-from marecg.read.stretch import Stretch
 
 SECONDS = 10
 OFFICIAL = Folds.of("1-8,9,10")

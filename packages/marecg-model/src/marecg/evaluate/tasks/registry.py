@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from ecg_records.storage.copies import ensure_local
 from marecg.base.plugins import plugin
 from marecg.errors import UsageError
 from marecg.evaluate.tasks.corpus import CORPUS
@@ -11,7 +12,6 @@ from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.label_tables import labels_task
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
 from marecg.evaluate.tasks.task import TaskDefinition
-from marecg.storage.copies import ensure_local
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
 """The tasks of published data sets."""

@@ -1,0 +1,1 @@
+"""Measurements of an ECG: R-peaks, rate, median beat, intervals, delineation."""

@@ -1,0 +1,135 @@
+"""Refinement of QRS detections: each is moved to its complex, then to the extremum in that complex.
+
+Pan–Tompkins answers with the maximum of a trailing moving average, some 20–50 samples behind the R-peak at
+500 Hz. Leads of equal length are refined together: a beat costs little more than its samples.
+
+Shapes: N leads, L samples, K answers or beats of all leads, W samples around each.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
+
+from ecg_records.signal.filters import BAND, band, zero_phase
+from ecg_records.signal.samples import median
+
+LAG = 0.12
+"""Seconds by which the detector's moving average can trail the complex: its own width."""
+HALF_QRS = 0.05
+"""Seconds between a complex's energy centre and its extremum, at most."""
+REFRACTORY = 0.2
+"""Seconds within which two answers are one beat (Pan & Tompkins 1985)."""
+T_WAVE = 0.36
+HALF_SLOPE = 0.25
+"""Within 0.36 s of a beat, half of its slope (a quarter of its energy) makes a T wave (the same source)."""
+SLOWEST = 0.5
+WEAK = 0.04
+"""Even at 0.5 beats per second so many of the strongest answers are beats. An answer with less than 4 % of
+their median energy is noise: the detector learns its threshold from the first thing it sees."""
+
+
+def refined(
+    answers: Sequence[NDArray[np.int64]],
+    x_NL: NDArray[np.float64],
+    energy_NL: NDArray[np.float64],
+    fs: float,
+    weak: float = WEAK,
+) -> list[NDArray[np.int64]]:
+    """Return the R-peaks that a detector's answers mean, ascending, for N leads in mV and their `energy`.
+
+    The answers of each are sample indices in any order, several for a beat or none. `weak`
+    is the share of a usual beat's energy below which an answer is none.
+    """
+    tops = _climb(energy_NL, answers, round(LAG * fs))
+    beats = [_distinct(tops_n, energy_L, fs, weak) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
+    return _extrema(x_NL, beats, fs)
+
+
+def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
+    """Return the squared slope in Pan and Tompkins' band, averaged without delay."""
+    band_NL = zero_phase(x_NL, band(2, fs, hertz))
+    slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
+    np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])
+    slope_NL[:, 0] = 2 * (band_NL[:, 1] - band_NL[:, 0])
+    slope_NL[:, -1] = 2 * (band_NL[:, -1] - band_NL[:, -2])
+    squared_NL = np.square(slope_NL, out=slope_NL)
+    return np.asarray(uniform_filter1d(squared_NL, round(2 * HALF_QRS * fs)), np.float64)
+
+
+def _climb(
+    energy_NL: NDArray[np.float64], starts: Sequence[NDArray[np.int64]], reach: int
+) -> list[NDArray[np.int64]]:
+    """From each start to the top of the complex that is strongest within `reach` of it, and of itself."""
+    rows_K, there_K = _flat(starts)
+    here_K = np.full_like(there_K, -1)
+    around_NLW = _around(energy_NL, reach, reach + 1)
+    while (here_K != there_K).any():
+        here_K = there_K
+        strongest_K = around_NLW[rows_K, here_K].argmax(1)
+        there_K = np.clip(here_K - reach + strongest_K, 0, energy_NL.shape[1] - 1)
+    return _by_lead(here_K, starts)
+
+
+def _distinct(
+    beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
+) -> NDArray[np.int64]:
+    """Each beat once, and neither T waves nor noise."""
+    places = np.unique(beats)
+    strengths = np.sort(energy_L[places])[::-1]
+    weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(places) else 0
+    return unexplained(places[energy_L[places] >= weakest], energy_L, fs, HALF_SLOPE)
+
+
+def unexplained(
+    places: NDArray[np.int64], strength_L: NDArray[np.floating], fs: float, of_t_wave: float
+) -> NDArray[np.int64]:
+    """Return the beats that no stronger one nearby explains, as itself or, below a share of it, as its T."""
+    ranked = places[np.argsort(-strength_L[places], kind="stable")]
+    strongest: list[tuple[int, float]] = []
+    for beat, strength in zip(ranked.tolist(), strength_L[ranked].tolist(), strict=True):
+        if not any(
+            (away := abs(beat - other)) < REFRACTORY * fs
+            or (away < T_WAVE * fs and strength < stronger * of_t_wave)
+            for other, stronger in strongest
+        ):
+            strongest.append((beat, strength))
+    return np.array(sorted(beat for beat, _ in strongest), np.int64)
+
+
+def _extrema(
+    x_NL: NDArray[np.float64], beats: Sequence[NDArray[np.int64]], fs: float
+) -> list[NDArray[np.int64]]:
+    """Move each beat to the raw lead's largest departure from its surroundings' median."""
+    half, around, length = round(HALF_QRS * fs), round(REFRACTORY * fs), x_NL.shape[1]
+    rows_K, beats_K = _flat(beats)
+    ordered_KW = np.sort(_around(x_NL, around, around, np.nan)[rows_K, beats_K], axis=1)  # NaN comes last
+    known_K = np.minimum(beats_K + around, length) - np.maximum(beats_K - around, 0)
+    middle_K2 = np.stack([(known_K - 1) // 2, known_K // 2], axis=1)
+    level_K1 = np.take_along_axis(ordered_KW, middle_K2, axis=1).sum(1, keepdims=True) / 2
+    departure_KW = np.abs(_around(x_NL, half, half + 1)[rows_K, beats_K] - level_K1)
+    peaks_K = np.clip(beats_K - half + departure_KW.argmax(1), 0, length - 1)
+    return [np.unique(peaks) for peaks in _by_lead(peaks_K, beats)]
+
+
+def _around(
+    x_NL: NDArray[np.float64], before: int, behind: int, beyond: float | None = None
+) -> NDArray[np.float64]:
+    """Return each sample's neighbours, [N, L, before + behind]; `beyond` the ends, or the last if None."""
+    ends = ((0, 0), (before, behind))
+    padded_NL = np.pad(x_NL, ends, "edge") if beyond is None else np.pad(x_NL, ends, constant_values=beyond)
+    return sliding_window_view(padded_NL, before + behind, axis=1)
+
+
+def _flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of all leads behind one another: (the lead of each, the place)."""
+    counts = [len(peaks) for peaks in places]
+    none = np.zeros(0, np.int64)  # for no leads at all
+    return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])
+
+
+def _by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Undo `_flat`."""
+    return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

@@ -1,0 +1,70 @@
+"""Parts of a long recording, such as the steps of a time line."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from ecg_records.errors import RecordError
+from ecg_records.record import Candidate, without_ending
+from ecg_records.stretch import Stretch
+
+LOOK = 1
+"""Seconds that are read of a recording to know how long it is."""
+Key = TypeVar("Key")
+
+
+def in_parts(
+    candidates: Iterable[tuple[Key, Candidate]],
+    starts: Callable[[float], Sequence[float]],
+    seconds: float | None = None,
+) -> Iterator[tuple[Key, Candidate]]:
+    """Split records into parts, each with its record's key; unreadable records are yielded whole.
+
+    `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
+    what is read of one may be longer where that isn't said.
+    """
+    for key, candidate in candidates:
+        try:
+            record = candidate.read(seconds=LOOK)
+        except RecordError:  # whoever reads it says why
+            yield key, candidate
+            continue
+        begins = starts(record.length / record.fs)
+        for start in begins:
+            yield key, candidate if len(begins) == 1 else replace(candidate, part=Stretch(start, seconds))
+
+
+def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
+    """Return the starts of a recording's steps in seconds; a last one shorter than `shortest` is dropped.
+
+    Example:
+        >>> every(10, 30.5), every(10, 31), every(10, 0.5)
+        ([0, 10, 20], [0, 10, 20, 30], [0])
+    """
+    count = max(1, int((seconds - min(step, shortest)) // step) + 1)
+    return [round(number * step, 3) for number in range(count)]
+
+
+def name_of(root_name: str, path: str) -> str:
+    """Return a `Candidate.name` from an index's columns: root name and path.
+
+    Example:
+        >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17@9.4")
+        ('georgia/g1/E00001', 'clinic/ecgs/17@9.4')
+    """
+    path, at = whole_of(path)
+    file, mark, row = path.rpartition("#")
+    if mark and row.isdecimal():
+        return f"{root_name}/{without_ending(file)}/{row}{at}"
+    return f"{root_name}/{without_ending(path)}{at}"
+
+
+def whole_of(path: str) -> tuple[str, str]:
+    """Return the `Candidate.path` of a part's recording, and the part's suffix.
+
+    Example:
+        >>> whole_of("r.hea@18.8"), whole_of("a@b.hea")
+        (('r.hea', '@18.8'), ('a@b.hea', ''))
+    """
+    name, mark, start = path.rpartition("@")
+    return (name, f"@{start}") if mark and start.replace(".", "", 1).isdecimal() else (path, "")

@@ -1,0 +1,38 @@
+"""CSV tables of datasets."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from ecg_records.errors import CorpusError
+from ecg_records.record import is_regular
+
+HEAD = 10_000
+"""Characters that the first line of a table has at most."""
+
+
+def columns(table: Path) -> set[str]:
+    """Return the names in a table's first line; () if it can't be read or isn't a regular file."""
+    if not is_regular(table):
+        return set()
+    try:
+        with table.open(encoding="utf-8-sig", errors="replace") as file:
+            return {name.strip().strip('"') for name in file.readline(HEAD).split(",")}
+    except OSError:
+        return set()
+
+
+def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
+    """Read a table's rows by column. Raises `CorpusError` if it is unreadable or lacks a column."""
+    remedy = f"Get it from its publisher again: its columns include {', '.join(filter(None, needed))}"
+    try:
+        if not is_regular(table):
+            raise OSError("there is no such file")
+        with table.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise CorpusError(f"has no column {missing[0]!r}", where=table, remedy=remedy)
+            yield from reader
+    except (OSError, csv.Error) as error:
+        raise CorpusError(f"can't be read ({error})", where=table, remedy=remedy) from error

@@ -1,0 +1,148 @@
+"""WFDB headers in all their variants, parsed without changing the files.
+
+Reads what the corpora of the CinC Challenges 2020/2021, PTB and PTB-XL really hold: dates before times,
+record names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A gain that is missing or
+zero is an error, because WFDB's default of 200 per mV would silently rescale the signal.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ecg_records.dx import header_comments
+from ecg_records.errors import Reason, RecordError, located
+from ecg_records.machine import number
+from ecg_records.record import inside
+from ecg_records.signal.samples import FASTEST, SLOWEST, UNITS_PER_MV
+
+HEADER_BYTES = 1 << 20
+"""A header has a few hundred, so a longer file is something else."""
+MOST_SIGNALS = 64
+MOST_DIGITS = 18
+"""Of a whole number: what 64 bits hold. Damaged headers have thousands."""
+
+# Possessive (`++`): a digit once taken is not given back, so a million of them cost a millisecond.
+_RECORD = re.compile(
+    r"(?P<name>[^\s/]++)(?P<segments>/\d++)?\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?"
+)
+_FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?(\+(?P<offset>\d++))?")
+_GAIN = re.compile(
+    r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
+)
+_INTEGER = re.compile(r"-?\d{1,9}")
+
+
+class Channel(NamedTuple):
+    """Signal line of a header: place of the samples, and scale from integers to millivolts."""
+
+    name: str
+    file: str
+    format: int
+    offset: int
+    per_mv: float
+    baseline: int
+    checksum: int | None
+
+
+@dataclass(frozen=True)
+class WfdbHeader:
+    """Parsed header: `length` in samples (None: not stated), `comments` by lower-case key."""
+
+    path: Path
+    fs: float
+    length: int | None
+    channels: tuple[Channel, ...]
+    comments: dict[str, str]
+
+
+def read_header(path: Path, root: Path) -> WfdbHeader:
+    """Read and parse a header file that lies below `root`, also through links.
+
+    Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
+    `gain` or `units`.
+    """
+    with located(path):
+        if not inside(path, root):
+            raise RecordError(Reason.path, "is a link to a header outside the source folder")
+        if path.exists() and not path.is_file():
+            raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder")
+        try:
+            with path.open("rb") as file:
+                content = file.read(HEADER_BYTES + 1)
+        except OSError as error:
+            problem = f"the header can't be read ({error.strerror})"
+            raise RecordError(Reason.unreadable, problem) from error
+        if len(content) > HEADER_BYTES or b"\0" in content:
+            raise RecordError(Reason.unreadable, "is not a text file of a header's size")
+        return parse_header(content.decode("utf-8", errors="replace"), path)
+
+
+def parse_header(text: str, path: Path) -> WfdbHeader:
+    """Parse the text of the header at `path`. Raises as `read_header` does, without its name."""
+    lines = map(str.strip, text.replace("\r", "\n").split("\n"))
+    body = [line for line in lines if line and not line.startswith("#")]
+    record = _RECORD.match(body[0]) if body else None
+    if record is None:
+        problem = "has no record line (name, number of signals, sampling rate, length)"
+        raise RecordError(Reason.header, problem)
+    if record["segments"]:
+        raise RecordError(Reason.multi_segment, "is the header of several segments")
+    announced, described = _integer(record["signals"]), len(body) - 1
+    if announced != described or not 0 < announced <= MOST_SIGNALS:
+        raise RecordError(Reason.header, f"announces {announced} signals and describes {described}")
+    fs = number(record["fs"])
+    if not SLOWEST <= fs <= FASTEST:
+        raise RecordError(Reason.sampling_rate, f"states no usable sampling rate ({record['fs'] or 'none'})")
+    return WfdbHeader(
+        path=path,
+        fs=fs,
+        length=_integer(record["length"]) if record["length"] else None,
+        channels=tuple(map(_channel, body[1:])),
+        comments=header_comments(text),
+    )
+
+
+def _channel(line: str) -> Channel:
+    fields = line.split(None, 8)
+    layout = _fullmatch(_FORMAT, fields[1]) if len(fields) > 1 else None
+    if layout is None:
+        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
+    if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
+        raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
+    name = fields[8].strip() if len(fields) == 9 else ""
+    scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
+    if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
+        problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
+        raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
+    units = (scale["units"] or "mV").lower()
+    if units not in UNITS_PER_MV:
+        raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
+    zero, checksum = (
+        int(fields[place]) if len(fields) > place and _INTEGER.fullmatch(fields[place]) else None
+        for place in (4, 6)
+    )
+    return Channel(
+        name=name,
+        file=fields[0],
+        format=_integer(layout["format"]),
+        offset=_integer(layout["offset"] or "0"),
+        per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
+        baseline=zero or 0 if scale["baseline"] is None else _integer(scale["baseline"]),
+        checksum=checksum,
+    )
+
+
+@lru_cache(maxsize=256)
+def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
+    """A pattern on a whole field: a collection has few formats and gains, each of them a million times."""
+    return pattern.fullmatch(field)
+
+
+def _integer(text: str) -> int:
+    """A whole number. Raises `RecordError` where it is longer than any that means something."""
+    if len(text) > MOST_DIGITS:
+        raise RecordError(Reason.header, f"has a number of {len(text)} digits: {text[:20]}…")
+    return int(text)

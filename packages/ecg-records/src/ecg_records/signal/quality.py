@@ -1,0 +1,267 @@
+"""Quality of recordings: named rules over a few measures per lead find damaged leads, and mend or hide them.
+
+Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
+zero-fraction on any of the 12 leads are excluded. `QualityLimits` has the thresholds, and how many leads may
+be hidden.
+
+Shapes: C leads, the twelve unless others are named, L samples.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+from scipy.ndimage import maximum_filter1d
+
+from ecg_records.errors import Reason, RecordError
+from ecg_records.signal.leads import LEADS
+from ecg_records.signal.samples import median
+
+BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
+"""How the notes of `mended` end."""
+Signal = NDArray[np.float32]
+CONTRADICT = "limb leads contradict one another: a wrong name, sign or gain?"
+LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
+"""The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
+
+
+class QualityLimits(BaseModel):
+    """Limits beyond which a lead is damaged, and how much damage a recording may have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    amplitude_limit: float = Field(
+        default=10.0, gt=0, description="mV: beyond every QRS; artefacts in real files reach 12"
+    )
+    bridge_limit: float = Field(
+        default=0.1, ge=0, lt=1, description="share of a lead beyond that which is bridged; 0: none"
+    )
+    bridge_margin: float = Field(
+        default=0.1, ge=0, description="s before and after such a stretch, of its rise and its fall"
+    )
+    hidden_limit: int = Field(
+        default=3, ge=0, le=6, description="damaged chest leads that are hidden, half of the six; 0: none"
+    )
+    clip_level: float = Field(
+        default=0.2, ge=0, description="mV from the lead's median; nearer by, it rests rather than clips"
+    )
+    clip_limit: float = Field(
+        default=0.02, gt=0, description="share of a lead; unclipped real records stay below 0.01"
+    )
+    zero_limit: float = Field(
+        default=0.25, gt=0, description="share of a lead; below 0.13 in real ones, above 0.7 if unplugged"
+    )
+    flat_range: float = Field(
+        default=0.01, gt=0, description="mV peak to peak: two steps of a coarse converter"
+    )
+    montage_limit: float = Field(
+        default=0.3, gt=0, description="limb leads' misfit that is noted; real records have below 0.03"
+    )
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Measures that the rules judge: the number of seconds, and float64 [C] of each lead.
+
+    Attributes:
+        seconds: length of the recording that the window can use.
+        amplitude_C: largest |x − median| in mV: an offset of the amplifier isn't the heart's.
+        range_C: largest minus smallest value in mV.
+        zero_C: share of samples that are exactly zero.
+        clipped_C: share of samples that rest on the lead's largest or smallest value.
+        nan_C: share of samples that are NaN or infinite.
+        montage: by how much the limb leads contradict Einthoven and Goldberger, relative to their own size.
+    """
+
+    seconds: float
+    amplitude_C: NDArray[np.float64]
+    range_C: NDArray[np.float64]
+    zero_C: NDArray[np.float64]
+    clipped_C: NDArray[np.float64]
+    nan_C: NDArray[np.float64]
+    montage: float
+
+    def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
+        """Return the measures of the worst of some leads, by name."""
+        return {
+            "amplitude_mv": float(self.amplitude_C[among_C].max()),
+            "zero_fraction": float(self.zero_C[among_C].max()),
+            "clipped_fraction": float(self.clipped_C[among_C].max()),
+            "range_mv": float(self.range_C[among_C].min()),
+            "montage": self.montage,
+        }
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
+def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
+    """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
+    length = x_CL.shape[1]
+    bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
+    absent_C = np.zeros(len(x_CL), np.intp)
+    if not np.isfinite(top_C - bottom_C).all():
+        finite_CL = np.isfinite(x_CL)
+        absent_C = length - _count(finite_CL)
+        x_CL = np.where(finite_CL, x_CL, 0)
+        bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
+    middle_C = median(x_CL)
+    clipped_C = sum(
+        np.where(np.abs(rail_C - middle_C) > limits.clip_level, _count(x_CL == rail_C[:, None]), 0)
+        for rail_C in (top_C, bottom_C)
+    )
+    return Measures(
+        seconds=length / fs,
+        amplitude_C=np.maximum(top_C - middle_C, middle_C - bottom_C).astype(np.float64),
+        range_C=(top_C - bottom_C).astype(np.float64),
+        zero_C=(_count(x_CL == 0) - absent_C) / length,
+        clipped_C=clipped_C / length,
+        nan_C=absent_C / length,
+        montage=_montage(x_CL) if len(x_CL) == len(LEADS) else 0.0,
+    )
+
+
+def verdict(
+    measures: Measures, limits: QualityLimits, leads: Sequence[str] = LEADS
+) -> list[tuple[Reason, str]]:
+    """Return the rules that leads break, the most important first, with messages; [] for good leads."""
+    broken: list[tuple[Reason, str]] = []
+    for reason, bad_C, problem in _lead_rules(measures, limits):
+        if bad_C.any():
+            names = ", ".join(lead for lead, bad in zip(leads, bad_C, strict=True) if bad)
+            broken.append((reason, f"{'all leads' if bad_C.all() else names}: {problem}"))
+    return broken
+
+
+def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason, NDArray[np.bool_], str]]:
+    """The rules for single leads, the most important first: which leads break each, and what that means."""
+    zero, clip, high = (
+        f"zero for over {limits.zero_limit:.0%} of the time",
+        f"on a rail for over {limits.clip_limit:.0%} of the time",
+        f"beyond {limits.amplitude_limit:g} mV around its median",
+    )
+    return [
+        (Reason.nan, measures.nan_C > 0, "more samples without numbers than are bridged"),
+        (Reason.flat_lead, measures.range_C < limits.flat_range, f"flat within {limits.flat_range:g} mV"),
+        (Reason.zero_fraction, measures.zero_C > limits.zero_limit, zero),
+        (Reason.clipping, measures.clipped_C > limits.clip_limit, clip),
+        (Reason.extreme_amplitude, measures.amplitude_C > limits.amplitude_limit, high),
+    ]
+
+
+class Mended(NamedTuple):
+    """Signal whose damaged leads are mended or, where hidden, zero; its measures before these were; notes."""
+
+    x_CL: Signal
+    hidden_C: NDArray[np.bool_]
+    measures: Measures
+    notes: tuple[str, ...] = ()
+
+
+def mended(
+    x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS, judged: int | None = None
+) -> Mended:
+    """Bridge moments, compute damaged limb leads from good ones, and hide other damaged leads as zeros.
+
+    The rules judge the first `judged` samples. A computed lead that is still damaged is hidden: of an arm's
+    electrode that is off no lead knows the voltage.
+    """
+    measures = measure(x_CL[:, :judged], fs, limits)
+    lines: tuple[str, ...] = ()
+    if (measures.amplitude_C > limits.amplitude_limit).any() or measures.nan_C.any():
+        first_CL, lines = bridged(x_CL[:, :judged], fs, limits, leads)
+        x_CL = np.concatenate([first_CL, x_CL[:, first_CL.shape[1] :]], axis=1)
+        measures = measure(first_CL, fs, limits)
+    faults = _faults(measures, limits)
+    if not faults:
+        return Mended(x_CL, np.zeros(len(x_CL), bool), measures, lines)
+    x_CL = _from_limb_leads(x_CL, faults, leads, limits, judged)
+    measures = measure(x_CL[:, :judged], fs, limits)
+    hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, limits)])
+    alike: dict[str, list[str]] = {}
+    for row, problem in faults.items():
+        alike.setdefault(f"{problem}: {HIDDEN if hidden_C[row] else DERIVED}", []).append(leads[row])
+    lines += tuple(f"{', '.join(names)}: {what}" for what, names in alike.items())
+    return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, lines)
+
+
+def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
+    """Check that a twelve-lead recording keeps its limb leads and enough chest leads.
+
+    Raises `RecordError` if a limb lead or more than `limits.hidden_limit` chest leads are hidden: `reason` is
+    then the first rule that the recording breaks, and the message names all.
+    """
+    hidden = {lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden}
+    if len(hidden) > limits.hidden_limit or hidden & {*LIMB}:
+        broken = verdict(mend.measures, limits)
+        raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken))
+
+
+def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
+    """Return the rows of damaged leads, each with the most important rule that it breaks, in words."""
+    faults: dict[int, str] = {}
+    for _, bad_C, problem in _lead_rules(measures, limits):
+        for row in np.flatnonzero(bad_C).tolist():
+            faults.setdefault(row, problem)
+    return dict(sorted(faults.items()))
+
+
+def _from_limb_leads(
+    x_CL: Signal, faulty: Collection[int], leads: Sequence[str], limits: QualityLimits, judged: int | None
+) -> Signal:
+    """Compute the faulty limb leads from two or more good ones that agree in the judged samples."""
+    limb = [row for row, lead in enumerate(leads) if lead in LIMB]
+    good, bad = [row for row in limb if row not in faulty], [row for row in limb if row in faulty]
+    if not bad or len(good) < 2:
+        return x_CL
+    parts_C2 = np.array([LIMB[leads[row]] for row in good])
+    one_and_two_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
+    misfit_CL = (parts_C2 @ one_and_two_2L - x_CL[good])[:, :judged]
+    if misfit_CL.std(axis=1).max() <= limits.montage_limit * x_CL[good, :judged].std(axis=1).max():
+        x_CL = x_CL.copy()
+        x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ one_and_two_2L
+    return x_CL
+
+
+@np.errstate(invalid="ignore")  # of infinite samples, which are beyond as NaN is
+def bridged(
+    x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS
+) -> tuple[Signal, tuple[str, ...]]:
+    """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
+
+    An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
+    `limits.amplitude_limit` for more than the share `limits.bridge_limit`, margins counted, stays as it is.
+    """
+    away_CL = np.abs(x_CL - median(x_CL)[:, None])
+    beyond_CL = ~(away_CL <= limits.amplitude_limit)  # NaN is beyond, too
+    reach = round(limits.bridge_margin * fs)
+    lines: list[str] = []
+    for lead in np.flatnonzero(beyond_CL.any(axis=1)).tolist():
+        bad_L = maximum_filter1d(beyond_CL[lead], 2 * reach + 1, mode="constant")
+        if np.count_nonzero(bad_L) > limits.bridge_limit * len(bad_L):
+            continue
+        x_CL = x_CL.copy() if not lines else x_CL
+        good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)
+        x_CL[lead, bad] = np.interp(bad, good, x_CL[lead, good])
+        what = "of extreme amplitude" if np.isfinite(away_CL[lead]).all() else "without numbers"
+        lines.append(f"{leads[lead]}: {len(bad) / fs:.2f} s {what} {BRIDGED}")
+    return x_CL, tuple(lines)
+
+
+def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Count each lead's marked samples; lead by lead, because numpy takes twice as long along an axis."""
+    return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
+
+
+def _montage(x_CL: Signal) -> float:
+    """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
+    limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
+    one, two, three, right, left, foot = limb_CL
+    misfits = np.empty((4, x_CL.shape[1]), x_CL.dtype)
+    np.add(three - two, one, out=misfits[0])
+    np.add(right, (one + two) / 2, out=misfits[1])
+    np.add(left - one, two / 2, out=misfits[2])
+    np.add(foot - two, one / 2, out=misfits[3])
+    largest = np.sqrt(np.mean(np.square(misfits, out=misfits), axis=1)).max()
+    return float(largest / max(np.sqrt(np.mean(np.square(limb_CL, out=limb_CL))), 1e-6))

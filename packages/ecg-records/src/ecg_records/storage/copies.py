@@ -1,0 +1,238 @@
+"""Local copies of remote files, downloaded by fsspec into `cache()` under the same names.
+
+A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
+stated of its file then, and size and time of change of the file here. fsspec's `filecache` can't do it: its
+files lie side by side under hashes, so that no header finds its signals and no folder is one; a transfer that
+broke off is given as the whole file by the next call; no other process waits; and what is gone there stays.
+"""
+
+import glob
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
+from urllib.parse import quote, unquote
+
+from ecg_base import InputError, OutputError, UsageError, write_text
+from ecg_records.storage.documents import read_json
+from ecg_records.storage.lock import locked
+from ecg_records.storage.places import Place, filesystem, is_remote, reading, sending
+
+logger = logging.getLogger(__name__)
+FILES_AT_A_TIME = 64
+"""Files on their way at a time."""
+WORTH_TELLING = 64 << 20
+"""Bytes whose copying is said beforehand."""
+_STATED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created", "size")
+"""What the kinds of store say of a file's content."""
+Copied = dict[str, Any]
+"""By the path below `_Mirror.base`: what `_stamp` and `_state` said of both sides when they were equal."""
+
+
+def cache() -> Path:
+    """Return the folder of the copies: `ECG_RECORDS_CACHE`, or `ecg-records` in the user's cache folder."""
+    chosen, shared = os.environ.get("ECG_RECORDS_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(chosen) if chosen else Path(shared or "~/.cache") / "ecg-records").expanduser().resolve()
+    except RuntimeError:  # a container's user may have neither a home nor a name
+        return Path(gettempdir(), f"ecg-records-{os.getuid()}").resolve()
+
+
+def ensure_local(where: str | Path) -> Path:
+    """Return a local path unchanged; for an address, copy new or changed files into the cache.
+
+    Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it; `InputError`
+    where nothing is there, or the store or this machine's disk refuses; `OutputError` where the cache
+    can't be written.
+    """
+    if not is_remote(where):
+        return Path(where)
+    mirror = _Mirror.of(str(where))
+    if isinstance(mirror, Path):
+        return mirror
+    with mirror.locked() as copied, reading(where):
+        mirror.take(copied)
+    return mirror.copy
+
+
+def address(path: Path) -> str | None:
+    """Return the address of a copy; None for other paths."""
+    stores = cache() / "stores"
+    if not path.is_relative_to(stores):
+        return None
+    home, *parts = path.relative_to(stores).parts
+    return f"{unquote(home.partition('-')[2])}://{'/'.join(parts)}"
+
+
+@contextmanager
+def upload(where: str, last: str) -> Iterator[Path]:
+    """Yield a local folder, and upload its files when the block succeeds.
+
+    Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
+    says that all is there: it is sent when the others have arrived. Raises `UsageError` where the address
+    holds other things; `OutputError` where it can't be written.
+    """
+    mirror = _Mirror.of(where)
+    if isinstance(mirror, Path):
+        yield mirror
+        return
+    bucket = (mirror.base + mirror.copy.name).partition("/")[0]
+    with sending(where):
+        if bucket and not mirror.fs.exists(bucket):
+            raise FileNotFoundError(f"there is no {bucket}")
+    names = Place(where).names()
+    if last in names:
+        ensure_local(where)
+    elif others := [name for name in names if not (mirror.copy / name).exists()]:
+        problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
+        raise UsageError(problem, where=where, remedy="Choose another address for --out")
+    yield mirror.copy
+    further = f"; what is done lies in {mirror.copy}, and the same command sends it"
+    with sending(where, further), mirror.locked() as copied:
+        mirror.send(copied, last)
+
+
+@dataclass(frozen=True)
+class _Mirror:
+    """Mirror of an address: its files, and their local copies.
+
+    `base` is the folder that it is in, as the file system `fs` calls it, with a slash, `prefix` the same as
+    an address; `home` holds the `copy`, once it is made, and what is known of it.
+    """
+
+    fs: Any
+    base: str
+    prefix: str
+    home: Path
+    copy: Path
+
+    @classmethod
+    def of(cls, where: str) -> "_Mirror | Path":
+        """Return the mirror of an address, or a local path unchanged."""
+        fs, root = filesystem(where)
+        if "file" in fs.protocol:
+            return Path(root)
+        where = where.rstrip("/")
+        protocol, _, path = where.rpartition("://")
+        name = path.rpartition("/")[2]
+        if not (root.endswith(name) and _is_plain(path)):
+            problem = "isn't an address of one file or folder"
+            raise UsageError(problem, where=where, remedy="Name it by its path")
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        key = _sha256([where, fs.storage_options, endpoint])
+        home = cache() / "stores" / f"{key}-{quote(protocol, safe='')}"
+        base, prefix = root.removesuffix(name), where.removesuffix(name)
+        return cls(fs, base, prefix, home, home / path.lstrip("/"))
+
+    @contextmanager
+    def locked(self) -> Iterator[Copied]:
+        """Keep other processes from copying the same: they wait, and then find it."""
+        record = self.home / ".copied.json"
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # what lies here is about patients
+        except OSError as error:
+            problem = f"cannot be written ({error.strerror})"
+            remedy = "Set ECG_RECORDS_CACHE to a folder that is writable"
+            raise OutputError(problem, where=self.home, remedy=remedy) from error
+        with locked(self.home):
+            try:
+                copied: Copied = read_json(record, "")
+            except InputError:  # none yet, or damaged: all is copied again
+                copied = {}
+            before = dict(copied)
+            try:
+                yield copied
+            finally:
+                if copied != before:
+                    write_text(record, json.dumps(copied))
+
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """Return the store's entries of files below `base`, or of a file and those that share its name."""
+        self.fs.invalidate_cache()
+        root = self.base + self.copy.name
+        listed = self.fs.find(root, detail=True)
+        if not listed or root in listed:
+            stem = os.path.splitext(root)[0] if listed else root  # noqa: PTH122 — pathlib takes a slash away
+            listed |= self.fs.glob(f"{glob.escape(stem)}.*", detail=True)
+        return {
+            path.removeprefix(self.base): entry
+            for path, entry in listed.items()
+            if entry.get("type", "file") == "file" and not path.endswith("/")
+        }
+
+    def take(self, copied: Copied) -> None:
+        """Copy what is new or has changed, and remove what is no longer there."""
+        listed, due = self.listed(), []
+        if not listed:
+            raise FileNotFoundError("nothing is there")
+        for path in copied.keys() - listed.keys():
+            self._local(path).unlink(missing_ok=True)
+            del copied[path]
+        for path, entry in sorted(listed.items()):
+            if not _is_plain(path):
+                logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
+            elif copied.get(path) != [_stamp(entry), _state(self._local(path))]:
+                due.append(path)
+        if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
+            logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(due):,}", size / 1e9)
+        for some in _few(due):
+            with TemporaryDirectory(dir=self.home) as folder:
+                coming = {path: f"{folder}/{number}" for number, path in enumerate(some)}
+                self.fs.get([self.base + path for path in some], [*coming.values()])
+                for path in some:
+                    self._local(path).parent.mkdir(parents=True, exist_ok=True)
+                    Path(coming[path]).replace(self._local(path))
+                    copied[path] = [_stamp(listed[path]), _state(self._local(path))]
+
+    def send(self, copied: Copied, last: str) -> None:
+        """Upload new and changed files, and a given file last."""
+        last, listed = f"{self.copy.name}/{last}", self.listed()
+
+        def is_sent(path: str) -> bool:
+            return path in listed and copied.get(path) == [_stamp(listed[path]), _state(self._local(path))]
+
+        if is_sent(last):  # what training has added here stays here
+            return
+        files = [
+            path.relative_to(self.copy.parent).as_posix() for path in self.copy.rglob("*") if path.is_file()
+        ]
+        due = sorted(path for path in files if path != last and not is_sent(path))
+        self.fs.makedirs(self.base + self.copy.name, exist_ok=True)
+        for some in (*_few(due), [last]):
+            self.fs.put([str(self._local(path)) for path in some], [self.base + path for path in some])
+            listed = self.listed()
+            copied.update({path: [_stamp(listed[path]), _state(self._local(path))] for path in some})
+
+    def _local(self, path: str) -> Path:
+        return self.copy.parent / path
+
+
+def _few(paths: list[str]) -> list[list[str]]:
+    return [paths[first : first + FILES_AT_A_TIME] for first in range(0, len(paths), FILES_AT_A_TIME)]
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path of a store can be one of this machine, and stays below where it belongs."""
+    parts = path.lstrip("/").split("/")
+    odd = {"", ".", ".."}
+    return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
+
+
+def _stamp(entry: Mapping[str, Any]) -> str:
+    """Return the stamp of a store's file, by which a change shows: etag, time of change and size."""
+    return _sha256([str(entry.get(name)) for name in _STATED])
+
+
+def _state(local: Path) -> Any:
+    """Return the stamp of a local file; None if it doesn't exist."""
+    return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,160 @@
+"""Addresses that fsspec reaches (`s3://`, `gs://`, …), and folders there or on this machine.
+
+A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from ecg_base import InputError, OutputError, UsageError, replacing
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
+
+
+def is_remote(where: str | Path) -> bool:
+    """Whether a name is an fsspec address and not a local path.
+
+    Example:
+        >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
+        (True, False, False)
+    """
+    return isinstance(where, str) and _URL.match(where) is not None
+
+
+class Place:
+    """Folder on this machine or at an address. Raises `UsageError` as `filesystem`."""
+
+    def __init__(self, where: str | Path) -> None:
+        self.where = str(where)
+        self.path = None if is_remote(where) else Path(where)
+        if self.path is None:
+            self._fs, self._root = filesystem(self.where)
+
+    def __str__(self) -> str:
+        return self.where
+
+    def file(self, name: str) -> str:
+        """Return the path of a file in the folder, for messages."""
+        return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """Return the matching file names in order; () if there is no folder. Raises `InputError`."""
+        try:
+            if self.path:
+                names = [path.name for path in self.path.iterdir()] if self.path.exists() else []
+            else:
+                self._fs.invalidate_cache(self._root)
+                paths = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+                names = [path.rstrip("/").rpartition("/")[2] for path in paths]
+        except Exception as error:  # each store has errors of its own
+            problem, remedy = reasoned(error)
+            if self.path and isinstance(error, OSError):
+                problem, remedy = str(error.strerror), "Name a folder, and one that may be listed"
+            raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
+        return sorted(name for name in names if fnmatch(name, pattern))
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for reading. Raises `OSError` if it is missing."""
+        if self.path is None:
+            try:
+                file: IO[bytes] = self._fs.open(f"{self._root}/{name}")
+            except OSError:
+                raise
+            except Exception as error:  # as above
+                raise OSError(reasoned(error)[0]) from error
+            return file
+        path = self.path / name
+        if path.exists() and not path.is_file():
+            raise OSError("isn't a file")  # a pipe would be waited for
+        return path.open("rb")
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """Yield a path; its content becomes the file's when the block succeeds. Raises `OutputError`."""
+        if self.path:
+            with replacing(self.path / name) as temporary:
+                yield temporary
+            return
+        with TemporaryDirectory() as folder:
+            temporary = Path(folder) / name
+            try:
+                yield temporary
+            except OSError as error:
+                remedy = "Make room, or set TMPDIR to a folder that has it"
+                raise OutputError(f"cannot be written ({error})", where=temporary, remedy=remedy) from error
+            with sending(self.file(name)):
+                self._fs.makedirs(self._root, exist_ok=True)
+                self._fs.put_file(str(temporary), f"{self._root}/{name}")
+
+
+def filesystem(where: str) -> tuple[Any, str]:
+    """Return the fsspec file system of an address, and the path in it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
+    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
+
+    try:
+        fs, root = url_to_fs(where)
+    except ImportError as error:
+        remedy = "pip install 'ecg-records[remote]', or the library that it names"
+        raise UsageError(f"needs a library ({_first_line(error)})", where=where, remedy=remedy) from error
+    except Exception as error:  # each protocol has errors of its own
+        remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
+        raise UsageError(f"isn't an address ({_first_line(error)})", where=where, remedy=remedy) from error
+    return fs, str(root).rstrip("/")
+
+
+_UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "AccessKey", "SignatureDoesNot")
+"""Words in the names of errors by which stores say that they don't know, or don't let, a user."""
+
+
+def reasoned(error: Exception) -> tuple[str, str]:
+    """Return cause and remedy of an error that an object store's library raised.
+
+    Example:
+        >>> reasoned(PermissionError("Forbidden"))[0]
+        'access is denied (Forbidden)'
+    """
+    line = _first_line(error)
+    if isinstance(error, FileNotFoundError):
+        return f"is not there ({line})", "Check the names of bucket and folder"
+    if isinstance(error, PermissionError) or any(word in type(error).__name__ for word in _UNKNOWN_USER):
+        return f"access is denied ({line})", "Check the credentials, such as AWS_PROFILE, and what they allow"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return (
+            f"no room here for a copy ({line})",
+            "Make room, or set ECG_RECORDS_CACHE to a folder that has it",
+        )
+    return f"can't be reached ({line})", "Check address, network and service, and run the same command again"
+
+
+@contextmanager
+def reading(where: str | Path) -> Iterator[None]:
+    """Replace errors while reading from an object store by an `InputError` with cause and remedy."""
+    try:
+        yield
+    except Exception as error:  # each store has errors of its own
+        problem, remedy = reasoned(error)
+        raise InputError(problem, where=where, remedy=remedy) from error
+
+
+@contextmanager
+def sending(where: str, further: str = "") -> Iterator[None]:
+    """Replace errors while writing to an object store by an `OutputError` with cause and remedy."""
+    try:
+        yield
+    except Exception as error:  # as above
+        problem, remedy = reasoned(error)
+        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

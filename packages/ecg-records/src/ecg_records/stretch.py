@@ -1,0 +1,85 @@
+"""Stretches of recordings, and limits on the size of records for all readers.
+
+A day of ECG is read in stretches. `ECG_RECORDS_LIMITS=4` in the environment makes all bounds four times as wide.
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from ecg_records.errors import Reason, RecordError
+
+WIDEN = "ECG_RECORDS_LIMITS=4 allows four times as much"
+WIDER = float(os.environ.get("ECG_RECORDS_LIMITS") or 1)
+LONGEST = round(100e6 * WIDER)
+"""Samples per lead of a recording: a day at 1000 Hz has 86 million."""
+LONGEST_READ = round(8e6 * WIDER)
+"""Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
+FILE_BYTES = round((64 << 20) * WIDER)
+"""Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
+MOST_CODES = round(1000 * WIDER)
+"""Of one record; the Challenges have 30 at most."""
+
+
+class Stretch(NamedTuple):
+    """Part of a recording: `seconds` from `start` on, or all from there if `seconds` is None."""
+
+    start: float = 0.0
+    seconds: float | None = None
+
+    def samples(self, fs: float, length: int) -> slice:
+        """Return the range of samples per lead; adjacent stretches leave no gap.
+
+        Raises `RecordError` (`too-long`) where the recording, or what is asked for at once, passes the
+        bounds.
+
+        Example:
+            >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)
+            (slice(250, 600, None), slice(500, 600, None))
+        """
+        first = min(_nth(self.start, fs), length)
+        stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
+        for count, most, what in ((length, LONGEST, ""), (stop - first, LONGEST_READ, " to be read at once")):
+            if count > most:
+                problem = f"has {count:,} samples per lead{what}, more than {most:,}; {WIDEN}"
+                raise RecordError(Reason.too_long, problem)
+        return slice(first, stop)
+
+    def within(self, start: float, seconds: float | None) -> "Stretch":
+        """Return the part of this stretch that begins `start` seconds into it and lasts a number of seconds.
+
+        Example:
+            >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)
+            (Stretch(start=68, seconds=2), Stretch(start=68, seconds=None))
+        """
+        left = math.inf if self.seconds is None else max(0, self.seconds - start)
+        most = min(left, math.inf if seconds is None else seconds)
+        return Stretch(self.start + start, None if most == math.inf else most)
+
+    def length(self, fs: float, length: int) -> int:
+        """Return the number of samples of the stretch in a recording of `length` samples."""
+        if self.seconds is None:
+            return length
+        return max(0, min(length, _nth(self.start + self.seconds, fs)) - _nth(self.start, fs))
+
+
+WHOLE = Stretch()
+
+
+def _nth(seconds: float, fs: float) -> int:
+    return math.ceil(seconds * fs - 1e-6)
+
+
+def refuse_large(file: Path) -> None:
+    """Check the size of a file that is read whole. Raises `RecordError`."""
+    size = file.stat().st_size
+    if size > FILE_BYTES:
+        problem = f"has {size >> 20:,} MB, and such a file may have {FILE_BYTES >> 20} MB; {WIDEN}"
+        raise RecordError(Reason.too_long, problem)
+
+
+def refuse_codes(count: int) -> None:
+    """Check the number of a record's codes. Raises `RecordError`."""
+    if count > MOST_CODES:
+        raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {WIDEN}")

@@ -1,0 +1,226 @@
+"""Intervals over all leads: of waves with known ends, of noise, of ectopic beats, and of LUDB's records."""
+
+import os
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wfdb
+from numpy.typing import NDArray
+
+from benchmarks import delineation
+from ecg_records.measure.intervals import Measurements, measure
+from ecg_records.measure.median_beat import beats
+from ecg_records.signal.leads import LEADS
+
+FS = 500
+RNG = np.random.default_rng(7)
+SINUS = (0.6, 2.2, 3.8, 5.4, 7.0, 8.6)
+"""Seconds at which the complexes of a bigeminy begin that aren't ectopic."""
+
+
+def drawn(
+    pr: float = 0.16,
+    qrs: float = 0.1,
+    qt: float = 0.4,
+    *,
+    p: float = 0.12,
+    rr: float = 0.8,
+    fs: float = FS,
+    onsets: Sequence[float] = (),
+) -> NDArray[np.float32]:
+    """Twelve leads of 10 s; a wave is a period of a cosine, a QRS complex its square."""
+    t_L = np.arange(round(10 * fs)) / fs
+    weights = np.array([[0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7]]).T
+    x_KL = np.random.default_rng(7).normal(0, 0.005, (12, len(t_L)))
+    for beat in onsets or np.arange(0.6, 9.6, rr):
+        for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, 0.3, 1)):
+            phase_L = (t_L - beat - begin) / length
+            inside_L = (phase_L > 0) & (phase_L < 1)
+            x_KL += weights * height * inside_L * ((1 - np.cos(2 * np.pi * phase_L)) / 2) ** foot
+    return x_KL.astype(np.float32)
+
+
+@pytest.mark.parametrize(("pr", "qrs", "qt"), [(0.16, 0.1, 0.4), (0.26, 0.1, 0.4), (0.18, 0.16, 0.46)])
+def test_waves_are_measured_as_long_as_they_were_drawn(pr, qrs, qt):
+    found = measure(drawn(pr, qrs, qt), FS, LEADS)
+    assert found.rate == pytest.approx(75, abs=0.5)
+    assert found.pr == pytest.approx(1000 * pr, abs=15)
+    assert found.qrs == pytest.approx(1000 * qrs, abs=15)
+    assert found.qt == pytest.approx(1000 * qt, abs=25)
+    assert found.reasons == {}
+
+
+def test_a_fast_heart_has_no_pr_that_reaches_into_the_beat_before():
+    found = measure(drawn(p=0.0, qrs=0.08, qt=0.24, rr=0.26), FS, LEADS)
+    assert found.rate == pytest.approx(230, abs=3)
+    assert (found.p, found.pr, found.reasons["pr"]) == (None, None, "p_on_t")
+
+
+def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell_apart():
+    whole = measure(drawn(), FS, LEADS)
+    for other in (
+        measure(drawn(fs=257), 257, LEADS),
+        measure(drawn()[[1]], FS, ["II"]),
+        measure(drawn()[[7, 1, 0]], FS, ["v2", "ii", "i"]),
+    ):
+        for name, far in (("pr", 20), ("qrs", 16), ("qt", 30)):
+            assert getattr(other, name) == pytest.approx(getattr(whole, name), abs=far), name
+
+
+def test_qtc_follows_each_formula_and_is_fridericias_where_none_is_named():
+    """400 ms at 75/min by hand: 400/√0.8, 400/∛0.8, 400 + 154 · 0.2."""
+    slow = Measurements(rate=75, qt=400)
+    assert slow.qtc("bazett") == pytest.approx(447.2, abs=0.1)
+    assert slow.qtc("fridericia") == pytest.approx(430.9, abs=0.1)
+    assert slow.qtc("framingham") == pytest.approx(430.8, abs=0.1)
+    assert slow.qtc() == slow.qtc("fridericia")
+    assert Measurements(rate=75).qtc() is None
+
+
+def test_an_ectopic_beat_is_left_out():
+    x_KL = drawn()
+    x_KL[:, 2000:2400] = drawn(qrs=0.2)[::-1, 2000:2400] * 2
+    found = beats(x_KL, tuple(range(12)))
+    assert not found.alike_N.all()
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(100, abs=15)
+
+
+def ectopic(onsets: Sequence[float]) -> NDArray[np.float32]:
+    """Wide beats of another axis, without P waves."""
+    return 1.5 * drawn(qrs=0.18, p=0.0, onsets=onsets)[::-1]
+
+
+def test_qt_does_not_end_on_an_early_ectopic_beat_behind_every_other_beat():
+    sinus = [0.6, 1.6, 3.6, 4.6, 6.6, 7.6]
+    found = measure(drawn(onsets=sinus) + ectopic([2.07, 5.07, 8.07]), FS, LEADS)
+    assert found.qt == pytest.approx(400, abs=25)
+    assert found.qrs == pytest.approx(100, abs=15)
+
+
+def test_qt_that_an_ectopic_beat_hides_each_time_is_a_dash():
+    hidden = drawn(qt=0.5, onsets=SINUS) + ectopic([onset + 0.47 for onset in SINUS])
+    found = measure(hidden, FS, LEADS)
+    assert (found.qt, found.reasons["qt"]) == (None, "unseen")
+    assert found.qrs == pytest.approx(100, abs=15)
+
+
+def test_in_a_bigeminy_the_beats_that_do_not_come_early_are_measured():
+    early = [onset + 0.6 for onset in SINUS]
+    for x_KL in (drawn(onsets=SINUS) + ectopic(early), 0.5 * drawn(onsets=SINUS) + 2 * ectopic(early)):
+        found = measure(x_KL, FS, LEADS)
+        assert found.qrs == pytest.approx(100, abs=15)
+        assert found.pr == pytest.approx(160, abs=15)
+
+
+def test_two_shapes_that_are_as_frequent_and_differ_have_no_common_interval():
+    halves = [0.6, 1.4, 2.2, 3.0, 3.8, 4.6], [5.4, 6.2, 7.0, 7.8, 8.6]
+    found = measure(drawn(p=0.0, onsets=halves[0]) + ectopic(halves[1]), FS, LEADS)
+    assert (found.qrs, found.reasons["qrs"]) == (None, "two_shapes")
+    assert (found.axis, found.reasons["axis"]) == (None, "two_shapes")
+    assert found.rate == pytest.approx(75, abs=0.5)
+
+
+def test_a_pacemaker_s_spike_is_no_part_of_the_complex():
+    """2 mV and 4 ms high and wide, 40 ms before each complex."""
+    x_KL = drawn(qrs=0.16)
+    for place in np.arange(0.56, 9.5, 0.8) * FS:
+        x_KL[:, round(place) : round(place) + 2] += 2
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(160, abs=15)
+
+
+def test_without_p_waves_there_is_no_pr_and_the_reason_is_told():
+    found = measure(drawn(p=0.0), FS, LEADS)
+    assert (found.pr, found.p, found.reasons["pr"]) == (None, None, "no_p")
+    assert found.qrs is not None
+
+
+def test_a_p_wave_on_the_t_wave_is_told_from_a_rhythm_without_one():
+    """P begins 0.3 s before QRS in a cycle of 0.58 s whose T wave ends at 0.37 s; then fibrillation."""
+    on_t = measure(drawn(pr=0.26, qt=0.37, rr=0.58), FS, LEADS)
+    assert (on_t.pr, on_t.reasons["pr"]) == (None, "p_on_t")
+    steps = np.cumsum(RNG.uniform(0.5, 1.1, 12)) + 0.1
+    fibrillating = sum(np.roll(drawn(p=0.0, rr=100.0), round(step * FS), axis=1) for step in steps[:11])
+    assert measure(fibrillating, FS, LEADS).reasons["pr"] == "irregular_no_p"
+
+
+def test_a_t_end_beyond_four_fifths_of_the_cycle_is_not_believed():
+    found = measure(drawn(qt=0.58, rr=0.7, p=0.0), FS, LEADS)
+    assert found.rate == pytest.approx(60 / 0.7, abs=2)
+    assert (found.qt, found.qtc(), found.reasons["qt"]) == (None, None, "unseen")
+
+
+def test_the_next_beats_p_wave_is_not_the_end_of_t():
+    """By the noise it is the end of T that is found, or none."""
+    found = measure(drawn(pr=0.2, qt=0.3, rr=0.577, p=0.35), FS, LEADS)
+    assert found.qt is None or found.qt == pytest.approx(300, abs=25)
+
+
+def test_a_complex_that_runs_on_into_st_and_t_has_no_length():
+    x_KL = np.mean(
+        [np.roll(drawn(qrs=0.2, qt=0.6, rr=1.0, p=0.0), shift, axis=1) for shift in (0, 60)], axis=0
+    )
+    found = measure(x_KL, FS, LEADS)
+    assert (found.qrs, found.reasons["qrs"]) == (None, "unseen")
+
+
+def test_a_paced_complex_begins_behind_its_spike_and_is_said_to_be_paced():
+    x_KL = drawn(qrs=0.16, p=0.0)
+    for place in np.arange(0.6, 9.6, 0.8) * FS:
+        x_KL[:, round(place) - 3 : round(place) - 1] += 2
+    found = measure(x_KL, FS, LEADS)
+    assert found.paced
+    assert found.qrs == pytest.approx(160, abs=15)
+    assert not measure(drawn(), FS, LEADS).paced
+
+
+def test_p_and_t_waves_have_axes_of_their_own():
+    """All waves are drawn with the same heights over leads, so they share one direction."""
+    found = measure(drawn(), FS, LEADS)
+    assert found.p_axis == pytest.approx(found.axis, abs=5)
+    assert found.t_axis == pytest.approx(found.axis, abs=5)
+
+
+def test_noise_and_flat_lines_give_reasons_in_place_of_values():
+    assert measure(np.zeros((12, 5000), np.float32), FS, LEADS).reasons["qrs"] == "few_beats"
+    assert measure(np.full((12, 300), np.nan, np.float32), FS, LEADS).rate is None
+    noisy = measure(drawn() + RNG.normal(0, 0.4, (12, 5000)).astype(np.float32), FS, LEADS)
+    assert noisy.pr is None
+    assert noisy.reasons["pr"] in {"no_p", "unsteady", "unseen", "few_alike"}
+
+
+def test_the_axis_follows_from_i_and_avf():
+    lead_L = drawn()[1]
+    for i, avf, degrees in ((1, 1e-3, 0), (1, np.sqrt(3) / 2, 45), (-1, 1e-3, 180)):
+        found = measure(np.stack([i * lead_L, avf * lead_L]), FS, ("I", "aVF"))
+        assert abs(found.axis) == pytest.approx(degrees, abs=2)
+    assert measure(np.stack([lead_L, 0 * lead_L]), FS, ("I", "aVF")).axis is None
+
+
+@pytest.fixture(scope="module")
+def ludb(tmp_path_factory) -> Path:
+    packed = Path(os.environ.get("MARECG_REALDATA", "")) / "more" / "ludb-odd.tar.xz"
+    if not packed.is_file():
+        pytest.skip("LUDB is not at hand (MARECG_REALDATA)")
+    folder = tmp_path_factory.mktemp("ludb")
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    for header in (folder / "ludb").glob("*.hea"):
+        if int(header.stem) % 8 != 3:
+            header.unlink()
+    return folder / "ludb"
+
+
+def test_intervals_are_near_those_that_cardiologists_marked(ludb):
+    """A quarter of the records at hand; docs/evaluation/delineation.md has them all."""
+    errors: dict[str, list[float]] = {"pr": [], "qrs": [], "qt": []}
+    for header in ludb.glob("*.hea"):
+        record = wfdb.rdrecord(str(header.with_suffix("")))
+        found, truth = measure(record.p_signal.T, 500, record.sig_name), delineation.reference(header, 1)
+        for name, values in errors.items():
+            values.append(abs((getattr(found, name) or np.nan) - 2 * truth[name]))
+    for name, median, ninety in (("qrs", 8, 25), ("pr", 10, 25), ("qt", 15, 40)):
+        assert np.nanmedian(errors[name]) <= median, name
+        assert np.nanpercentile(errors[name], 90) <= ninety, name
