@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.marecg.ecg.test_intervals import FS, drawn
+from tests.ecg_records.measure.test_intervals import FS, drawn
 
 from ecg_records.measure.electrodes import Doubts, doubts
 from ecg_records.measure.intervals import measure

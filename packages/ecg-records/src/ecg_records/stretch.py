@@ -1,6 +1,7 @@
 """Stretches of recordings, and limits on the size of records for all readers.
 
-A day of ECG is read in stretches. `ECG_RECORDS_LIMITS=4` in the environment makes all bounds four times as wide.
+A day of ECG is read in stretches. The environment variable `ECG_RECORDS_LIMITS=4` makes all limits four
+times as large.
 """
 
 import math

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marecg.ecg.test_intervals import drawn
+from tests.ecg_records.measure.test_intervals import drawn
 
 from ecg_records.measure.intervals import Measurements
 from ecg_records.measure.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
