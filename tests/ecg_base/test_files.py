@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ecg_base import OutputError, files, replacing
+from ecg_base import OutputError, replacing, write_text
 
 
 def test_what_is_written_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
@@ -78,7 +78,6 @@ def test_a_folder_is_the_old_one_or_the_new_wherever_it_stops(tmp_path, monkeypa
     """A signal is heard right after a rename as well as before it."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()
-    monkeypatch.setattr(files, "_exchanged", lambda one, other: False)
     rename, done = Path.replace, []
 
     def replace(self: Path, target: Path) -> Path:
@@ -96,22 +95,12 @@ def test_a_folder_is_the_old_one_or_the_new_wherever_it_stops(tmp_path, monkeypa
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", holds]
 
 
-def test_two_folders_are_exchanged_by_one_rename(tmp_path, monkeypatch):
-    (tmp_path / "folder").mkdir()
-    monkeypatch.setattr(Path, "replace", None)
-    with replacing(tmp_path / "folder") as temporary:
-        temporary.mkdir()
-        (temporary / "new").touch()
-    assert [path.name for path in tmp_path.rglob("*")] == ["folder", "new"]
-
-
 @pytest.mark.parametrize("renames", [1, 2])
 def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the_next(tmp_path, renames):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()
     writes = (
-        "import os, signal, sys; from pathlib import Path; from ecg_base import files\n"
-        "files._exchanged = lambda one, other: False\n"
+        "import os, signal, sys; from pathlib import Path; from ecg_base import replacing\n"
         "rename, left = Path.replace, iter(range(int(sys.argv[2])))\n"
         "def replace(self, target):\n"
         "    done = rename(self, target)\n"
@@ -119,7 +108,7 @@ def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the
         "    if not left.__length_hint__(): os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return done\n"
         "Path.replace = replace\n"
-        "with files.replacing(sys.argv[1]) as temporary:\n"
+        "with replacing(sys.argv[1]) as temporary:\n"
         "    temporary.mkdir(); (temporary / 'new').touch()\n"
     )
     subprocess.run([sys.executable, "-c", writes, str(tmp_path / "folder"), str(renames)], check=False)
@@ -127,6 +116,34 @@ def test_a_folder_whose_writer_was_killed_between_two_renames_is_put_back_by_the
     subprocess.run([sys.executable, "-c", written], cwd=tmp_path, check=True)
     names = sorted(path.name for path in tmp_path.rglob("*"))
     assert names == ["folder", "new", "old"] if renames == 1 else ["folder", "new", "new"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_what_is_private_is_so_from_the_first_byte_in_every_file(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        with replacing(tmp_path / "corpus", private=True) as folder:
+            (folder / "shards").mkdir(parents=True)
+            (folder / "shards" / "0.npy").write_text("an ECG")
+            (folder / "report.json").touch(0o666)
+            assert folder.parent.stat().st_mode & 0o777 == 0o700
+        write_text(tmp_path / "corpus" / "patients.csv", "Ann", private=True)
+        write_text(tmp_path / "card.md", "public")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    allowed = 0o770 & ~umask
+    files = dict.fromkeys(("0.npy", "report.json", "patients.csv"), 0o660 & ~umask)
+    assert modes == {"corpus": allowed, "shards": allowed, "card.md": 0o666 & ~umask} | files
+
+
+def test_a_file_or_folder_of_a_group_s_folder_stays_the_group_s(tmp_path):
+    tmp_path.chmod(0o2770)
+    with replacing(tmp_path / "folder", private=True) as folder:
+        folder.mkdir()
+        (folder / "file").touch()
+    assert (tmp_path / "folder").stat().st_mode & 0o2000
+    assert (tmp_path / "folder" / "file").stat().st_gid == tmp_path.stat().st_gid
 
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGSTOP"])

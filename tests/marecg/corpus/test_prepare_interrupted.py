@@ -84,7 +84,8 @@ def test_an_output_that_cannot_be_made_is_an_output_error(source, tmp_path):
 def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(source, tmp_path):
     out = tmp_path / "out"
     assert killed_at_rename(3, [source], out, SMALL) == -signal.SIGKILL
-    for name in (".gitignore", ".00001-0123456789abcdef.npy"):
+    (out / "shards" / ".00001-0123abcd.unfinished").mkdir()
+    for name in (".gitignore", ".00001-0123abcd.unfinished/00001.npy"):
         (out / "shards" / name).write_text("x")
     prepare([source], out, SMALL, jobs=1)
     assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]

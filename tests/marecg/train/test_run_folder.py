@@ -109,10 +109,10 @@ def test_a_second_process_in_the_same_folder_is_refused(pretrain, unbroken):
 
 def test_what_a_killed_process_left_half_written_goes(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
-    (run / "checkpoints/.step-00000006-0123456789abcdef.ckpt").write_bytes(b"half")
-    (run / ".model-0123456789abcdef").mkdir()
-    for name in (".metrics-0123456789abcdef.csv", ".mine"):
-        (run / name).touch()
+    (run / "checkpoints/.step-00000006-0123abcd.unfinished").mkdir()
+    (run / "checkpoints/.step-00000006-0123abcd.unfinished/step-00000006.ckpt").write_bytes(b"half")
+    (run / ".model-0123abcd.unfinished/model").mkdir(parents=True)
+    (run / ".mine").touch()
     pretrain(run)
     assert [path.name for path in run.rglob(".*")] == [".mine"]
 

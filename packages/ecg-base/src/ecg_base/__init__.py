@@ -10,7 +10,14 @@ from ecg_base.errors import (
     suggest,
 )
 from ecg_base.escaping import guarded, plain_markdown, unguarded
-from ecg_base.files import refuse_address, refuse_others, refuse_unmarked, replacing, write_text
+from ecg_base.files import (
+    refuse_address,
+    refuse_others,
+    refuse_unmarked,
+    remove_left_over,
+    replacing,
+    write_text,
+)
 from ecg_base.reading import file_sha256, read_bounded, refuse_pipe
 
 __all__ = [
@@ -28,6 +35,7 @@ __all__ = [
     "refuse_pipe",
     "refuse_unknown",
     "refuse_unmarked",
+    "remove_left_over",
     "replacing",
     "suggest",
     "unguarded",

@@ -1,35 +1,37 @@
 """Files that are written whole or not at all."""
 
+import fcntl
 import os
-import platform
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 from ecg_base.errors import OutputError, UsageError
 
-_MARK = "(?P<pid>[0-9a-f]{6})(?P<machine>[0-9a-f]{6})[0-9a-f]{4}"
-_TEMPORARY = re.compile(rf"\.(?:(?P<replaced>.+)-(?=\w+\.old~)|.+-){_MARK}(\.old~|(\.\w+)*)")
-"""Temporary names used by `replacing`; a leftover one belongs to a process that died."""
-_HERE, _EXCHANGE = -100, 2
-"""AT_FDCWD and RENAME_EXCHANGE of Linux' renameat2."""
+_UNFINISHED = ".unfinished"
+"""The end of a hidden folder's name: in it lies what isn't finished."""
+_LOCK, _OLD = ".lock", ".old"
+"""In that folder: a file that is locked while its process lives, and the folder that is being replaced."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
 """What `Path` makes of an address such as s3://bucket/folder."""
 
 
 @contextmanager
-def replacing(target: str | Path) -> Iterator[Path]:
+def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the
-    old one or the new one: what was written is on the disk before it gets its name.
+    The path has the name of `target` and lies in a hidden folder beside it, which only its owner can open.
+    When the block fails, `target` is as it was and the hidden folder is gone. After a power cut `target` is
+    the old one or the new one: what was written is on the disk before it gets its name. To replace a folder
+    takes two renames; if the process is killed between them, `remove_left_over` puts the old one back.
 
     Args:
         target: the file or folder to be written.
+        private: whether only owner and group may ever read it.
 
     Raises:
         OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
@@ -47,78 +49,107 @@ def replacing(target: str | Path) -> Iterator[Path]:
     if not target.name:
         raise OutputError("isn't a name", where=target, remedy="Name a new file or folder")
     refuse_address(target)
-    temporary = target.with_name(f".{target.stem[:50]}-{_mark()}{target.suffix}")
-    _remove_left_over(str(target.parent))
+    hidden = ""
     try:
         if _is_device(target):
             raise OutputError("is a device or a pipe", where=target, remedy="Name a file")
         target.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        _to_disk(temporary)
-        if temporary.is_dir() and target.is_dir():
-            _replace_folder(target, temporary)
-        else:
-            temporary.replace(target)
-        _to_disk(target.parent, deep=False)
+        _tidy_once(target.parent)
+        with _hidden_folder(target) as folder:
+            hidden, temporary = str(folder), folder / target.name
+            yield temporary
+            _to_disk(temporary, private)
+            if temporary.is_dir() and target.is_dir():
+                _replace_folder(target, temporary)
+            else:
+                temporary.replace(target)
+            _sync(target.parent)
     except OutputError as error:  # of a file on its way: nobody knows it by that name
-        if error.where.startswith(str(temporary)):
+        if hidden and error.where.startswith(hidden):
             raise OutputError(error.problem, where=target, remedy=error.remedy) from error
         raise
     except OSError as error:
         problem = f"cannot be written ({os.strerror(error.errno) if error.errno else error})"
         remedy = "Check that the folder is writable and the disk has room"
         raise OutputError(problem, where=target, remedy=remedy) from error
+
+
+def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
+    """Write a file in UTF-8, whole or not at all. Raises `OutputError` if it can't be written.
+
+    Args:
+        target: the file.
+        text: its content.
+        private: whether only owner and group may ever read it.
+
+    Example:
+        >>> import tempfile
+        >>> write_text(file := Path(tempfile.mkdtemp()) / "codes.txt", "AF")
+        >>> file.read_text()
+        'AF'
+    """
+    with replacing(target, private=private) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def remove_left_over(folder: Path) -> None:
+    """Remove from a folder what killed processes didn't finish; what a living one writes stays.
+
+    Where the file system has no locks, everything stays.
+
+    Args:
+        folder: where `replacing` wrote.
+
+    Example:
+        >>> import tempfile
+        >>> remove_left_over(Path(tempfile.mkdtemp()))
+    """
+    for hidden in folder.glob(f".*{_UNFINISHED}"):
+        with suppress(OSError):  # it is in use, or gone
+            if hidden.lstat().st_uid != os.getuid():
+                continue
+            with (hidden / _LOCK).open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _put_back(hidden)
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+_tidy_once = cache(remove_left_over)
+"""`remove_left_over`, once per folder and process."""
+
+
+@contextmanager
+def _hidden_folder(target: Path) -> Iterator[Path]:
+    """Create a locked hidden folder beside `target`, and remove it in the end."""
+    made = Path(tempfile.mkdtemp(prefix=f".{target.stem[:50]}-", dir=target.parent))
+    hidden = Path(f"{made}{_UNFINISHED}")
+    try:
+        with (made / _LOCK).open("a") as lock:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            made.rename(hidden)  # locked before `remove_left_over` can see it
+            yield hidden
     finally:
-        _remove(temporary)
+        for folder in (made, hidden):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _mark() -> str:
-    """What tells a temporary name from others, and whose it is."""
-    return f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
-
-
-@cache
-def _machine() -> str:
-    """Where process ids mean what they mean here: the machine and, within it, the container."""
-    space = Path("/proc/self/ns/pid")
-    name = f"{platform.node()} {space.readlink() if space.is_symlink() else ''}"
-    return sha256(name.encode()).hexdigest()[:6]
-
-
-@cache
-def _remove_left_over(folder: str) -> None:
-    """Remove, once per process, what processes that were killed while they wrote have left in a folder."""
+def _replace_folder(target: Path, by: Path) -> None:
+    if target.is_symlink():
+        raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
     try:
-        entries = [(entry.path, _TEMPORARY.fullmatch(entry.name)) for entry in os.scandir(folder)]
-    except OSError:  # not there yet, or not to be listed
-        return
-    for path, mark in entries:
-        if mark is None or mark["machine"] != _machine() or _is_alive(int(mark["pid"], 16)):
-            continue
-        target = Path(folder, mark["replaced"] or "")
-        if mark["replaced"] and not target.exists():
-            Path(path).rename(target)
-        else:
-            _remove(Path(path))
+        target.replace(by.parent / _OLD)
+        by.replace(target)
+    finally:  # an error or a signal may have come between
+        _put_back(by.parent)
 
 
-def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there; what fails isn't what the user asked for."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink()
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name != "posix":  # elsewhere signal 0 ends a process
-        return True
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
+def _put_back(hidden: Path) -> None:
+    """Give a folder its place again that was moved away, and whose successor isn't there."""
+    for new in hidden.iterdir():
+        target = hidden.parent / new.name
+        if new.name not in (_LOCK, _OLD) and (hidden / _OLD).exists() and not target.exists():
+            (hidden / _OLD).replace(target)
 
 
 def _is_device(path: Path) -> bool:
@@ -128,13 +159,19 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _to_disk(path: Path, *, deep: bool = True) -> None:
-    """Wait until a file, or a folder with or without what is in it, is on the disk."""
+def _to_disk(path: Path, private: bool) -> None:
+    """Wait until a file, or a folder with what is in it, is on the disk, and deny it to others if private."""
     if path.is_symlink() or not path.exists():
         return
-    if path.is_dir() and deep:
+    if path.is_dir():
         for inner in path.iterdir():
-            _to_disk(inner)
+            _to_disk(inner, private)
+    if private:
+        path.chmod(path.stat().st_mode & 0o7770)
+    _sync(path)
+
+
+def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -143,52 +180,6 @@ def _to_disk(path: Path, *, deep: bool = True) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _replace_folder(target: Path, by: Path) -> None:
-    """Put `by` in the place of `target`, by one rename where the file system can exchange two folders.
-
-    Elsewhere `target` has another name for a moment; what is killed in it, `_remove_left_over` puts right.
-    """
-    if target.is_symlink():
-        raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
-    if _exchanged(target, by):
-        return
-    old = target.with_name(f".{target.name}-{_mark()}.old~")
-    try:
-        target.replace(old)
-        by.replace(target)
-    finally:  # what failed, or a signal, may have come between; as `by`, the old one is removed
-        if old.exists():
-            old.replace(by if target.exists() else target)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Give two folders each other's names; False, and nothing done, where the system or its disk can't."""
-    import ctypes  # noqa: PLC0415
-
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
-        return False
-    return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
-
-
-def write_text(target: str | Path, text: str) -> None:
-    """Write a file in UTF-8, whole or not at all. Raises `OutputError` where it can't be written.
-
-    Args:
-        target: the file.
-        text: its content.
-
-    Example:
-        >>> import tempfile
-        >>> write_text(file := Path(tempfile.mkdtemp()) / "codes.txt", "AF")
-        >>> file.read_text()
-        'AF'
-    """
-    with replacing(target) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:

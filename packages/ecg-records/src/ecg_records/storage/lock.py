@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,13 +48,3 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
         if lock.is_locked:
             (folder / LOCK).unlink(missing_ok=True)  # who waits for it sees that, and makes another
             lock.release()
-
-
-def remove_left_over(*folders: Path) -> None:
-    """Remove temporary files that killed processes, on any machine, left behind (`replacing`).
-
-    Only who keeps all others out may do so.
-    """
-    for folder in folders:
-        for path in folder.glob(f".*-{'[0-9a-f]' * 16}*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

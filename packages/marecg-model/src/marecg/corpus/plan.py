@@ -20,13 +20,12 @@ from typing import Any
 import pyarrow.compute as pc
 
 import ecg_ontology
-from ecg_base import replacing
+from ecg_base import remove_left_over, replacing
 from ecg_ontology import Ontology
 from ecg_records.read.arrays.array_layout import Layout
 from ecg_records.read.discovery import hash_sources
 from ecg_records.record import Candidate
 from ecg_records.signal.leads import LEADS
-from ecg_records.storage.lock import remove_left_over
 from marecg.corpus import index
 from marecg.corpus.account import read_report
 from marecg.corpus.config import CorpusConfig
@@ -142,8 +141,9 @@ class Plan:
         return False
 
     def tidy(self) -> None:
-        """Remove unfinished files of this call, or of a killed one."""
-        remove_left_over(self.out, self.building, self.out / "shards")
+        """Remove unfinished files of killed calls."""
+        for folder in (self.out, self.building, self.out / "shards"):
+            remove_left_over(folder)
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files exist and are whole; a power cut can leave an empty file."""

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ecg_base import remove_left_over
 from ecg_records.read.discovery import EMBEDDINGS
 from ecg_records.storage.documents import JSON_BYTES, parse_json
 from ecg_records.storage.places import Place
@@ -129,8 +130,7 @@ class EmbeddingStore:
         """Remove left-overs of killed processes once all parts are finished."""
         place = Place(self.where)
         if place.path and len(place.names("part-*.parquet")) == len(self):
-            for path in place.path.glob(".part-*.parquet"):
-                path.unlink(missing_ok=True)
+            remove_left_over(place.path)
 
 
 def manifest(where: str | Path) -> dict[str, Any] | None:

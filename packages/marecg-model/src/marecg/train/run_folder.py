@@ -9,10 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_base import write_text
+from ecg_base import remove_left_over, write_text
 from ecg_records.signal.leads import LEADS
 from ecg_records.storage.documents import read_json
-from ecg_records.storage.lock import remove_left_over
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, UsageError, in_short
@@ -75,7 +74,8 @@ def claim(
     if bundle != read_json(folder / "ontology.json", _COPY, CheckpointError)["bundle_sha256"]:
         problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
-    remove_left_over(folder, folder / "checkpoints")
+    for written in (folder, folder / "checkpoints"):
+        remove_left_over(written)
     return origin
 
 
