@@ -4,14 +4,13 @@ import json
 import shutil
 
 import pytest
-from tests.marecg.train.runs import SMALL, relabelled
+from tests.marecg.train.runs import relabelled
 
 import ecg_ontology
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
 
@@ -50,8 +49,6 @@ def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, t
     for config, folder, taught in (
         (micro, data, "gscl to learn from.* --set gscl=null"),
         (unread, corpus_folder, "gscl to learn from.* --set gscl=null"),
-        (override(by_name("tiny-supervised"), SMALL), data, "labels to learn from"),
-        (override(by_name("tiny-labels"), SMALL), data, "labels to learn from"),
     ):
         with pytest.raises(CorpusError, match=f"no record has a code .* for {taught}"):
             train(config, folder, tmp_path / "run")
