@@ -1,7 +1,5 @@
 """What isn't what it seems: letters, statements, IRIs, terms that went, vocabularies of others."""
 
-import logging
-
 import pytest
 from tests.ecg_ontology.changes import edit
 
@@ -70,23 +68,6 @@ def test_an_ontology_has_a_name_wherever_it_lies(tmp_path):
         ecg_ontology.load(path)
 
 
-def test_an_obsolete_term_is_named_and_its_successor_has_its_identifier(tmp_path, caplog):
-    path = tmp_path / "o.obo"
-    path.write_text(
-        "format-version: 1.4\nontology: x\n\n[Term]\nid: X:1\nname: family\n\n"
-        "[Term]\nid: X:2\nname: finding\nis_a: X:1\n\n"
-        "[Term]\nid: X:3\nname: gone\nis_obsolete: true\nreplaced_by: X:2\n",
-        encoding="utf-8",
-    )
-    with caplog.at_level(logging.WARNING):
-        onto = ecg_ontology.load(path)
-    assert [record.getMessage() for record in caplog.records] == [
-        "o.obo: the obsolete term X:3 is left out, replaced by X:2"
-    ]
-    ecg_ontology.export(onto, tmp_path / "again.obo")
-    assert "alt_id: X:3" in (tmp_path / "again.obo").read_text(encoding="utf-8")
-
-
 SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <https://example.org/lung#> .
 <https://example.org/lung> a skos:ConceptScheme .
 :Airway a skos:Concept ; skos:prefLabel "Airway"@en ; skos:narrower :Asthma .
@@ -119,13 +100,6 @@ def test_two_concepts_are_a_hierarchy_and_a_label_of_any_english_stands_before_o
         ("Airway", "Airway", True),
         ("Asthma", "Asthma", False),
     ]
-
-
-def test_what_is_exported_for_other_tools_comes_back_as_a_tree(onto, tmp_path):
-    for ending in ("skos.ttl", "classes.owl"):
-        again = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"o.{ending}"))
-        assert {node.abbr for node in again if node.root} == {onto.nodes[root].abbr for root in onto.roots}
-        assert len(again) == len(onto)
 
 
 def said(curated: Ontology, **terms: str) -> set[tuple[str, str]]:

@@ -1,21 +1,17 @@
 """What is exported is read by the programs that it is written for."""
 
 import csv
-import logging
-import warnings
 
 import owlready2
 import pyhornedowl
 import pytest
 import rdflib
-import skosify
 from pyhornedowl.model import DeclareAnnotationProperty, DeclareNamedIndividual
-from rdflib.namespace import DCTERMS, RDF, SKOS
+from rdflib.namespace import DCTERMS, SKOS
 from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
 from ecg_ontology import Ontology, export
-from ecg_ontology.views.vocabulary_exports import skos_text
 
 CARDIAC = "https://w3id.org/mar-ecg/cardiac"
 
@@ -41,29 +37,6 @@ def test_owlready2_reads_the_owl_file_with_every_label(onto, tmp_path):
     heart.get_ontology(f"file://{export(onto, tmp_path / 'o.owl')}").load()
     assert "Vorhofflimmern" in map(str, heart[f"{CARDIAC}#AF"].prefLabel)
     assert len(list(heart.individuals())) == len(onto)
-
-
-@pytest.mark.parametrize("profile", ["paper", "curated"])
-def test_skosify_has_nothing_to_say_of_the_scheme(profile, tmp_path, caplog):
-    onto = ecg_ontology.load(profile=profile)
-    path = export(onto, tmp_path / "o.skos.ttl")
-    with caplog.at_level(logging.WARNING), warnings.catch_warnings(action="ignore"):
-        graph = skosify.skosify(str(path))
-    assert [record.message for record in caplog.records] == []
-    [scheme] = graph.subjects(RDF.type, SKOS.ConceptScheme)
-    assert str(scheme) != onto.header.iri
-    for stated in (DCTERMS.license, DCTERMS.creator, DCTERMS.title):
-        assert (scheme, stated, None) in graph
-
-
-def test_no_label_of_a_concept_is_of_two_kinds(onto):
-    """SKOS reference, S13."""
-    named = changed(onto, "AFib")
-    assert "AFib" in named.node("AF").variants
-    graph = rdflib.Graph().parse(data=skos_text(named), format="turtle")
-    kinds = (SKOS.prefLabel, SKOS.altLabel, SKOS.hiddenLabel)
-    labels = [(subject, label) for kind in kinds for subject, label in graph.subject_objects(kind)]
-    assert len(labels) == len(set(labels))
 
 
 @pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt"])

@@ -24,8 +24,8 @@ def export(
 ) -> None:
     """Write the ontology for other programs, or as a page to search and read in a browser.
 
-    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .obo .skos.ttl .sssom.tsv .dot fhir (folder); .html
-    is one page that needs no network, for a desk or a phone, with labels of --lang.
+    .npz .json .ttl .owl .nt .sssom.tsv fhir (a folder) .svg .png .pdf; .html is one page that needs no
+    network, for a desk or a phone, with labels of --lang.
 
     Example: ecgonto export --out ccg.npz
 

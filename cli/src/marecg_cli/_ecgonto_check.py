@@ -23,7 +23,7 @@ Threshold = Annotated[Literal["error", "warn", "info"], typer.Option(help="The l
 def validate(
     source: Annotated[
         str | None,
-        typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged."),
+        typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged."),
     ] = None,
     profile: Profile = "paper",
     fail_on: Threshold = "error",

@@ -36,7 +36,7 @@ Codes = Annotated[
 Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
 Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
 Source = Annotated[
-    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged.")
+    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
 ]
 Language = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Language of the labels, such as de; else English.")
@@ -123,8 +123,6 @@ def show(
                 result(f"{concept.index:>3}  {concept.abbr:<10}  {label}")
         note_language(onto, onto.nodes, lang)
         return
-    from ecg_ontology.views.vocabulary_exports import ecl
-
     concept = ecg_ontology.find_concept(onto, node)
     neighbours = onto.neighbours(concept.index)
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
@@ -133,7 +131,7 @@ def show(
         brief = {"index", "abbr", "label"}
         relations = [{"relation": kind, **other.model_dump(include=brief)} for other, kind in neighbours]
         crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in others]
-        more = {"neighbours": relations, "codes": codes, "crosswalk": crosswalk, "ecl": ecl(onto, concept)}
+        more = {"neighbours": relations, "codes": codes, "crosswalk": crosswalk}
         result_json({**concept.model_dump(), **more})
     else:
         label = ecg_ontology.label_in(concept, lang).text
@@ -148,7 +146,6 @@ def show(
         result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
         for row in others:
             result(f"  {row.code:<16} {row.label}  ({row.predicate.removeprefix('skos:')})")
-        result(f"  ECL  {ecl(onto, concept) or 'no SNOMED CT code reaches it'}")
     note_language(onto, [concept], lang)
 
 

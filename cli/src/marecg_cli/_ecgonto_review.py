@@ -89,7 +89,7 @@ def _print_coverage(covered: "Coverage", form: As) -> None:
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json.")],
+    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
     sigma: Sigma = 1.0,

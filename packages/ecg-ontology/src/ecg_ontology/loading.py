@@ -18,7 +18,7 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
     """Return the ontology of a source, in a profile.
 
     Args:
-        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo`` file (a graph
+        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph
             without routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph,
             ``"extended"`` for the packaged one with 26 more findings.
         profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and

@@ -23,8 +23,7 @@ SHAPES = "shapes.ttl"
 EXTENDS = "extends.txt"
 """Names the folder whose graph and tables this folder's are added to."""
 _COMPANIONS = {SHAPES, ERRATA}
-_GRAPHS = (*RDF_FORMATS, ".obo")
-_ENDINGS = "|".join(map(re.escape, _GRAPHS))
+_ENDINGS = "|".join(map(re.escape, RDF_FORMATS))
 _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDINGS})$")
 """Names of what looks like a table, or like a graph but for capital letters."""
 
@@ -32,7 +31,7 @@ _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDI
 def read_source(source: Path) -> Draft:
     """Read a folder of sources, a file of a graph (without routing), or a bundle, else `SourceError`.
 
-    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo``), and where there are any:
+    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``), and where there are any:
     ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
     (rows that replace others in the profile of that name), further vocabularies as
     ``routing.<name>.sssom.tsv``, codes that never supervise as ``crosswalk.<name>.sssom.tsv``,
@@ -42,24 +41,16 @@ def read_source(source: Path) -> Draft:
     if source.is_dir():
         return _read_folder(source)
     if not source.exists():
-        remedy = "Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
+        remedy = "Give a folder of sources, .ttl, .owl, .nt or .json"
         raise SourceError("is not there", where=source, remedy=remedy)
     refuse_pipe(source, "Give a folder of sources, or a file", SourceError)
     if source.suffix == ".json":
         return read_bundle(source)
-    if source.suffix not in _GRAPHS:
-        endings = ", ".join((*_GRAPHS, ".json"))
+    if source.suffix not in RDF_FORMATS:
+        endings = ", ".join((*RDF_FORMATS, ".json"))
         problem = "has no known ending"
         raise SourceError(problem, where=source, remedy=f"Give a folder of sources, or one of {endings}")
-    return _read_graph(source)
-
-
-def _read_graph(path: Path) -> Draft:
-    if path.suffix != ".obo":
-        return read_graph(path)
-    from ecg_ontology.formats.obo import read_obo
-
-    return read_obo(path)
+    return read_graph(source)
 
 
 def graph_file(folder: Path) -> Path:
@@ -67,12 +58,12 @@ def graph_file(folder: Path) -> Path:
     graphs = [
         path
         for path in _listed(folder)
-        if path.suffix in _GRAPHS and path.name not in _COMPANIONS and not path.name.startswith(".")
+        if path.suffix in RDF_FORMATS and path.name not in _COMPANIONS and not path.name.startswith(".")
     ]
     if len(graphs) != 1:
         names = ", ".join(path.name for path in graphs) or "none"
         problem = f"should hold one graph and holds {names}"
-        raise SourceError(problem, where=folder, remedy="Keep one .ttl, .owl, .nt or .obo")
+        raise SourceError(problem, where=folder, remedy="Keep one .ttl, .owl or .nt")
     return graphs[0]
 
 
@@ -119,7 +110,7 @@ def _extended(folder: Path, draft: Draft) -> Draft:
 
 def _read_own(folder: Path) -> Draft:
     finish(folder)
-    base, tables = _read_graph(graph_file(folder)), _tables(folder)
+    base, tables = read_graph(graph_file(folder)), _tables(folder)
     crosswalks = sorted(folder.glob("crosswalk.*.sssom.tsv"))
     names = [path.name for path in _listed(folder) if path not in (*tables, *crosswalks)]
     shapes, lock = folder / SHAPES, folder / LOCK

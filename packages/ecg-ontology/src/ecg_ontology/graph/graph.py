@@ -66,7 +66,7 @@ class ConceptGraph:
 
         Pairs without a path stand at the largest distance + 1.
         """
-        return _frozen(_distances(self.adjacency))
+        return _frozen(_distances(self.networkx))
 
     def path(self, source: int, target: int) -> list[int]:
         """Return a shortest path with both ends, the one of smallest indices, else [].
@@ -80,21 +80,12 @@ class ConceptGraph:
         return min(nx.all_shortest_paths(self.networkx, source, target))
 
 
-def _distances(adjacency: NDArray[np.uint8]) -> NDArray[np.signedinteger]:
-    """Breadth-first search from all N nodes at once: row c is the bit set of what c has reached so far."""
-    n = len(adjacency)
-    rows, neighbours = np.nonzero(adjacency + np.eye(n, dtype=np.uint8))
-    first = np.searchsorted(rows, np.arange(n))
-    reached = np.packbits(np.eye(n, dtype=bool), axis=1)
-    distances = np.zeros((n, n), dtype=np.int16)
-    while True:
-        missing = np.unpackbits(reached, axis=1, count=n) == 0
-        further = np.bitwise_or.reduceat(reached[neighbours], first, axis=0)
-        if np.array_equal(further, reached):
-            distances[missing] = distances[~missing].max() + 1
-            break
-        distances += missing
-        reached = further
+def _distances(graph: "nx.Graph[int]") -> NDArray[np.signedinteger]:
+    n = len(graph)
+    distances = np.full((n, n), -1, dtype=np.int16)
+    for source, lengths in nx.all_pairs_shortest_path_length(graph):
+        distances[source, list(lengths)] = list(lengths.values())
+    distances[distances < 0] = distances.max() + 1
     return distances.astype(np.int8) if distances.max() <= np.iinfo(np.int8).max else distances
 
 

@@ -44,7 +44,6 @@ _GLOSSARY = {
     "narrowMatch": "the code is the wider of the two",
     "relatedMatch": "the code is a sign, a cause, or overlaps the concept",
     "profile": "paper: four codes as the paper prints them; curated: doubts decided by the curators",
-    "ECL": "the expression by which a SNOMED CT terminology server finds the codes of a concept",
 }
 NAMES = "Also called"
 OTHERS = "Codes of other systems, not supervised"
@@ -134,7 +133,8 @@ def _header(onto: Ontology, title: str, language: str) -> str:
 def _graph(onto: Ontology) -> str:
     """The picture, whose nodes lead to their concepts; without matplotlib what is missing."""
     if len(onto) > MAX_DRAWN:
-        return f"<p>{len(onto)} concepts in one picture can't be read; ecgonto draw writes it anyway</p>"
+        problem = f"{len(onto)} concepts in one picture can't be read"
+        return f"<p>{problem}; ecgonto export graph.svg writes it anyway</p>"
     if find_spec("matplotlib") is None:
         return "<p>The picture needs matplotlib: pip install &quot;ecg-ontology[draw]&quot;</p>"
     return inline_svg(graph_figure(onto, links="#c-{}"), f"{onto.header.title}: {len(onto)} concepts")

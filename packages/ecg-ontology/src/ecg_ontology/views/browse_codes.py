@@ -7,7 +7,6 @@ from typing import get_args
 from ecg_ontology.graph.concepts import Profile
 from ecg_ontology.graph.drafts import RoutingRow
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.views.vocabulary_exports import ecl
 
 
 def code_items(onto: Ontology) -> dict[int | None, list[str]]:
@@ -34,12 +33,10 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """Return codes of other systems, which supervise nothing, and queries for terminology servers."""
+    """Return codes of other systems, which supervise nothing."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
-    items = [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
-    asked = ecl(onto, node)
-    return [*items, *([f"<li>ECL <code>{escape(asked)}</code></li>"] if asked else [])]
+    return [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
 
 
 def tag(text: str) -> str:
