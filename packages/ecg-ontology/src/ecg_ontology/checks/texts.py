@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ecg_ontology.base.text_folding import UNSEEN, fold, look_alike
+from ecg_ontology.base.text_folding import UNSEEN, fold
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import Draft, DraftConcept
 
@@ -90,22 +90,6 @@ def _control_character(draft: Draft) -> Iterator[Breach]:
         for text in texts:
             if character := refused.search(text):
                 message = f"{name!r} has the character U+{ord(character[0]):04X} in {text[:200]!r}"
-                yield Breach(name, message, place)
-
-
-@TEXTS.rule(
-    "CCG-E105",
-    "No word mixes letters that look alike",
-    why="A Cyrillic А in Atrial looks like the name of another concept, and is none: no search finds it.",
-    fix="Write the word in the letters of its language",
-)
-def _look_alike(draft: Draft) -> Iterator[Breach]:
-    stated = [(draft.abbreviation(c.iri), c.place, [*_texts(c), *c.variants]) for c in draft.concepts]
-    stated += [(row.code, row.where, [row.label]) for row in (*draft.mappings, *draft.crosswalks)]
-    for name, place, texts in stated:
-        for text in texts:
-            if word := look_alike(text):
-                message = f"{name!r} has letters of two alphabets that look alike in {word!r}"
                 yield Breach(name, message, place)
 
 

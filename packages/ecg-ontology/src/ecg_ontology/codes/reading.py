@@ -8,7 +8,7 @@ covers: "no" for what follows, up to a comma that no list continues, a "but", or
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ecg_ontology.base.text_folding import undisguised
+from ecg_ontology.base.text_folding import plain
 from ecg_ontology.codes.cue_scope import Certainty, CueScopes
 from ecg_ontology.codes.findings_in_text import regions_of
 from ecg_ontology.codes.lexicon import Item, lexicon
@@ -82,7 +82,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
     if not has_rules(onto):
         return ()
     by_concept: dict[object, Mention] = {}
-    for mention in _mentions(onto, text if text.isascii() else undisguised(text)):
+    for mention in _mentions(onto, plain(text)):
         key = mention.concept.index if mention.concept else mention.finding
         first = by_concept.get(key)
         if (

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_base import InputError
-from ecg_ontology.base.text_folding import disguise, undisguised
+from ecg_ontology.base.text_folding import plain
 from ecg_ontology.codes.cue_scope import Certainty
 from ecg_ontology.codes.reading import Mention, has_rules, read_text
 from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
@@ -82,9 +82,8 @@ def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tu
     """Return up to `n` candidates for a label, by language rules, else by likeness of words.
 
     What the label says to be there comes first, in its order; then what it denies, puts into the past or only
-    asks for, each with a note and without a predicate. Retired concepts are not proposed. A label with
-    characters that aren't seen, or letters of another alphabet that look like Latin ones, is read as it
-    looks, and each candidate's note names them.
+    asks for, each with a note and without a predicate. Retired concepts are not proposed. Characters that
+    aren't seen are passed over.
 
     Args:
         onto: whose texts are compared.
@@ -98,13 +97,7 @@ def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tu
         >>> first.concept.abbr, second.concept.abbr, second.note
         ('NSR', 'LBBB', 'denied: the label says that it is absent')
     """
-    if strange := disguise(label):
-        note = f"disguised: the label has {strange}; type it anew"
-        matches = match_label(onto, undisguised(label), n, without)
-        return tuple(
-            match.model_copy(update={"note": "; ".join(filter(None, (note, match.note))), "predicate": ""})
-            for match in matches
-        )
+    label = plain(label)
     index = _index(onto)
     exact = any(not without or text.code != without for _, _, text in index.same(label))
     if not exact and (mentions := read_text(onto, label)):
