@@ -6,7 +6,7 @@ A rule has an id that never changes meaning. The letter is its severity, the fir
 
 from ecg_base import refuse_unknown
 from ecg_ontology.base.errors import SourceError
-from ecg_ontology.checks.enumeration import ENUMERATION, SEALED
+from ecg_ontology.checks.enumeration import ENUMERATION, LOCKED
 from ecg_ontology.checks.mappings import DECISIVE
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
 from ecg_ontology.checks.rule import Chapter, Rule
@@ -41,8 +41,8 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def refuse_unsound(draft: Draft, where: object) -> None:
-    """Raise `SourceError` by the first error of structure, decisive rows or seals, if a draft has one."""
-    found = (finding for rules in (STRUCTURE, DECISIVE, SEALED) for finding in rules.findings(draft))
+    """Raise `SourceError` by the first error of structure, decisive rows or the lock, if a draft has one."""
+    found = (finding for rules in (STRUCTURE, DECISIVE, LOCKED) for finding in rules.findings(draft))
     errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:
         first = errors[0]

@@ -1,29 +1,27 @@
-"""Enumeration: the content that a lock file freezes is unchanged, or the version is higher."""
+"""Enumeration: what a lock file freezes is unchanged, or the version is higher."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import SEMVER, Draft, Lock
 from ecg_ontology.graph.enumeration import (
-    TABLE,
     draft_lines,
     enumeration_difference,
-    frozen_items,
-    seal_of,
+    frozen_routes,
+    routing_sha256,
     sha256_of,
     yielding,
 )
 
-SEALED: Chapter[Draft] = Chapter("Seal")
-"""Rules whose breach shows that the lock was tampered with: no ontology is built against them."""
+LOCKED: Chapter[Draft] = Chapter("Lock")
+"""Rules whose breach shows that the lock or a table was exchanged: no ontology is built against them."""
 FROZEN = "CCG-E206"
 NO_LOCK = "CCG-E208"
 OTHER_VERSION = "CCG-E210"
 
 
-@SEALED.rule(
+@LOCKED.rule(
     "CCG-E201",
     "The lock file is as it was written",
     why="The lock is the only witness of what existing checkpoints were trained on.",
@@ -33,20 +31,13 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None:
         return
-    items: dict[str, list[str]] = defaultdict(list)
-    for line in lock.items:
-        items[line.split("\t")[1]].append(line)
     if sha256_of(lock.lines) != lock.sha256:
         yield Breach("enumeration.lock", "its sha256 is not that of its lines", lock.place)
-    elif seal_of(lock) != lock.seal:
-        yield Breach("enumeration.lock", "its seal is not that of its lines", lock.place)
-    elif lock.place and not lock.hashes:  # a bundle without them has a hash of its own
-        yield Breach("enumeration.lock", "it freezes no text and no table", lock.place)
-    elif lock.place and {group: sha256_of(lines) for group, lines in items.items()} != lock.hashes:
-        yield Breach("enumeration.lock", "a hash is not that of its items", lock.place)
+    elif lock.routing and routing_sha256(lock.yields, lock.routes) != lock.routing:
+        yield Breach("enumeration.lock", "its hash of the routing is not that of its lines", lock.place)
 
 
-@SEALED.rule(
+@LOCKED.rule(
     OTHER_VERSION,
     "Every table is of the ontology's version",
     why="A table of another version was left behind by an unfinished build, or its lock was taken away.",
@@ -65,7 +56,7 @@ def _other_version(draft: Draft) -> Iterator[Breach]:
             yield Breach(name, f"{name} was built for {head.version}, whose lock is gone", name)
 
 
-ENUMERATION: Chapter[Draft] = Chapter("Enumeration", SEALED)
+ENUMERATION: Chapter[Draft] = Chapter("Enumeration", LOCKED)
 
 
 @ENUMERATION.rule(
@@ -123,7 +114,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     NO_LOCK,
-    "From version 1.0.0 on a lock freezes graph, texts and routing",
+    "From version 1.0.0 on a lock freezes graph and routing",
     why="Without it nothing notices that an index moved or that a row was sent to another node.",
     fix="Restore enumeration.lock from version control; for a first version run ecgonto build --new-version",
 )
@@ -155,42 +146,21 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     FROZEN,
-    "What teaches is as it was frozen, or the version is higher",
-    why="A row sent to another node or a changed text teaches otherwise; a version tells who learned which.",
-    fix="Undo the change; if it is meant, run ecgonto build --new-version: a higher minor one for codes",
+    "A code is routed as it was frozen, or the version is higher",
+    why="A row sent to another node teaches otherwise; a version tells which model learned which.",
+    fix="Undo the change; if it is meant, run ecgonto build --new-version with a higher minor version",
 )
 def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
-    if lock is None or not lock.hashes or _rose(draft, lock, 2):
+    if lock is None or not lock.routing or _rose(draft, lock, 2):
         return
-    now = frozen_items(draft)
-    for group in dict.fromkeys((*lock.hashes, *now)):
-        taught = group == "official" or group.startswith(TABLE)
-        if sha256_of(now.get(group, [])) == lock.hashes.get(group) or (not taught and _rose(draft, lock, 3)):
-            continue
-        before = {line for line in lock.items if line.startswith(f"item\t{group}\t")}
-        after = set(now.get(group, ()))
-        if group not in now or group not in lock.hashes or not before:
-            what = "gone" if group not in now else "new" if group not in lock.hashes else "another one"
-            yield Breach(group, f"{group} is {what} at version {draft.header.version}", lock.place)
-            continue
-        for line in sorted(before ^ after, key=lambda line: (line.split("\t")[2], line in after)):
-            subject, *rest = line.split("\t")[2:]
-            what = "is gone" if line in before else "is new"
-            yield Breach(subject, f"{group}: {' '.join((subject, *rest))} {what}", lock.place)
-
-
-@ENUMERATION.rule(
-    "CCG-E211",
-    "A version is used once",
-    why="Two contents of one version can't be told apart: a model says only which version taught it.",
-    fix="Give the ontology a version that was never frozen",
-)
-def _used_version(draft: Draft) -> Iterator[Breach]:
-    lock = draft.lock
-    version = draft.header.version
-    if lock is not None and version in lock.earlier and version != lock.version:
-        yield Breach("the ontology", f"the version {version} was frozen before", lock.place)
+    before, now = lock.routes, frozen_routes(draft)
+    if routing_sha256(lock.yields, now) == lock.routing:
+        return
+    for line in sorted(set(before) ^ set(now), key=lambda line: (line, line in now)):
+        _, table, code, *rest = line.split("\t")
+        what = "is new" if line in now else "is gone"
+        yield Breach(code, f"{table}: {' '.join((code, *rest))} {what}", lock.place)
 
 
 @ENUMERATION.rule(

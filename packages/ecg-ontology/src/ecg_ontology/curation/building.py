@@ -16,7 +16,7 @@ from ecg_ontology.formats.sources import LOCK, graph_file, read_source
 from ecg_ontology.formats.sssom import with_version
 from ecg_ontology.formats.transaction import editing, write_all
 from ecg_ontology.graph.concepts import Severity
-from ecg_ontology.graph.drafts import Draft
+from ecg_ontology.graph.drafts import Draft, Lock
 from ecg_ontology.graph.enumeration import lock_of, lock_text
 
 
@@ -65,7 +65,7 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
         remedy = f"{errors[0].fix}; `ecgonto validate {sources}` lists them all"
         raise SourceError(problem, where=errors[0].where or sources, remedy=remedy)
     lock = lock_of(draft)
-    if draft.lock is not None and draft.lock.seal != lock.seal and not new_version:
+    if draft.lock is not None and not _freezes_the_same(draft.lock, lock) and not new_version:
         problem = f"freezes version {draft.lock.version}, and would be replaced"
         remedy = f"Add --new-version with one that is higher than {draft.lock.version}"
         raise UsageError(problem, where=sources / LOCK, remedy=remedy)
@@ -89,22 +89,15 @@ def _earlier(bundle: Path, draft: Draft) -> Draft | None:
     with suppress(EcgError):
         earlier = read_bundle(bundle)
         if earlier.header.iri == draft.header.iri:
-            _refuse_second_lock(earlier, draft, bundle)
             return earlier
         problem = f"is the ontology {earlier.header.iri}"
     raise UsageError(f"{problem} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json")
 
 
-def _refuse_second_lock(earlier: Draft, draft: Draft, bundle: Path) -> None:
-    """See that no version of a bundle was frozen a second time, with another content."""
-    before, now = earlier.lock, draft.lock
-    if (
-        before is not None
-        and now is not None
-        and {**now.earlier, now.version: now.seal}.get(before.version, before.seal) != before.seal
-    ):
-        problem = f"froze version {before.version} with another content than {LOCK}"
-        raise SourceError(problem, where=bundle, remedy=f"Restore {LOCK} from version control")
+def _freezes_the_same(old: Lock, new: Lock) -> bool:
+    """Whether two locks agree; one of an earlier form says nothing of the routing."""
+    known = (old.version, old.sha256, old.yields) == (new.version, new.sha256, new.yields)
+    return known and old.routing in ("", new.routing)
 
 
 def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""Findings of the whole catalogue: rules on a draft, labels against concepts, released versions."""
+"""Findings of the whole catalogue: rules on a draft, and labels against concepts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ecg_ontology.graph.routing import CURATED, PAPER
 from ecg_ontology.loading import read_draft
 from ecg_ontology.ontology import Ontology
 
-AGAINST_OTHERS: Chapter["Compared"] = Chapter("Labels and releases")
+AGAINST_OTHERS: Chapter["Compared"] = Chapter("Labels")
 """What a rule on the draft alone can't see."""
 CONTRADICTED = "CCG-E501"
 
@@ -87,24 +87,6 @@ def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
     leaves = {name for name in reached if not compared.onto.node(name).root}
     names = [compared.onto.nodes[index].abbr for index in decided.nodes]
     return "" if leaves <= set(names) else f"the curators route it to {', '.join(names) or 'nothing'}"
-
-
-@AGAINST_OTHERS.rule(
-    "CCG-E502",
-    "A version that the package ships is frozen as there",
-    why="Two contents of one version can't be told apart: a model says only which version taught it.",
-    fix="Restore enumeration.lock and the sources from version control, or build a higher version",
-)
-def _second_content(compared: Compared) -> Iterator[Breach]:
-    lock, shipped = compared.draft.lock, compared.packaged.lock
-    if lock is None or shipped is None or compared.draft.header.iri != compared.packaged.header.iri:
-        return
-    seals = {**shipped.earlier, shipped.version: shipped.seal}
-    for version, seal in {**lock.earlier, lock.version: lock.seal}.items():
-        if seals.get(version, seal) != seal:
-            yield Breach(
-                "enumeration.lock", f"version {version} was shipped with another content", lock.place
-            )
 
 
 def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:

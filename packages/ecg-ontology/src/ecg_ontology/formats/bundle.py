@@ -23,7 +23,7 @@ _NOT_CONTENT = {"place", "node_label"}
 _LISTS = ("concepts", "relations", "mappings", "crosswalks", "misstatements")
 _EXCLUDED: dict[str, Any] = {
     **{field: {"__all__": _NOT_CONTENT} for field in _LISTS},
-    "lock": {"place", "items"},
+    "lock": {"place", "routing", "routes"},
     "unread": True,
 }
 

@@ -145,21 +145,16 @@ class Lock(FrozenModel):
     Attributes:
         sha256: that of the node and edge `lines`.
         yields: indices of the concepts that yield under the rule ``most-specific``.
-        official: number of codes of the official map.
-        hashes: that of each group of `items`, line by line; a bundle leaves the items out.
-        earlier: versions that were frozen before, each with its seal.
-        seal: hash of all of this but the items.
+        routing: SHA-256 of the lines of `yields` and `routes`; "" in a bundle, or a lock of an earlier form.
+        routes: a line per row that supervises; () in a bundle.
     """
 
     version: str
     sha256: str
     lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
     yields: tuple[int, ...] = ()
-    official: int = 0
-    hashes: dict[str, str] = Field(default_factory=dict)
-    items: tuple[str, ...] = ()
-    earlier: dict[str, str] = Field(default_factory=dict)
-    seal: str = ""
+    routing: str = ""
+    routes: tuple[str, ...] = ()
     place: str = ""
 
 

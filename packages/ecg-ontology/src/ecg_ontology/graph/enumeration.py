@@ -6,8 +6,8 @@ not in them: a model stays valid when those are corrected.
 
 Only what is sound in a draft is numbered, so the checks can ask for the enumeration of a faulty one too.
 
-``enumeration.lock`` freezes these lines, and whatever else has a meaning item by item, each group of items
-by a hash: the texts of a concept, a code of the official map, a row of a routing table, an erratum.
+``enumeration.lock`` freezes these lines, and by a second hash what else decides a target: which concepts
+yield, and where each code is routed. Texts and crosswalks are left to version control.
 """
 
 import hashlib
@@ -24,14 +24,12 @@ _SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index
 _HEAD = """\
 # What a version froze. `ecgonto build --new-version` writes this file; never edit it.
 # sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
-# seal is that of all lines but the comments, the items and itself: grep -vE '^(#|seal|item)' … | sha256sum
-# A hash is that of its items: grep -P '^item\\ttexts\\t' enumeration.lock | sha256sum
+# routing is that of the others: grep -E '^(yields|route)\t' enumeration.lock | sha256sum
 """
 _RESTORE = "Restore it from version control"
-TABLE = "routing "
-"""What the name of a routing table's group begins with."""
-PROVENANCE = "provenance "
-"""What the name of the group of a table's reasons, authors and dates begins with."""
+_ONCE = ("version", "sha256", "routing")
+_FORMER = ("seal", "official", "hash", "earlier", "item")
+"""Lines of an earlier form of the lock, which froze texts too: they are passed over."""
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
@@ -94,66 +92,32 @@ def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
 
 
 def lock_of(draft: Draft) -> Lock:
-    """Return the lock of a draft; a replaced lock becomes an earlier version."""
-    lines = draft_lines(draft)
-    items = frozen_items(draft)
-    before = draft.lock
-    earlier = {} if before is None else dict(before.earlier)
-    if before is not None and before.version != draft.header.version:
-        earlier[before.version] = before.seal
-    lock = Lock(
+    """Return the lock of a draft."""
+    lines, yields, routes = draft_lines(draft), yielding(draft), frozen_routes(draft)
+    return Lock(
         version=draft.header.version,
-        earlier=earlier,
         sha256=sha256_of(lines),
         lines=lines,
-        yields=yielding(draft),
-        official=len(draft.official),
-        hashes={group: sha256_of(lines) for group, lines in items.items()},
-        items=tuple(line for lines in items.values() for line in lines),
+        yields=yields,
+        routing=routing_sha256(yields, routes),
+        routes=routes,
     )
-    return lock.model_copy(update={"seal": seal_of(lock)})
 
 
-def frozen_items(draft: Draft) -> dict[str, list[str]]:
-    """Return further frozen content by group: lines ``item <group> <what> …``, sorted."""
-    rows: dict[str, list[tuple[str, ...]]] = {"texts": [], "official": [], "errata": [], "statements": []}
-    for c in draft.concepts:
-        names = [f"{name.text}@{name.language}" for name in (*c.translations, *c.synonyms)]
-        rows["texts"].append(
-            (c.abbr, _digest((c.label, *c.variants, "", c.definition, *names, str(c.deprecated))))
-        )
-    rows["official"] += draft.official.items()
-    for row in (*draft.mappings, *draft.crosswalks):
-        node = draft.abbreviation(row.node) if row.node else "nothing"
-        cells = (row.code, row.predicate, node, row.modifier, row.label)
-        rows.setdefault(f"{TABLE}{row.table}", []).append(cells)
-        who = (row.reason, row.source, row.justification, row.author, row.date, row.override, row.confidence)
-        rows.setdefault(f"{PROVENANCE}{row.table}", []).append((row.code, node, _digest(who)))
-    for erratum in draft.errata:
-        rows["errata"].append((erratum.id, _digest(erratum.model_dump(exclude={"test"}).values())))
-    rows["statements"] += [
-        (triple.subject, _digest((triple.predicate, triple.object))) for triple in draft.statements
-    ]
-    rows["sources"] = [(c.abbr, _digest((*c.sources, str(c.either_parent)))) for c in draft.concepts]
-    header = draft.header.model_dump(exclude={"iri", "version"})
-    rows["header"] = [(name, _digest(map(str, (value,)))) for name, value in header.items()]
-    rows["heads"] = [
-        (name, _digest((*map(str, head.slots.items()), *map(str, head.prefixes.items()))))
-        for name, head in draft.tables.items()
-    ]
-    rows["abbreviations"] = list(draft.abbreviations.items())
-    rows["shapes"] = [("shapes.ttl", sha256_of(draft.shapes.splitlines()))] if draft.shapes else []
-    return {
-        group: sorted(
-            "\t".join(("item", group, *(re.sub(r"[\t\r\n]", " ", cell) for cell in cells))) for cells in table
-        )
-        for group, table in rows.items()
-        if table
-    }
+def frozen_routes(draft: Draft) -> tuple[str, ...]:
+    """Return the lines ``route <table> <code> <predicate> <node>`` of the rows that supervise, sorted."""
+    rows = (
+        (row.table, row.code, row.predicate, draft.abbreviation(row.node) if row.node else "nothing")
+        for row in draft.mappings
+    )
+    return tuple(
+        sorted("\t".join(("route", *(re.sub(r"[\t\r\n]", " ", cell) for cell in cells))) for cells in rows)
+    )
 
 
-def _digest(texts: Iterable[str]) -> str:
-    return sha256_of([text.replace("\n", "\\n") for text in texts])[:16]
+def routing_sha256(yields: Iterable[int], routes: Iterable[str]) -> str:
+    """Return the SHA-256 of the lines that say which concepts yield and where codes are routed."""
+    return sha256_of([*(f"yields\t{index}" for index in yields), *routes])
 
 
 def yielding(draft: Draft) -> tuple[int, ...]:
@@ -161,61 +125,42 @@ def yielding(draft: Draft) -> tuple[int, ...]:
     return tuple(sorted(c.index for c in draft.concepts if c.yields and c.index is not None))
 
 
-def seal_of(lock: Lock) -> str:
-    """Return the hash of a lock's lines without the items, which have their own hashes."""
-    return sha256_of(_body(lock))
-
-
 def lock_text(lock: Lock) -> str:
     """Return the text of ``enumeration.lock``."""
-    version, sha256, *body = _body(lock)
-    lines = (version, sha256, f"seal\t{lock.seal}", *body, *lock.items)
-    return _HEAD + "".join(f"{line}\n" for line in lines)
-
-
-def _body(lock: Lock) -> list[str]:
-    return [
+    lines = (
         f"version\t{lock.version}",
         f"sha256\t{lock.sha256}",
+        f"routing\t{lock.routing}",
         *lock.lines,
         *(f"yields\t{index}" for index in lock.yields),
-        *([f"official\t{lock.official}"] if lock.official else []),
-        *(f"hash\t{group}\t{value}" for group, value in lock.hashes.items()),
-        *(f"earlier\t{version}\t{seal}" for version, seal in lock.earlier.items()),
-    ]
+        *lock.routes,
+    )
+    return _HEAD + "".join(f"{line}\n" for line in lines)
 
 
 def parse_lock(text: str, place: str) -> Lock:
     """Read the text of ``enumeration.lock``. Raises `SourceError` if it isn't `lock_text`'s."""
-    fields: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {key: [] for key in (*_ONCE, "yields", "route")}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         key, _, rest = line.partition("\t")
         if re.fullmatch(LOCK_LINE, line):
             lines.append(line)
         elif re.fullmatch(
-            r"(version|sha256|seal)\t[^\t]+|(yields|official)\t[0-9]{1,9}|(hash|earlier)\t[^\t]+\t\w+", line
+            r"(version|sha256|routing)\t[^\t]+|yields\t[0-9]{1,9}|route\t[^\t]+\t[^\t]+\t[^\t]*\t[^\t]+", line
         ):
-            fields.setdefault(key, []).append(rest)
-        elif key == "item":
-            fields.setdefault(key, []).append(line)
-        elif line and not line.startswith("#"):
+            fields[key].append(line if key == "route" else rest)
+        elif line and not line.startswith("#") and key not in _FORMER:
             raise SourceError(f"line {number} is damaged", where=place, remedy=_RESTORE)
-    single = {
-        key: values[0] for key, values in fields.items() if key not in ("yields", "hash", "earlier", "item")
-    }
-    if not {"version", "sha256", "seal"} <= single.keys() or any(len(fields[key]) > 1 for key in single):
-        problem = "isn't an enumeration lock: it names no version, sha256 and seal, or two"
+    if not (fields["version"] and fields["sha256"]) or any(len(fields[key]) > 1 for key in _ONCE):
+        problem = "isn't an enumeration lock: it names no version and sha256, or two"
         raise SourceError(problem, where=place, remedy=_RESTORE)
     return Lock(
-        version=single["version"],
-        sha256=single["sha256"],
+        version=fields["version"][0],
+        sha256=fields["sha256"][0],
         lines=tuple(lines),
-        yields=tuple(map(int, fields.get("yields", ()))),
-        official=int(single.get("official", 0)),
-        hashes=dict(line.split("\t") for line in fields.get("hash", ())),
-        items=tuple(fields.get("item", ())),
-        earlier=dict(line.split("\t") for line in fields.get("earlier", ())),
-        seal=single["seal"],
+        yields=tuple(map(int, fields["yields"])),
+        routing="".join(fields["routing"]),
+        routes=tuple(fields["route"]),
         place=place,
     )
