@@ -10,9 +10,9 @@ from tests.ecg_ontology.changes import with_concept
 import ecg_ontology
 from ecg_base import InputError
 from ecg_ontology import Ontology, label_in, match_label
-from ecg_ontology.codes.reading import read_text
 from ecg_ontology.curation.label_index import words_of
 from ecg_ontology.curation.matching import NewCode, candidate_rows, read_new_codes
+from ecg_ontology.statements.reading import read_text
 
 ONE_FINDING = {
     "LBBB": ("LBBB", "complete left bundle-branch block", "Kompletter Linksschenkelblock"),

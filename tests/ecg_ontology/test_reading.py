@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
-from ecg_ontology.codes.reading import Mention, read_text
+from ecg_ontology.statements.reading import Mention, read_text
 
 SENTENCES = Path(__file__).parent / "statements" / "sentences.tsv"
 LEAST_RIGHT = {"development": 0.98, "held-out": 0.95, "second": 0.95}
@@ -130,7 +130,7 @@ def test_another_graph_is_in_no_rule():
 def test_the_same_is_read_whatever_the_order_of_a_set():
     """Python hashes texts anew in every process."""
     code = (
-        "import ecg_ontology, ecg_ontology.codes.reading as r; o = ecg_ontology.load();"
+        "import ecg_ontology, ecg_ontology.statements.reading as r; o = ecg_ontology.load();"
         "print([m.finding for t in ('FA à réponse ventriculaire lente', 'AF VPB LBBB LAFB sinus tachy',"
         " 'RBBB and LAFB, old anterior MI') for m in r.read_text(o, t)])"
     )

@@ -7,8 +7,8 @@ import pytest
 import ecg_ontology
 from ecg_base import InputError
 from ecg_ontology.codes.code_tables import CodeMapping
-from ecg_ontology.codes.finding_patterns import chain_of
-from ecg_ontology.codes.statements import (
+from ecg_ontology.statements.finding_patterns import chain_of
+from ecg_ontology.statements.machines import (
     known_statements,
     read_statement,
     read_statements,

@@ -12,7 +12,7 @@ from marecg_cli._options import As
 from marecg_cli._output import message, result, result_json
 
 if TYPE_CHECKING:
-    from ecg_ontology.codes.reading import Mention
+    from ecg_ontology.statements.reading import Mention
 
 
 def match(
@@ -67,7 +67,7 @@ def match(
 def _report_statements(
     onto: "ecg_ontology.Ontology", statements: Path, out: Path | None, form: Literal["text", "json"]
 ) -> None:
-    from ecg_ontology.codes.statements import read_statements, statement_report
+    from ecg_ontology.statements.machines import read_statements, statement_report
 
     report = statement_report(onto, read_statements(statements))
     rows = [

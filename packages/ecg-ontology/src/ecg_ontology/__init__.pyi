@@ -33,7 +33,7 @@ from .loading import errata as errata, load as load
 from .curation.findings import validate as validate
 from .curation.matching import match_label as match_label
 from .ontology import Ontology as Ontology
-from .codes.statements import read_statement as read_statement
+from .statements.machines import read_statement as read_statement
 from .views.search import find_concept as find_concept, search_concepts as search_concepts
 
 __version__: str

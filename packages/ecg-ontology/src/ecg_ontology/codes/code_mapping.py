@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ecg_base import InputError, file_sha256
 from ecg_ontology.base.tables import column_names, rows
-from ecg_ontology.codes.lexicon import TABLES
 from ecg_ontology.formats.sssom import code_pairs
 from ecg_ontology.graph.routing import malformation
+from ecg_ontology.statements.lexicon import TABLES
 
 if TYPE_CHECKING:
     from ecg_ontology.ontology import Ontology
@@ -133,7 +133,7 @@ class MachineStatements(CodeMapping):
         Args:
             code: the statement.
         """
-        from ecg_ontology.codes.statements import read_statement
+        from ecg_ontology.statements.machines import read_statement
 
         concepts = [
             mention.concept

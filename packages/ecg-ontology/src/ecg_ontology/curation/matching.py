@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ecg_base import InputError
 from ecg_ontology.base.text_folding import plain
-from ecg_ontology.codes.cue_scope import Certainty
-from ecg_ontology.codes.reading import Mention, has_rules, read_text
 from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
 from ecg_ontology.curation.review import SHEET_COLUMNS, candidate_state
 from ecg_ontology.curation.sheets import read_sheet
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
 from ecg_ontology.graph.routing import canonical_code, malformation
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.statements.cue_scope import Certainty
+from ecg_ontology.statements.reading import Mention, has_rules, read_text
 
 LEAST = 0.4
 """Below this likeness two texts share no more than common words such as "atrial"."""

@@ -14,12 +14,12 @@ from ecg_base import InputError
 from ecg_ontology.base.reading import read_text as file_text
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.base.text_folding import fold
-from ecg_ontology.codes.cue_scope import Certainty
-from ecg_ontology.codes.finding_patterns import chain_of
-from ecg_ontology.codes.lexicon import table_rows
-from ecg_ontology.codes.reading import Mention, read_text, resolved
 from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.statements.cue_scope import Certainty
+from ecg_ontology.statements.finding_patterns import chain_of
+from ecg_ontology.statements.lexicon import table_rows
+from ecg_ontology.statements.reading import Mention, read_text, resolved
 
 TEXT_COLUMNS = ("statement", "statements", "text", "report")
 """What the column of statements is called."""

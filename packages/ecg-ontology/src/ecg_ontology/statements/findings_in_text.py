@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
-from ecg_ontology.codes.finding_patterns import WALLS, Pattern, patterns
-from ecg_ontology.codes.lexicon import Item
+from ecg_ontology.statements.finding_patterns import WALLS, Pattern, patterns
+from ecg_ontology.statements.lexicon import Item
 
 _DELIMITERS = frozenset({"and", "or", "with", "due", "but"})
 _BEFORE = frozenset(

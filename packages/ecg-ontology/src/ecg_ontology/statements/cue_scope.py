@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ecg_ontology.codes.findings_in_text import FindingInText, Region
-from ecg_ontology.codes.lexicon import Item
+from ecg_ontology.statements.findings_in_text import FindingInText, Region
+from ecg_ontology.statements.lexicon import Item
 
 Certainty = Literal["certain", "probable", "possible", "asked"]
 _LISTING = frozenset({"and", "or"})

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from ecg_ontology.codes.lexicon import table_rows
+from ecg_ontology.statements.lexicon import table_rows
 
 
 class Pattern(NamedTuple):

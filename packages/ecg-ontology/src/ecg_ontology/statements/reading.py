@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ecg_ontology.base.text_folding import plain
-from ecg_ontology.codes.cue_scope import Certainty, CueScopes
-from ecg_ontology.codes.findings_in_text import regions_of
-from ecg_ontology.codes.lexicon import Item, lexicon
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.statements.cue_scope import Certainty, CueScopes
+from ecg_ontology.statements.findings_in_text import regions_of
+from ecg_ontology.statements.lexicon import Item, lexicon
 
 NAMESPACE = "https://w3id.org/mar-ecg/"
 """The rules name concepts of this namespace; a graph of another has none of them."""
@@ -75,7 +75,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
     Example:
         >>> import ecg_ontology
-        >>> from ecg_ontology.codes.reading import read_text
+        >>> from ecg_ontology.statements.reading import read_text
         >>> [(each.concept.abbr, each.present) for each in read_text(ecg_ontology.load(), "AF, no LBBB")]
         [('AF', True), ('LBBB', False)]
     """
