@@ -1,0 +1,216 @@
+"""Compare what two environments compute, byte by byte.
+
+    python -m tests.compare --old OLD/.venv --new NEW/.venv --out FOLDER [--quick]
+        [--realdata UNPACKED] [--cases FOLDER]
+
+The old environment makes inputs and saved folders once (`made.py`, `FOLDER/inputs`). Both run the same
+commands and the same Python (`commands.txt`, `steps.py`) in `FOLDER/work`, one after the other, so that
+absolute paths are the same. Results are kept in `FOLDER/NAME-MODE`, named by the environment's parent folder;
+the old ones are used again while its commit is the same. Exit code 1 if a computed value differs. What must
+differ is in `MUST_DIFFER`. Printed text, messages and help are meant to change, and have their own sections.
+"""
+
+import argparse
+import difflib
+import fcntl
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MUST_DIFFER = [
+    (r"json$|stdout$", r'"seconds": [\d.e-]+', "SECONDS"),
+    (r"page-run", r"\d+:\d\d:\d\d since", "SECONDS since"),
+    (r"probe.*/stdout$", r"Seconds of fitting:[^\0]*?\d\n(?!\d)", "SECONDS"),
+    (r"stderr$", r".*\d+ of \d+ \(\d+ %\).*\n", ""),
+    (r"stderr$", r"[\d.]+/s\b.*", "PACE"),
+]
+"""Pattern of files, what differs there, and what stands for it."""
+SURROUNDINGS = {
+    **{"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "SOURCE_DATE_EPOCH": "0"},
+    **{"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"},
+}
+
+
+def root(environment: Path) -> Path:
+    return environment.absolute().parent
+
+
+def commit(environment: Path) -> str:
+    """Return the commit of the environment's checkout, and a digest of what isn't committed."""
+    git = ["git", "-C", str(root(environment))]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    changes = subprocess.run([*git, "diff", "HEAD"], capture_output=True, text=True, check=True)
+    return f"{head.stdout.strip()} {hashlib.sha256(changes.stdout.encode()).hexdigest()[:8]}"
+
+
+def call(environment: Path, script: str, *arguments: object, where: Path, log: Path) -> None:
+    """Run a script with an environment's Python, and little else of the caller's surroundings."""
+    variables = SURROUNDINGS | {"MARECG_CACHE": str(where / "cache")}
+    names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
+    variables |= {name: os.environ[name] for name in names if name in os.environ}
+    if script == "made.py":
+        variables["PYTHONPATH"] = str(root(environment))
+    command = [environment / "bin" / "python", HERE / script, *map(str, arguments)]
+    with log.open("w") as file:
+        done = subprocess.run(
+            command, cwd=where, env=variables, stdout=file, stderr=subprocess.STDOUT, check=False
+        )
+    if done.returncode:
+        sys.exit(f"{script} fails with {environment}: {log}\n{log.read_text()[-2000:]}")
+
+
+def results(environment: Path, out: Path, mode: str, *, again: bool) -> Path:
+    """Return the folder with all that an environment computes; kept results of the same commit are used."""
+    kept, state = out / f"{root(environment).name}-{mode}", f"{commit(environment)} {mode}"
+    note = kept / "commit"
+    if not again and note.exists() and note.read_text() == state:
+        return kept
+    work = out / "work"
+    for folder in (kept, work):
+        shutil.rmtree(folder, ignore_errors=True)
+    work.mkdir()
+    call(environment, "steps.py", out / "inputs", mode, where=work, log=out / "steps.log")
+    shutil.rmtree(work / "cache", ignore_errors=True)
+    work.rename(kept)
+    note.write_text(state)
+    return kept
+
+
+def files(folder: Path) -> dict[str, Path]:
+    return {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def plain(name: str, content: bytes) -> bytes:
+    """Return content without what must differ."""
+    for pattern, differs, instead in MUST_DIFFER:
+        if re.search(pattern, name):
+            content = re.sub(differs.encode(), instead.encode(), content)
+    if name.endswith(".safetensors"):  # the order of its metadata is drawn anew each time
+        size = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8 : 8 + size])
+        content = json.dumps(header, sort_keys=True).encode() + content[8 + size :]
+    return content
+
+
+def explained(name: str, old: bytes, new: bytes) -> str:
+    """Describe a difference: of arrays the largest, of tables by column, of text the first lines."""
+    try:
+        if name.endswith((".npy", ".npz", ".safetensors", ".parquet")):
+            first, second = arrays(name, old), arrays(name, new)
+            lines = [f"only on one side: {key}" for key in sorted(first.keys() ^ second.keys())]
+            for key in first.keys() & second.keys():
+                lines += difference(key, first[key], second[key])
+            return "\n".join(lines[:12]) or "the same values in other bytes"
+        texts = old.decode().splitlines(), new.decode().splitlines()
+    except (ValueError, UnicodeDecodeError, zipfile.BadZipFile):
+        return f"{len(old)} and {len(new)} bytes"
+    lines = [line[:300] for line in difflib.unified_diff(*texts, "old", "new", lineterm="", n=0)][2:]
+    return "\n".join(lines[:8]) + (f"\n… {len(lines) - 8} lines more" if len(lines) > 8 else "")
+
+
+def arrays(name: str, content: bytes) -> dict[str, object]:
+    import numpy as np
+
+    if name.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(io.BytesIO(content))
+        return {**{key: table[key] for key in table.column_names}, "metadata": str(table.schema.metadata)}
+    if name.endswith(".safetensors"):
+        from safetensors.numpy import load
+
+        return dict(load(content))
+    loaded = np.load(io.BytesIO(content))
+    return dict(loaded) if name.endswith(".npz") else {"array": loaded}
+
+
+def difference(key: str, old: object, new: object) -> list[str]:
+    import numpy as np
+
+    if not isinstance(old, np.ndarray):
+        if old == new:
+            return []
+        pairs = zip(old, new, strict=False) if not isinstance(old, str) else [(old, new)]
+        apart = [(row, *map(str, pair)) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
+        return [f"{key}: {len(apart)} rows, the first {str(apart[:1])[:200]}"]
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return [f"{key}: {old.dtype} {old.shape}, now {new.dtype} {new.shape}"]
+    if old.tobytes() == new.tobytes():
+        return []
+    if old.dtype.kind not in "fiub":
+        return [f"{key}: other values"]
+    apart = np.abs(old.astype(float) - new.astype(float))
+    return [f"{key}: {np.count_nonzero(apart)} of {apart.size} values, by {np.nanmax(apart):.3g} at most"]
+
+
+def section(name: str) -> str:
+    """Return where in the report a file's difference stands."""
+    if name.startswith("helps/"):
+        return "help"
+    return {"stdout": "printed", "stderr": "messages"}.get(Path(name).name, "values")
+
+
+def compared(old: Path, new: Path) -> dict[str, list[str]]:
+    """Return the differences of two folders of results by section."""
+    found: dict[str, list[str]] = defaultdict(list)
+    first, second = files(old), files(new)
+    for name in sorted((first.keys() | second.keys()) - {"times.json", "commit"}):
+        if name not in first or name not in second:
+            found[section(name)].append(f"{name}: only {'new' if name in second else 'old'}")
+            continue
+        contents = plain(name, first[name].read_bytes()), plain(name, second[name].read_bytes())
+        if contents[0] != contents[1]:
+            raw = (first[name].read_bytes(), second[name].read_bytes())
+            what = explained(name, *(raw if name.endswith(".safetensors") else contents))
+            found[section(name)].append(f"{name}\n{what}".replace("\n", "\n    "))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("--old", "--new", "--out"):
+        parser.add_argument(name, type=Path, required=True)
+    for name in ("--realdata", "--cases"):
+        parser.add_argument(name, type=Path, help="used when inputs are made")
+    parser.add_argument("--quick", action="store_true", help="leave out the slow steps")
+    parser.add_argument("--again", action="store_true", help="compute the old results anew")
+    asked = parser.parse_args()
+    out = asked.out.absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (out / "inputs" / "whole").exists():
+            shutil.rmtree(out / "inputs", ignore_errors=True)
+            data = [path.absolute() if path else "" for path in (asked.realdata, asked.cases)]
+            call(
+                asked.old, "made.py", out / "inputs", root(asked.old), *data, where=out, log=out / "made.log"
+            )
+            (out / "inputs" / "whole").touch()  # paths stand in what is saved: it is made where it stays
+        mode = "quick" if asked.quick else "full"
+        old = results(asked.old, out, mode, again=asked.again)
+        if asked.old.absolute() == asked.new.absolute():  # what differs of itself
+            old = old.rename(shutil.rmtree(out / "itself", ignore_errors=True) or out / "itself")
+        new = results(asked.new, out, mode, again=True)
+        found = compared(old, new)
+    lines = [f"{old.name} ({(old / 'commit').read_text()}) and {new.name} ({(new / 'commit').read_text()})"]
+    for name in ("values", "printed", "messages", "help"):
+        lines += [f"\n== {name}: {len(found[name])} files differ", *found[name]]
+    report = out / f"report-{new.name}.txt"
+    report.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sys.stdout.write("\n".join(lines)[:6000] + f"\n\n{report}\n")
+    return bool(found["values"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
