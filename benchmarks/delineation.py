@@ -16,8 +16,8 @@ import pandas as pd
 import wfdb
 from numpy.typing import NDArray
 
-from ecg_records.measure.intervals import Measurements, measure
-from ecg_records.read.inputs import find_inputs
+from ecg_records.measurements.intervals import Measurements, measure
+from ecg_records.readers.inputs import find_inputs
 
 LEADS = ("i", "ii", "iii", "avr", "avl", "avf", "v1", "v2", "v3", "v4", "v5", "v6")
 SYMBOLS = {"p": "p", "qrs": "N", "t": "t"}

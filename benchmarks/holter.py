@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.corpora import records, workspace
 from benchmarks.ratio import Effort, Reach, Row
-from ecg_records.read.inputs import find_inputs
+from ecg_records.readers.inputs import find_inputs
 from ecg_records.signal.leads import LEADS
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import tiny

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from benchmarks.corpora import prepared, records
 from benchmarks.ratio import Effort, Reach, Row, speedups
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.config import CorpusConfig

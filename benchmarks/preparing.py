@@ -18,7 +18,7 @@ from scipy.signal import resample_poly
 from benchmarks.corpora import long_record, prepared, records, workspace
 from benchmarks.ratio import Effort, Reach, Row, costs, seconds, speedups
 from benchmarks.together import beside_two_apart
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from ecg_records.record import Candidate
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import resample

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from benchmarks.delineation import marked_beats
 from benchmarks.rpeaks import Annotated, Peaks, score
-from ecg_records.measure.intervals import measure
-from ecg_records.measure.median_beat import FS
-from ecg_records.measure.rate import LEAST_BEATS, beats_per_minute, detect_again
-from ecg_records.measure.rpeaks import detect, detect_best
-from ecg_records.read.inputs import find_inputs, read_mended
+from ecg_records.measurements.intervals import measure
+from ecg_records.measurements.median_beat import FS
+from ecg_records.measurements.rate import LEAST_BEATS, beats_per_minute, detect_again
+from ecg_records.measurements.rpeaks import detect, detect_best
+from ecg_records.readers.inputs import find_inputs, read_mended
 from ecg_records.signal.samples import resample
 from marecg.errors import InputError
 

@@ -12,7 +12,7 @@ import neurokit2 as nk
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.measure.rpeaks import detect
+from ecg_records.measurements.rpeaks import detect
 from ecg_synth import DIAGNOSES, Noise, drawn_record, r_samples
 
 FS, WINDOW = 500, 4700

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg.evaluate.tasks.ptbxl import OFFICIAL, ptbxl_task
 from marecg.evaluate.tasks.task import Folds, LabelTable, Task, TaskDefinition, assemble, multi_hot
 

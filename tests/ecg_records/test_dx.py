@@ -7,7 +7,7 @@ import pytest
 
 from ecg_base import InputError
 from ecg_records.dx import CPSC_LABELS, codes_in_headers, diagnoses
-from ecg_records.read.wfdb_header import read_header
+from ecg_records.readers.wfdb_header import read_header
 
 MALFORMED = ("sinus", "12", "0164889003", "164889003x", "1" * 19, "164889003;59118001")
 

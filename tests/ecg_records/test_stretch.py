@@ -16,8 +16,8 @@ from tests.ecg_records import clinical_files as files
 
 from ecg_records import stretch
 from ecg_records.errors import RecordError
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.inputs import find_one, read_one
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.inputs import find_one, read_one
 from ecg_records.signal.leads import LEADS
 
 

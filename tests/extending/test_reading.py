@@ -10,7 +10,7 @@ from tests.cli.calls import invoke
 from tests.extending.examples import example
 from tests.made_records import make_ecg, make_record
 
-from ecg_records.read import discovery
+from ecg_records.readers import discovery
 from ecg_records.signal.leads import LEADS
 
 POINTS = "[ecg_records.readers]\nbedside = bedside:Bedside\n"

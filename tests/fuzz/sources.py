@@ -13,7 +13,7 @@ from scipy.io import savemat
 from tests.ecg_records import clinical_files
 from tests.made_records import WRITERS
 
-from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.signal.leads import LEADS
 
 LAYOUT = Layout(500)

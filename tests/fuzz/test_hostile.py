@@ -27,8 +27,8 @@ import marecg.corpus.prepare  # what the processes need, loaded once
 import marecg.embedding.embed_records
 import marecg.use.predict  # noqa: F401
 from ecg_records import stretch
-from ecg_records.read.arrays import array_files
-from ecg_records.read.clinical import dicom, xml
+from ecg_records.readers.arrays import array_files
+from ecg_records.readers.clinical import dicom, xml
 from ecg_records.signal.leads import LEADS
 
 PIECE = 1 << 20

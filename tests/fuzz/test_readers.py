@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.sources import KINDS, LAYOUT
 
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import prepare_block
 from marecg.errors import EcgError

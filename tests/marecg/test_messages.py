@@ -11,9 +11,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 import ecg_ontology
 import marecg
 from ecg_base import EcgError, UsageError
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.catalogue import dataset
-from ecg_records.read.wfdb_header import read_header
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.catalogue import dataset
+from ecg_records.readers.wfdb_header import read_header
 from ecg_records.storage.availability import blamed
 from ecg_records.storage.lock import locked
 from marecg.base.plugins import plugin

@@ -15,7 +15,7 @@ data = typer.Typer(help=f"{SUMMARY}\n\nExample: marecg data list", **SETTINGS)
 
 
 def _choice() -> list[str]:
-    from ecg_records.read.catalogue import catalogue
+    from ecg_records.readers.catalogue import catalogue
 
     return list(catalogue())
 
@@ -29,8 +29,8 @@ def list_(
 
     Example: marecg data list --root /data
     """
-    from ecg_records.read.catalogue import catalogue
-    from ecg_records.read.discovery import records_on_disk
+    from ecg_records.readers.catalogue import catalogue
+    from ecg_records.readers.discovery import records_on_disk
 
     counts = records_on_disk(root) if root else {}
     if form == "json":
@@ -68,7 +68,7 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
-    from ecg_records.read.catalogue import dataset
+    from ecg_records.readers.catalogue import dataset
     from marecg.corpus.download import get
 
     result(str(get(dataset(name), out, base=mirror, verify=verify)))

@@ -12,7 +12,7 @@ from marecg_cli._options import local_path
 
 if TYPE_CHECKING:
     from ecg_ontology import CodeMapping, CodeTable
-    from ecg_records.read.arrays.array_layout import Layout
+    from ecg_records.readers.arrays.array_layout import Layout
 
 
 def _folds(value: str) -> Any:
@@ -158,7 +158,7 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
 
 def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
     """Return the stated layout of arrays; None without a rate. Raises `UsageError`."""
-    from ecg_records.read.arrays.array_layout import Layout
+    from ecg_records.readers.arrays.array_layout import Layout
 
     values = read(Arrays, assignments, "array.").given()
     if fs is None and values:

@@ -123,7 +123,7 @@ def recipes(
 
     Example: marecg recipes c3 --format toml
     """
-    from ecg_records.read.entry_points import offered
+    from ecg_records.readers.entry_points import offered
     from marecg.objectives.registry import installed
     from marecg.recipes import RECIPES, Config, by_name
     from marecg.recipes.overrides import as_toml

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.ecg_records.measure.test_intervals import FS, drawn
 
-from ecg_records.measure.electrodes import Doubts, doubts
-from ecg_records.measure.intervals import measure
+from ecg_records.measurements.electrodes import Doubts, doubts
+from ecg_records.measurements.intervals import measure
 from ecg_records.signal.leads import LEADS
 
 

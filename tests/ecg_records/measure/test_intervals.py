@@ -11,8 +11,8 @@ import wfdb
 from numpy.typing import NDArray
 
 from benchmarks import delineation
-from ecg_records.measure.intervals import Measurements, measure
-from ecg_records.measure.median_beat import beats
+from ecg_records.measurements.intervals import Measurements, measure
+from ecg_records.measurements.median_beat import beats
 from ecg_records.signal.leads import LEADS
 
 FS = 500

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ecg_records.measure.intervals import _medians_of_others
-from ecg_records.measure.median_beat import (
+from ecg_records.measurements.intervals import _medians_of_others
+from ecg_records.measurements.median_beat import (
     ALIKE,
     HALF,
     NEAR,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecg_records.measure.intervals import measure
-from ecg_records.measure.rate import beats_per_minute, detect_again
-from ecg_records.measure.rpeaks import detect_best
+from ecg_records.measurements.intervals import measure
+from ecg_records.measurements.rate import beats_per_minute, detect_again
+from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.leads import LEADS
 from ecg_synth import r_samples, record
 
@@ -141,7 +141,9 @@ def test_a_stretch_without_beats_changes_the_rate_of_nothing():
 
 def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypatch):
     """The second one sees every other beat."""
-    monkeypatch.setattr("ecg_records.measure.rate.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2])
+    monkeypatch.setattr(
+        "ecg_records.measurements.rate.detect_again", lambda x_KL, fs: detect_best(x_KL, fs)[::2]
+    )
     measured = measure(beating(every(0.8)), FS, LEADS)
     assert (measured.rate, measured.qrs, measured.qt, measured.qtc()) == (None,) * 4
     assert set(measured.reasons.values()) == {"detectors"}
@@ -151,7 +153,7 @@ def test_where_t_waves_were_taken_for_beats_there_are_dashes(monkeypatch):
     """Both detectors err alike, on the peaks of T; the complexes are steeper."""
     t_n = np.rint((every(0.8) + 0.26) * FS).astype(np.int64)
     for name in ("rpeaks.detect_best", "rate.detect_again"):
-        monkeypatch.setattr(f"ecg_records.signal.{name}", lambda x_KL, fs: t_n)
+        monkeypatch.setattr(f"ecg_records.measurements.{name}", lambda x_KL, fs: t_n)
     assert measure(beating(every(0.8)), FS, LEADS).reasons["rate"] == "steeper"
 
 

@@ -7,8 +7,8 @@ from scipy.signal import sosfiltfilt
 from tests.made_records import make_bigeminy, make_ecg
 
 from benchmarks.rpeaks import annotated, find_raw
-from ecg_records.measure import coincidence
-from ecg_records.measure.rpeaks import detect, detect_best, detect_best_each, detect_each
+from ecg_records.measurements import coincidence
+from ecg_records.measurements.rpeaks import detect, detect_best, detect_best_each, detect_each
 from ecg_records.signal.filters import band, in_band, pan_tompkins
 from marecg.model.physiology import alternates
 

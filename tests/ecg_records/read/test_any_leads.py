@@ -6,8 +6,8 @@ from tests.made_records import make_record
 
 from ecg_base import UsageError
 from ecg_records.errors import RecordError
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.inputs import find_inputs, read_one
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.inputs import find_inputs, read_one
 from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 

@@ -12,11 +12,11 @@ from tests.made_records import make_ecg, make_record
 
 from ecg_base import InputError, OutputError, UsageError
 from ecg_records.errors import CorpusError, RecordError
-from ecg_records.read.arrays import arrays, lazy_array
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.arrays.arrays import ArrayFile
-from ecg_records.read.discovery import find
-from ecg_records.read.inputs import find_inputs
+from ecg_records.readers.arrays import arrays, lazy_array
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.arrays.arrays import ArrayFile
+from ecg_records.readers.discovery import find
+from ecg_records.readers.inputs import find_inputs
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus

@@ -15,9 +15,9 @@ from tests.made_records import make_record
 from ecg_ontology import CodeMapping, read_code_table
 from ecg_records.errors import CorpusError
 from ecg_records.machine import MachineReport
-from ecg_records.read.clinical import scp
-from ecg_records.read.clinical.waveform import pseudonym
-from ecg_records.read.inputs import read_one
+from ecg_records.readers.clinical import scp
+from ecg_records.readers.clinical.waveform import pseudonym
+from ecg_records.readers.inputs import read_one
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.expression import matching

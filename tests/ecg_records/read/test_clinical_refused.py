@@ -8,7 +8,7 @@ from tests.ecg_records import clinical_files as files
 from tests.ecg_records.clinical_files.dicom_file import element, picture
 
 from ecg_records.errors import RecordError
-from ecg_records.read.inputs import read_one
+from ecg_records.readers.inputs import read_one
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepare import prepare
 

@@ -10,8 +10,8 @@ import pytest
 from tests.made_records import make_ecg
 
 from ecg_records.errors import CorpusError, RecordError
-from ecg_records.read.datasets import code15, ptbdb
-from ecg_records.read.discovery import find
+from ecg_records.readers.datasets import code15, ptbdb
+from ecg_records.readers.discovery import find
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 

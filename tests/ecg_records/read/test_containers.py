@@ -13,11 +13,11 @@ from tests.made_records import WRITERS, compressed, hdf5, parquet
 
 from ecg_base import InputError, UsageError
 from ecg_records.errors import RecordError
-from ecg_records.read.arrays import arrays
-from ecg_records.read.arrays.array_files import arrays_in
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.arrays.arrays import ArrayFile
-from ecg_records.read.arrays.lazy_array import Unpacked
+from ecg_records.readers.arrays import arrays
+from ecg_records.readers.arrays.array_files import arrays_in
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.arrays.arrays import ArrayFile
+from ecg_records.readers.arrays.lazy_array import Unpacked
 from ecg_records.signal.leads import LEADS
 from ecg_records.stretch import Stretch
 
@@ -217,6 +217,6 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
 
 def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path, monkeypatch):
     parquet(tmp_path / "a.parquet", X_BCL)
-    monkeypatch.setattr("ecg_records.read.arrays.parquet.MOST_NUMBERS", 3599)
+    monkeypatch.setattr("ecg_records.readers.arrays.parquet.MOST_NUMBERS", 3599)
     with pytest.raises(InputError, match="too long to be read"):
         ArrayFile(tmp_path / "a.parquet", Layout(500))

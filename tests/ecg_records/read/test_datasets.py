@@ -11,9 +11,9 @@ from scipy.io import savemat
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.errors import CorpusError, RecordError
-from ecg_records.read.datasets import cinc2021
-from ecg_records.read.discovery import find
-from ecg_records.read.wfdb import read_record
+from ecg_records.readers.datasets import cinc2021
+from ecg_records.readers.discovery import find
+from ecg_records.readers.wfdb import read_record
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import resample

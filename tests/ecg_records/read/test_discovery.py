@@ -10,8 +10,8 @@ import pytest
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.errors import Reason, RecordError
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.discovery import find, hash_sources
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.discovery import find, hash_sources
 from ecg_records.record import Candidate
 from marecg.corpus.prepare import prepare
 

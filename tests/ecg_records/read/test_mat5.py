@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat, savemat
 from scipy.io.matlab import matfile_version
 
-from ecg_records.read.arrays.mat5 import HEADER, Variable, variables
+from ecg_records.readers.arrays.mat5 import HEADER, Variable, variables
 
 TYPES = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 MATLABS_OWN = Path(scipy.io.__file__).parent / "matlab" / "tests" / "data"

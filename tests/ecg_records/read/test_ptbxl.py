@@ -9,8 +9,8 @@ from scipy.signal import resample_poly
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.errors import CorpusError
-from ecg_records.read.datasets import ptbxl
-from ecg_records.read.discovery import find
+from ecg_records.readers.datasets import ptbxl
+from ecg_records.readers.discovery import find
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig

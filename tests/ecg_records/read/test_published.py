@@ -3,9 +3,9 @@
 import pytest
 
 from ecg_base import UsageError
-from ecg_records.read.catalogue import catalogue, dataset
-from ecg_records.read.datasets import cinc2021
-from ecg_records.read.discovery import readers, records_on_disk
+from ecg_records.readers.catalogue import catalogue, dataset
+from ecg_records.readers.datasets import cinc2021
+from ecg_records.readers.discovery import readers, records_on_disk
 from marecg.corpus.statistics import PUBLISHED
 
 

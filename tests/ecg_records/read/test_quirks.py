@@ -8,7 +8,7 @@ import pytest
 import wfdb
 
 from ecg_records.errors import RecordError
-from ecg_records.read.wfdb import read_record
+from ecg_records.readers.wfdb import read_record
 from ecg_synth import QUIRKS, write_corpus
 
 

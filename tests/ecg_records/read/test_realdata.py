@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecg_records.read.datasets import ptbxl
-from ecg_records.read.discovery import find
+from ecg_records.readers.datasets import ptbxl
+from ecg_records.readers.discovery import find
 from ecg_records.signal.quality import BRIDGED
 from marecg.corpus import index
 from marecg.corpus.account import Account

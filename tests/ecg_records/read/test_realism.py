@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecg_records.errors import RecordError
-from ecg_records.read.wfdb import read_record
+from ecg_records.readers.wfdb import read_record
 from ecg_synth import record
 
 SINUS_RHYTHM = "426783006"

@@ -9,8 +9,8 @@ import wfdb
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.errors import RecordError
-from ecg_records.read.wfdb import _millivolts, read_record
-from ecg_records.read.wfdb_header import Channel
+from ecg_records.readers.wfdb import _millivolts, read_record
+from ecg_records.readers.wfdb_header import Channel
 from ecg_records.record import age_in_years, inside, sex_letter
 from ecg_records.signal.leads import LEADS
 from ecg_records.stretch import Stretch

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecg_records.errors import RecordError
-from ecg_records.read.wfdb_header import WfdbHeader, parse_header
+from ecg_records.readers.wfdb_header import WfdbHeader, parse_header
 
 HERE = Path("E07500.hea")
 SIGNALS = "E07500.mat 16+24 1000/mV 16 0 45 -12 0 I\nE07500.mat 16+24 200/mv 16 0 45 7 0 AVR\n"

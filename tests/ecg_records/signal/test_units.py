@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecg_records.errors import RecordError
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from ecg_records.signal.samples import amplitude_doubt, typical_amplitude
 
 

@@ -15,7 +15,7 @@ from tests.cli.calls import run
 from tests.made_records import make_ecg, make_record
 
 from ecg_base import plain_markdown
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg import EcgClassifier, MarEcg
 from marecg.classify.classifier_scores import ppv
 from marecg.classify.fit_classifier import judged_recordings

@@ -4,7 +4,7 @@ import hashlib
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
-from ecg_records.read.catalogue import dataset
+from ecg_records.readers.catalogue import dataset
 
 FILES = {f"training/georgia/g1/E{n:05d}.{end}": bytes([n]) * 3000 for n in range(4) for end in ("hea", "mat")}
 GEORGIA = dataset("georgia")

@@ -5,7 +5,7 @@ import pytest
 from tests.made_records import make_record
 from tests.marecg.told import Told
 
-from ecg_records.read.identity import identity
+from ecg_records.readers.identity import identity
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare

@@ -13,7 +13,7 @@ import pytest
 from tests.made_records import make_ecg, make_record
 
 from ecg_ontology import CodeTable, read_code_table
-from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.readers.arrays.array_layout import Layout
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.made_records import make_ecg, make_record
 
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg.corpus import expression
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.config import CorpusConfig

@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 from tests.marecg.corpus.publishing import content
 
-from ecg_records.read.catalogue import dataset
+from ecg_records.readers.catalogue import dataset
 from marecg.corpus.download import get
 from marecg.errors import InputError
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from tests.marecg.corpus.publishing import GEORGIA
 
-from ecg_records.read.catalogue import dataset
+from ecg_records.readers.catalogue import dataset
 from marecg.corpus import download
 from marecg.corpus.download import get
 from marecg.errors import InputError

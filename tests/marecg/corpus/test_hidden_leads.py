@@ -13,7 +13,7 @@ from tests.marecg.objectives.test_views import views
 from torch import Tensor
 
 import ecg_ontology
-from ecg_records.read.inputs import find_inputs, read_mended
+from ecg_records.readers.inputs import find_inputs, read_mended
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.quality import mended
 from marecg.corpus import index, trained_on

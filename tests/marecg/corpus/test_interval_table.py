@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from ecg_records.measure.intervals import measure
+from ecg_records.measurements.intervals import measure
 from ecg_records.signal.leads import LEADS
 from marecg.corpus import intervals as module
 from marecg.corpus.expression import matching

@@ -9,7 +9,7 @@ import pytest
 from tests import forked
 from tests.made_records import make_ecg, make_record
 
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from ecg_records.record import Candidate, Record
 from ecg_records.stretch import WHOLE, Stretch
 from marecg.corpus import prepare as module

@@ -13,7 +13,7 @@ from tests.made_records import make_ecg
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 from tests.marecg.told import Told
 
-from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.readers.arrays.array_layout import Layout
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import damaged_records
 from marecg.errors import OutputError

@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.made_records import make_bigeminy, make_ecg, make_record
 
-from ecg_records.measure.rpeaks import detect, detect_best
-from ecg_records.read.discovery import find
-from ecg_records.read.inputs import read_one
+from ecg_records.measurements.rpeaks import detect, detect_best
+from ecg_records.readers.discovery import find
+from ecg_records.readers.inputs import read_one
 from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

@@ -19,8 +19,8 @@ from tests.ecg_records import clinical_files as files
 from tests.made_records import make_ecg, make_record
 
 from ecg_base import InputError, OutputError, UsageError
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.inputs import read_one
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.inputs import read_one
 from ecg_records.storage.copies import cache, ensure_local
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.made_records import make_record
 
-from ecg_records.read.identity import published_as
+from ecg_records.readers.identity import published_as
 from marecg.corpus import index, trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

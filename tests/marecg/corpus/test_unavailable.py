@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
-from ecg_records.read import wfdb_header
-from ecg_records.read.discovery import find, hash_sources
+from ecg_records.readers import wfdb_header
+from ecg_records.readers.discovery import find, hash_sources
 from marecg.corpus import prepare_record
 from marecg.corpus.account import read_report
 from marecg.corpus.prepare import prepare

@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit
 
-from ecg_records.measure.rpeaks import detect_best
+from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.leads import LEADS
 from marecg import EcgClassifier
 from marecg.embedding.beat_windows import beat_patches

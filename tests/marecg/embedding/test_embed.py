@@ -10,7 +10,7 @@ from tests.made_records import make_ecg
 import ecg_ontology
 import marecg
 from ecg_ontology import Ontology
-from ecg_records.read.discovery import find
+from ecg_records.readers.discovery import find
 from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError

@@ -7,7 +7,7 @@ import torch
 from tests.marecg.embedding.conftest import run
 from tests.marecg.told import Told
 
-from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.readers.arrays.array_layout import Layout
 from marecg.embedding import embedding_files
 from marecg.embedding import processes as shared
 from marecg.embedding.embed_records import embed_records

@@ -18,8 +18,8 @@ from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
 
 from ecg_base import replacing
-from ecg_records.read.discovery import EMBEDDINGS
-from ecg_records.read.inputs import find_inputs
+from ecg_records.readers.discovery import EMBEDDINGS
+from ecg_records.readers.inputs import find_inputs
 from ecg_records.record import Candidate
 from marecg.corpus.prepared import Corpus
 from marecg.embedding import embed_records as module

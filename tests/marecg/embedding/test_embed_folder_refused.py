@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.embedding.conftest import run
 
-from ecg_records.read.arrays.array_layout import Layout
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_synth import write_corpus
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

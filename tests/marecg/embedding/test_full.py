@@ -5,8 +5,8 @@ import pytest
 import torch
 from tests.marecg.embedding.test_beat_windows import beating
 
-from ecg_records.measure import measured
-from ecg_records.measure.rpeaks import detect_best
+from ecg_records.measurements import measured
+from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.leads import LEADS
 from marecg import EcgClassifier
 from marecg.embedding import beat_windows

@@ -13,7 +13,7 @@ import torch
 import wfdb
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, probed
 
-from ecg_records.measure import measured as measuring
+from ecg_records.measurements import measured as measuring
 from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report

@@ -10,7 +10,7 @@ from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, unti
 from tests.marecg.told import Told
 
 import ecg_ontology
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg.errors import InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.features import extract

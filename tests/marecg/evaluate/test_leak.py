@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from ecg_records.read.identity import identity
+from ecg_records.readers.identity import identity
 from marecg.corpus import trained_on
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare

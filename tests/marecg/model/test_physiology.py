@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecg_records.measure.rpeaks import detect
-from ecg_records.read.wfdb import read_record
+from ecg_records.measurements.rpeaks import detect
+from ecg_records.readers.wfdb import read_record
 from ecg_records.signal.samples import resample
 from marecg.model.config import ModelConfig
 from marecg.model.physiology import Phase, Physiology, Rate, physiology

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ecg_records.measure.rpeaks import detect
+from ecg_records.measurements.rpeaks import detect
 from ecg_synth import record
 from marecg.objectives.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
 

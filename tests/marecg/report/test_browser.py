@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg.report.page import POLICY
 from marecg.report.record_page import write_record
 

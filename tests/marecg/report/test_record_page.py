@@ -15,10 +15,10 @@ from tests.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked, read
 
-from ecg_records.measure.intervals import Measurements, measure
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.datasets import ptbxl
-from ecg_records.read.inputs import read_one
+from ecg_records.measurements.intervals import Measurements, measure
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.datasets import ptbxl
+from ecg_records.readers.inputs import read_one
 from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration

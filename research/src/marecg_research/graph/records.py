@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.read.datasets import ptbxl
+from ecg_records.readers.datasets import ptbxl
 from marecg.base.progress import Progress, shown
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus

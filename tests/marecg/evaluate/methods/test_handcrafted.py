@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from tests.ecg_records.measure.test_intervals import drawn
 
-from ecg_records.measure.intervals import Measurements
-from ecg_records.measure.measured import PERCENTILES, VERSION, _distribution, _intervals, _rhythm, measure
+from ecg_records.measurements.intervals import Measurements
+from ecg_records.measurements.measured import (
+    PERCENTILES,
+    VERSION,
+    _distribution,
+    _intervals,
+    _rhythm,
+    measure,
+)
 from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.handcrafted import handcrafted
 

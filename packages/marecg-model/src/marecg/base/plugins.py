@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ecg_base import suggest
-from ecg_records.read.entry_points import SEVERAL, loaded, offered
+from ecg_records.readers.entry_points import SEVERAL, loaded, offered
 from marecg.errors import UsageError
 
 T = TypeVar("T")

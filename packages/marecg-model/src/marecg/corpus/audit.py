@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from ecg_records.read.datasets.ptbxl import patients_by_identity
-from ecg_records.read.discovery import find
-from ecg_records.read.identity import dataset_of, identity, patient_of
+from ecg_records.readers.datasets.ptbxl import patients_by_identity
+from ecg_records.readers.discovery import find
+from ecg_records.readers.identity import dataset_of, identity, patient_of
 from ecg_records.record import Candidate
 from ecg_records.storage.copies import ensure_local
 from marecg.base.progress import Progress, passing, shown

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from ecg_base import guarded
 from ecg_records.machine import MEASURED
-from ecg_records.read.identity import published_as
-from ecg_records.read.parts import name_of
+from ecg_records.readers.identity import published_as
+from ecg_records.readers.parts import name_of
 from marecg.corpus import index
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import Dataset, Subset
 
-from ecg_records.read.identity import patient_of
+from ecg_records.readers.identity import patient_of
 from marecg.errors import UsageError
 
 LABELS = ("leaves", "primary")

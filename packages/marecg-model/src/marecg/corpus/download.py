@@ -20,7 +20,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
 from ecg_base import replacing
-from ecg_records.read.catalogue import Dataset
+from ecg_records.readers.catalogue import Dataset
 from ecg_records.record import inside
 from ecg_records.storage.lock import locked
 from marecg.base.progress import Progress, shown

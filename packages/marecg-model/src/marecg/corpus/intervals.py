@@ -9,7 +9,7 @@ import pyarrow as pa
 from joblib import Parallel, delayed
 
 from ecg_base import OutputError, replacing
-from ecg_records.measure.intervals import measure
+from ecg_records.measurements.intervals import measure
 from ecg_records.signal.leads import LEADS
 from marecg.base.progress import passing
 from marecg.corpus import index

@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 import ecg_ontology
 from ecg_base import remove_left_over, replacing
 from ecg_ontology import Ontology
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.discovery import hash_sources
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.discovery import hash_sources
 from ecg_records.record import Candidate
 from ecg_records.signal.leads import LEADS
 from marecg.corpus import index

@@ -22,9 +22,9 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_base import replacing
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.discovery import find
-from ecg_records.read.parts import in_parts
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.discovery import find
+from ecg_records.readers.parts import in_parts
 from ecg_records.record import Candidate
 from ecg_records.storage.copies import ensure_local, upload
 from ecg_records.storage.lock import locked

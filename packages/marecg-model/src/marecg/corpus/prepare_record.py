@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.machine import MEASURED
-from ecg_records.measure.rpeaks import detect_best_each, detect_each
+from ecg_records.measurements.rpeaks import detect_best_each, detect_each
 from ecg_records.record import Candidate, Record
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.quality import CONTRADICT, mended, refuse_damaged

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_base import replacing
-from ecg_records.read.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
+from ecg_records.readers.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.measure import measured
-from ecg_records.measure.median_beat import FS
-from ecg_records.measure.rpeaks import detect_best
+from ecg_records.measurements import measured
+from ecg_records.measurements.median_beat import FS
+from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.samples import resample
 from marecg.embedding.shown_windows import NOTHING, ShownWindow
 from marecg.model.config import ModelConfig

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_base import replacing
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.discovery import SourcesHash
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.discovery import SourcesHash
 from ecg_records.storage.places import is_remote
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ecg_base import remove_left_over
-from ecg_records.read.discovery import EMBEDDINGS
+from ecg_records.readers.discovery import EMBEDDINGS
 from ecg_records.storage.documents import JSON_BYTES, parse_json
 from ecg_records.storage.places import Place
 from marecg.embedding.recordings import Embedded

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ecg_records.read.arrays.array_layout import Layout
-from ecg_records.read.discovery import CORPUS, SourcesHash, hash_sources
-from ecg_records.read.inputs import find_inputs, read_mended
-from ecg_records.read.parts import every, in_parts, name_of
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.discovery import CORPUS, SourcesHash, hash_sources
+from ecg_records.readers.inputs import find_inputs, read_mended
+from ecg_records.readers.parts import every, in_parts, name_of
 from ecg_records.record import Candidate, Record
 from ecg_records.storage.copies import ensure_local
 from marecg.corpus import index

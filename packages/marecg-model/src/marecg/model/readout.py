@@ -10,7 +10,7 @@ that show the same part of each: the one that begins 80 ms before the R-peak, so
 and those around it, which show P, ST and T. It stands behind the wide readout, as one vector.
 
 The full readout has behind that the other three parts of the beat by lead, how high and how low each part is
-in mV, and what an ECG machine measures (`ecg_records.measure.measured`).
+in mV, and what an ECG machine measures (`ecg_records.measurements.measured`).
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
 J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
@@ -40,7 +40,7 @@ OTHERS = {"p": 0, "st": 2, "t": 3}
 HEIGHTS = 3
 """H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
 MEASURED = 258
-"""Values of `ecg_records.measure.measured`."""
+"""Values of `ecg_records.measurements.measured`."""
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from pydantic import ConfigDict
 
-from ecg_records.read.entry_points import offered
+from ecg_records.readers.entry_points import offered
 from marecg.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
 

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology, label_in
-from ecg_records.measure.rpeaks import detect_best
-from ecg_records.read.inputs import find_one
+from ecg_records.measurements.rpeaks import detect_best
+from ecg_records.readers.inputs import find_one
 from ecg_records.record import Candidate
 from marecg.errors import RecordError
 from marecg.model.mar_ecg import MarEcg

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ecg_base import replacing
 from ecg_ontology import Ontology, load
-from ecg_records.measure.electrodes import doubts
-from ecg_records.measure.intervals import AGREE_MS, Measurements, Reason, measure
-from ecg_records.read.inputs import find_one, read_mended
+from ecg_records.measurements.electrodes import doubts
+from ecg_records.measurements.intervals import AGREE_MS, Measurements, Reason, measure
+from ecg_records.readers.inputs import find_one, read_mended
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import order_leads, resample
 from marecg.classify.classifier import EcgClassifier

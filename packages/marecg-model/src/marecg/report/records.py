@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
 from ecg_records.machine import MachineReport
-from ecg_records.read.datasets import ptbxl
-from ecg_records.read.inputs import mended_record, read_one
+from ecg_records.readers.datasets import ptbxl
+from ecg_records.readers.inputs import mended_record, read_one
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus

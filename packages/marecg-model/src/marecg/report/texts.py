@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ecg_ontology import Concept, label_in
 from ecg_records.machine import MachineReport
-from ecg_records.measure.childhood import FAST, is_child, limits_of, qtc_at
-from ecg_records.measure.electrodes import Doubts
-from ecg_records.measure.intervals import Measurements
+from ecg_records.measurements.childhood import FAST, is_child, limits_of, qtc_at
+from ecg_records.measurements.electrodes import Doubts
+from ecg_records.measurements.intervals import Measurements
 from ecg_records.signal.quality import MENDED
 from marecg.errors import UsageError
 from marecg.report.records import Shown

@@ -7,7 +7,7 @@ from collections import Counter
 from operator import add
 
 from ecg_ontology import Ontology
-from ecg_records.read.catalogue import catalogue
+from ecg_records.readers.catalogue import catalogue
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
 from marecg.corpus.trained_on import signals_sha256

@@ -20,9 +20,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import guarded, replacing
-from ecg_records.read.identity import published_as
-from ecg_records.read.inputs import find_one, read_mended
-from ecg_records.read.parts import every, in_parts
+from ecg_records.readers.identity import published_as
+from ecg_records.readers.inputs import find_one, read_mended
+from ecg_records.readers.parts import every, in_parts
 from ecg_records.signal.leads import LEADS
 from marecg.base.device import best_device
 from marecg.classify.classifier import EcgClassifier

@@ -15,7 +15,7 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ecg_records.read.identity import published_as
+from ecg_records.readers.identity import published_as
 from marecg.base.numbers import refuse_impossible
 from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers

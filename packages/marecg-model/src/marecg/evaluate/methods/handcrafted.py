@@ -1,4 +1,4 @@
-"""Hand-crafted baseline: the values of `ecg_records.measure.measured` as a method.
+"""Hand-crafted baseline: the values of `ecg_records.measurements.measured` as a method.
 
 Shapes: B recordings, C leads, L samples, F values.
 """
@@ -8,7 +8,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.measure import measured
+from ecg_records.measurements import measured
 from marecg.evaluate.methods.method import Method, Signals
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.read.identity import patient_of, published_as
+from ecg_records.readers.identity import patient_of, published_as
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.dx import CPSC_LABELS
-from ecg_records.read.datasets import cpsc2018
-from ecg_records.read.identity import CPSC2018 as SOURCE
-from ecg_records.read.identity import published_as
+from ecg_records.readers.datasets import cpsc2018
+from ecg_records.readers.identity import CPSC2018 as SOURCE
+from ecg_records.readers.identity import published_as
 from ecg_records.record import Candidate
 from ecg_records.signal.samples import resample
 from marecg.errors import CorpusError

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import read_bounded, unguarded
-from ecg_records.read.parts import name_of, whole_of
+from ecg_records.readers.parts import name_of, whole_of
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError

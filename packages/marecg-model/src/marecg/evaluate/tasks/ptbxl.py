@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.read.datasets import ptbxl
-from ecg_records.read.datasets.ptbxl import Entry, Statement
-from ecg_records.read.identity import PTBXL, patient_of, published_as
+from ecg_records.readers.datasets import ptbxl
+from ecg_records.readers.datasets.ptbxl import Entry, Statement
+from ecg_records.readers.identity import PTBXL, patient_of, published_as
 from ecg_records.signal.samples import resample
 from ecg_records.stretch import Stretch
 from marecg.errors import CorpusError

@@ -1,0 +1,117 @@
+"""R-peaks of all leads together: most leads show a beat at the same moment.
+
+Each lead's signal between 8 and 30 Hz, where a QRS complex is strong and a T wave weak, is measured against
+that lead's own complexes, and the mean over leads counts. So a T wave that is taller than R in a few leads
+and an artefact of one electrode stay far below a beat: of LUDB's odd records every complex has at least 0.41
+of the usual, no T wave more than 0.29. Pacemakers' spikes are taken out before.
+
+Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats, W samples around a beat.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import sosfreqz
+
+from ecg_records.measurements.pacing import without_spikes
+from ecg_records.measurements.refine import HALF_QRS, REFRACTORY, unexplained
+from ecg_records.signal.filters import band
+from ecg_records.signal.samples import median
+
+BAND_HZ = (8, 30)
+DECIMATED_HZ = 125
+"""About as many samples per second are enough for this band."""
+BEYOND_S = 0.25
+"""By which a signal goes on at either end, turned by half: the filter has forgotten that end by then."""
+WIDTH_S = 0.08
+"""Over which the band's energy is averaged: a QRS complex."""
+STRETCH_S = 2
+"""In most stretches so long there is a beat, at 25/min too; the median of their maxima is a usual complex."""
+LEAST_MV = 0.002
+"""A lead whose complexes are smaller in the band isn't looked at."""
+LEAST_WEIGHT, RESTLESS = 0.05, 2
+"""A lead counts by how quiet it is between its complexes, and not less than so much."""
+TALLEST = 1.5
+"""What a lead counts at most, in complexes: no artefact of one makes a beat."""
+BEAT, HALF_BEAT = 0.33, 0.5
+"""From which share of the usual complex on there is a beat; within `T_WAVE` of another, half of that one."""
+
+Floats = NDArray[np.float32]
+
+
+def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
+    """Find the R-peaks of records of equal length in mV, int64 [n] for each; leads with NaN aren't read."""
+    x_NCL = np.asarray(raw_NCL, np.float32)
+    if not np.isfinite(x_NCL).all():
+        x_NCL = np.where(np.isfinite(x_NCL).all(axis=-1, keepdims=True), x_NCL, 0)
+    x_NCL = np.stack([without_spikes(x_CL, fs) for x_CL in x_NCL]) if len(x_NCL) else x_NCL
+    step = max(1, round(fs / DECIMATED_HZ))
+    x_NCMs = x_NCL[..., : x_NCL.shape[-1] // step * step].reshape(*x_NCL.shape[:2], -1, step)
+    slow_NCM = x_NCMs @ np.full(step, 1 / step, np.float32)
+    share_NM, weight_NC = _shares(slow_NCM, fs / step)
+    return [
+        _r_peaks(x_CL, slow_CM, _beats(share_M, fs / step), weight_C, fs)
+        for x_CL, slow_CM, share_M, weight_C in zip(x_NCL, slow_NCM, share_NM, weight_NC, strict=True)
+    ]
+
+
+def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
+    """Shares of the usual complex over time [N, M]; what a millivolt of each lead counts [N, C]."""
+    band_NCM = _in_band(slow_NCM, fs)
+    energy_NCM = uniform_filter1d(np.square(band_NCM, out=band_NCM), round(WIDTH_S * fs) | 1)
+    strength_NCM = np.sqrt(np.maximum(energy_NCM, 0, out=energy_NCM), out=energy_NCM)  # sums dip below 0
+    samples = slow_NCM.shape[-1]
+    stretches = np.linspace(0, samples, max(1, round(samples / fs / STRETCH_S)), endpoint=False).astype(int)
+    complex_NC = median(np.maximum.reduceat(strength_NCM, stretches, axis=-1))
+    rest_NC = median(strength_NCM[..., ::4])
+    there_NC = complex_NC > np.maximum(LEAST_MV, rest_NC)
+    above_NC = np.where(there_NC, complex_NC - rest_NC, 1)
+    quiet_NC = np.clip(1 - RESTLESS * rest_NC / np.where(there_NC, complex_NC, 1), LEAST_WEIGHT, 1)
+    weight_NC = np.where(there_NC, quiet_NC, 0)
+    strength_NCM -= rest_NC[..., None]
+    strength_NCM /= above_NC[..., None]
+    np.clip(strength_NCM, 0, TALLEST, out=strength_NCM)
+    total_N1 = np.maximum(weight_NC.sum(1, keepdims=True), np.finfo(float).tiny)
+    return np.einsum("nc,ncm->nm", weight_NC / total_N1, strength_NCM), weight_NC / above_NC
+
+
+def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
+    """Maxima that are beats: the strongest first, and none that a stronger one nearby explains."""
+    inner_M = share_M[1:-1]
+    tops = np.flatnonzero((share_M[:-2] < inner_M) & (inner_M >= share_M[2:]) & (inner_M >= BEAT)) + 1
+    return unexplained(tops, share_M, fs, HALF_BEAT)
+
+
+def _r_peaks(
+    x_CL: NDArray[np.float32], slow_CM: Floats, tops: NDArray[np.int64], weight_C: Floats, fs: float
+) -> NDArray[np.int64]:
+    """Move each beat to where the leads together are farthest from the level around it."""
+    if not len(tops):
+        return tops
+    step, half = max(1, round(fs / DECIMATED_HZ)), round(HALF_QRS * fs)
+    level_Cn = uniform_filter1d(slow_CM, round(2 * REFRACTORY * fs / step) | 1)[:, tops]
+    centres = tops * step + step // 2
+    places_nW = np.clip(centres[:, None] + np.arange(-half, half + 1), 0, x_CL.shape[1] - 1)
+    departure_CnW = (x_CL[:, places_nW] - level_Cn[..., None]) * weight_C[:, None, None]
+    farthest_n = np.square(departure_CnW, out=departure_CnW).sum(0).argmax(-1)
+    return np.unique(places_nW[np.arange(len(tops)), farthest_n])
+
+
+def _in_band(slow_NCM: Floats, fs: float) -> Floats:
+    """Filter forwards and backwards at once, in a quarter of the time."""
+    beyond, samples = round(BEYOND_S * fs), slow_NCM.shape[-1]
+    sides = ((0, 0),) * (slow_NCM.ndim - 1) + ((beyond, beyond),)
+    longer_NCM = np.pad(slow_NCM, sides, mode="reflect", reflect_type="odd")
+    length = fft.next_fast_len(longer_NCM.shape[-1], real=True)
+    spectrum_NCH = fft.rfft(longer_NCM, length) * _gain(fs, length)
+    return np.asarray(fft.irfft(spectrum_NCH, length)[..., beyond : beyond + samples], np.float32)
+
+
+@cache
+def _gain(fs: float, length: int) -> Floats:
+    """Return the gain of a second-order filter at each frequency, applied forwards and backwards."""
+    _, gain_H = sosfreqz(band(2, fs, BAND_HZ), fft.rfftfreq(length, 1 / fs), fs=fs)
+    return np.asarray(np.abs(gain_H) ** 2, np.float32)

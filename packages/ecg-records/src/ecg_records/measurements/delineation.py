@@ -1,0 +1,155 @@
+"""Delineation: onsets and ends of P, QRS and T, over all leads of a beat at once.
+
+The boundaries are read off the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
+van Herpen 1990, Methods Inf Med 29:346): a wave begins and ends where its velocity falls below a share of its
+largest, so that the earliest onset and the latest offset over leads count, as an electrocardiograph has it.
+Constants were chosen on LUDB's odd records and PTB-XL's statements: docs/evaluation/delineation.md.
+
+Shapes: K leads, B samples of a beat at 500 Hz, N beats.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d, uniform_filter1d
+
+from ecg_records.measurements.median_beat import BEFORE, FS, Floats, low_pass
+from ecg_records.measurements.pacing import spike_samples, without_spikes
+
+QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
+"""Low-pass before each wave's velocity: a T wave is slow, the noise that hides its end isn't."""
+QRS_SHARES = (0.05, 0.08, 0.12)
+"""A QRS complex is as long as the mean over these; one share alone takes a notch for its end."""
+QRS_OUTWARD = 5.0
+"""Samples by which people see a QRS complex begin before these shares, and end after."""
+P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
+BRIDGE = 8
+"""Samples of rest within a QRS complex, as between R and a late R'."""
+QRS_REACH = (80, 100)
+"""Samples around the R-peak that a QRS complex may fill."""
+SPIKE_WIDTH = 3
+"""Samples of a pacemaker's spike before QRS, which isn't a part of it."""
+T_EXPECTED, T_WIDTH = 0.33, 0.1
+"""Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
+T_LATEST, T_OF_RR = 0.62, 0.6
+"""Seconds after R at 60/min, and share of the cycle: what is steepest later is the next P wave."""
+T_LOBE, P_LOBE = 0.45, 0.5
+"""Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
+T_REST, T_SEEN = 5, 10
+"""Samples of rest behind a T wave's lobe: what comes after them is a P wave, or a U wave. So many behind its
+end must be seen."""
+P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
+"""Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
+TOUCHING = 3
+"""Samples: a P wave that begins so near to the T wave before has no onset that could be seen."""
+SHORTEST = 25
+"""Samples in which a wave can be looked for."""
+
+
+class Boundaries(NamedTuple):
+    """Onsets and ends of the waves in samples from the R-peak; NaN for a wave without room."""
+
+    p_on: float
+    p_off: float
+    qrs_on: float
+    qrs_off: float
+    t_off: float
+
+
+def delineate(beat_KB: Floats, rr: float) -> Boundaries:
+    """Find the waves' boundaries in a beat with its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    beat_KB = np.nan_to_num(beat_KB)
+    spikes = spike_samples(beat_KB, FS) - BEFORE
+    beat_KB = without_spikes(beat_KB, FS)
+    on, off = _qrs(_velocity(beat_KB, QRS_HZ))
+    before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
+    on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricle begins behind it
+    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # it stands still behind that
+    t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr, seen)
+    before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
+    slow_B = gaussian_filter1d(_velocity(beat_KB, P_HZ), 3)
+    fast_B = gaussian_filter1d(_velocity(beat_KB, P_END_HZ), 3)
+    p_on, p_off = _p(slow_B, fast_B, BEFORE + round(on), before)
+    return Boundaries(p_on, p_off, on, off, t_off)
+
+
+def _velocity(beat_KB: Floats, hertz: float) -> Floats:
+    slope_KB = np.gradient(low_pass(beat_KB, hertz), axis=1)
+    return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
+
+
+def _qrs(velocity_B: Floats) -> tuple[float, float]:
+    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))  # its running sum may dip below
+    peak = BEFORE - BRIDGE * 5 + int(np.argmax(velocity_B[BEFORE - BRIDGE * 5 : BEFORE + BRIDGE * 5]))
+    rest = velocity_B[BEFORE - 150 : BEFORE + 200].min()
+    levels = [rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES]
+    first = np.mean([_walk(velocity_B, peak, -1, level) for level in levels])
+    last = np.mean([_walk(velocity_B, peak, 1, level) for level in levels])
+    return float(first - BEFORE - QRS_OUTWARD), float(last - BEFORE + QRS_OUTWARD)
+
+
+def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
+    """The last sample above a level on the way outwards, over short rests."""
+    last = place = peak
+    while BEFORE - QRS_REACH[0] < place < BEFORE + QRS_REACH[1] and abs(place - last) <= BRIDGE:
+        place += step
+        last = place if velocity_B[place] > level else last
+    return last
+
+
+def _t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
+    """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
+    first = BEFORE + int(qrs_off) + 30
+    room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))
+    end = min(len(velocity_B) - 1, BEFORE + int(room * FS), seen)
+    if end - first < SHORTEST:
+        return float("nan")
+    seconds_B = (np.arange(len(velocity_B)) - BEFORE) / FS
+    likely_B = np.exp(-(((seconds_B - T_EXPECTED * np.sqrt(rr)) / T_WIDTH) ** 2) / 2)
+    steepest = first + int(np.argmax((velocity_B * likely_B)[first:end]))
+    while lobes := [
+        top
+        for top in _tops(velocity_B, steepest + 1, min(steepest + 60, end))
+        if velocity_B[top] > T_LOBE * velocity_B[steepest]
+        and likely_B[top] > 0.25
+        and (velocity_B[steepest:top] < T_SHARE * velocity_B[steepest]).sum() < T_REST
+    ]:
+        steepest = lobes[-1]
+    t_off = _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest
+    return float(t_off - BEFORE) if seen == len(velocity_B) - 1 or t_off <= seen - T_SEEN else float("nan")
+
+
+def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[float, float]:
+    """The P wave's beginning in the slow velocity and its end in the fast one."""
+    first, end = max(10, qrs_on - int(P_EARLIEST * FS), earliest), qrs_on - 10
+    if end - first < SHORTEST:
+        return float("nan"), float("nan")
+    seconds_B = (np.arange(len(slow_B)) - qrs_on) / FS
+    likely_B = np.exp(-(((seconds_B + P_EXPECTED) / P_WIDTH) ** 2) / 2)
+    alone_B = np.where(np.arange(len(slow_B)) < end, slow_B, 0)
+    middle = first + int(np.argmax((uniform_filter1d(alone_B, 45) * likely_B)[first:end]))
+    rise = max(first, middle - 40)
+    rise += int(np.argmax(slow_B[rise : middle + 1]))
+    while lobes := [
+        top for top in _tops(slow_B, max(first + 1, rise - 35), rise) if slow_B[top] > P_LOBE * slow_B[rise]
+    ]:
+        rise = lobes[0]
+    begin = max(first, rise - 60)
+    on = rise - _falls(slow_B[begin : rise + 1][::-1], P_SHARE)
+    last = min(qrs_on - 4, middle + 45)
+    fall = middle + int(np.argmax(fast_B[middle:last])) if last > middle else middle
+    off = fall + _falls(fast_B[fall : max(last, fall + 1)], P_END_SHARE)
+    touches = earliest > 10 and on <= earliest + TOUCHING
+    return float("nan") if touches else float(on - BEFORE), float(off - BEFORE)
+
+
+def _tops(x_B: Floats, first: int, end: int) -> list[int]:
+    return [place for place in range(first, end) if x_B[place - 1] <= x_B[place] > x_B[place + 1]]
+
+
+def _falls(x: NDArray[np.float64], share: float) -> int:
+    """Samples until it has fallen from its first value to a share of the way down to its lowest."""
+    low = x.min()
+    below = np.flatnonzero(x < low + share * (x[0] - low))
+    return int(below[0]) if len(below) else len(x) - 1

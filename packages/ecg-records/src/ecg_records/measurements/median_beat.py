@@ -1,0 +1,162 @@
+"""Median beat of all leads over beats of the same shape, on which intervals are measured.
+
+Beats are aligned by the correlation of their slopes over all leads, and those that don't correlate with the
+others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
+Methods Inf Med 29:346).
+
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts,
+F samples of all leads, H frequencies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy import fft
+
+from ecg_records.measurements import rpeaks
+from ecg_records.signal.filters import band, zero_phase
+
+FS = 500
+BEFORE, AFTER = 250, 325
+"""Samples of a beat before and after its R-peak: half a second holds a PR of 400 ms, 650 ms a long QT."""
+BASELINE_HZ = 0.5
+QRS_HZ = 40
+"""Low-pass for finding beats that look alike; muscle and mains lie above."""
+HALF, SHIFT = 40, 25
+"""Samples on either side of an R-peak that are compared, and by which it may move to fit the others."""
+NEAR, ALIKE = 0.6, 0.8
+"""Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
+ROUNDS = 3
+ONSET, SIMILAR = 80, 0.6
+"""Samples from the beginning of an ectopic complex to its R-peak, at most; beats of another shape, as a share
+of the dominant ones, from which on neither is the exception."""
+ALTERNATE, COMES_EARLY = 0.8, 0.45
+"""Share of the beats that look unlike the one before where two shapes alternate; where between its neighbours
+an ectopic beat comes, as a share of their distance."""
+
+Floats = NDArray[np.float64]
+Shapes = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class AlignedBeats:
+    """Beats of a record, aligned by their QRS complexes."""
+
+    x_KL: Floats
+    """The record in mV, without baseline wander."""
+    peaks_N: NDArray[np.int64]
+    """Those far enough from both ends to be compared."""
+    alike_N: NDArray[np.bool_]
+    """Which beats have the dominant morphology."""
+    others_N: NDArray[np.bool_]
+    """Which have another one that is about as frequent; none in most records."""
+    rr: float
+    """Median seconds from beat to beat; NaN with fewer than two beats."""
+    found_N: NDArray[np.int64]
+    """All R-peaks, as found."""
+    next_N: NDArray[np.int64]
+    """Where the complex of the next beat begins at the earliest."""
+
+    @cached_property
+    def windows_NKB(self) -> Floats:
+        """Return the windows of the beats of the dominant morphology."""
+        return self.windows(self.alike_N)
+
+    @cached_property
+    def median_KB(self) -> Floats:
+        """Return the median beat of the dominant morphology."""
+        return median_beat(self.windows_NKB)
+
+    def windows(self, chosen_N: NDArray[np.bool_]) -> Floats:
+        """Return the signal around each chosen beat, [N, K, B]; NaN beyond the record and any other beat."""
+        padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
+        windows_NKB = np.stack([padded_KL[:, at : at + BEFORE + AFTER] for at in self.peaks_N[chosen_N]])
+        for window_KB, beat in zip(windows_NKB, np.flatnonzero(chosen_N).tolist(), strict=True):
+            if not chosen_N[beat + 1 : beat + 2].any():
+                window_KB[:, BEFORE + max(0, self.next_N[beat] - self.peaks_N[beat]) :] = np.nan
+        return windows_NKB
+
+
+def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
+    """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
+    raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
+    found_N = rpeaks.detect_best(raw_KL, FS)
+    margin = HALF + SHIFT
+    peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
+    if len(peaks_N) < 2:
+        every_N = np.ones(len(peaks_N), bool)
+        return AlignedBeats(raw_KL, peaks_N, every_N, ~every_N, np.nan, found_N, peaks_N)
+    x_KL = zero_phase(raw_KL, band(2, FS, BASELINE_HZ, "high"))
+    next_N = np.append(found_N, raw_KL.shape[1] + AFTER)[np.searchsorted(found_N, peaks_N) + 1] - ONSET
+    shapes = _shapes(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
+    return AlignedBeats(x_KL, *shapes, float(np.median(np.diff(found_N))) / FS, found_N, next_N)
+
+
+def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
+    """Return whether these beats come soon after the one before, for the time to the one behind."""
+    place_N = (peaks_N[1:-1] - peaks_N[:-2]) / (peaks_N[2:] - peaks_N[:-2])
+    return bool(chosen_N[1:-1].any()) and float(np.median(place_N[chosen_N[1:-1]])) < COMES_EARLY
+
+
+def median_beat(windows_NKB: Floats) -> Floats:
+    """Return the median over the beats' windows, [K, B]; the last value where no window has samples.
+
+    A beat reaches a sample in all leads or in none.
+    """
+    count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
+    median_KB = np.zeros(windows_NKB.shape[1:])
+    for count in np.unique(count_B[count_B > 0]):  # few: beats stand beyond both ends of the record
+        sorted_NKB = np.sort(windows_NKB[:, :, count_B == count], axis=0)  # NaN comes last
+        median_KB[:, count_B == count] = sorted_NKB[(count - 1) // 2 : count // 2 + 1].mean(0)
+    if not count_B[-1]:
+        last = int(np.flatnonzero(count_B)[-1])
+        median_KB[:, last + 1 :] = median_KB[:, [last]]
+    return median_KB
+
+
+def low_pass(x: Floats, hertz: float) -> Floats:
+    """Filter along the last axis without delay."""
+    return zero_phase(x, band(2, FS, hertz, "low"))
+
+
+def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
+    """The aligned peaks, which of them are dominant, and which have another shape about as often.
+
+    In a bigeminy, where both are as frequent, those that come late are dominant: the others are ectopic.
+    """
+    aligned_N, alike_N = _aligned(slope_KL, peaks_N)
+    rest_N, others_N, least = ~alike_N, np.zeros_like(alike_N), max(2, SIMILAR * alike_N.sum())
+    if rest_N.sum() >= least:
+        moved_N, same_N = _aligned(slope_KL, peaks_N[rest_N])
+        if same_N.sum() >= least:
+            aligned_N[rest_N], others_N[rest_N] = moved_N, same_N
+            alternate = (alike_N[1:] != alike_N[:-1]).mean() >= ALTERNATE
+            if others_N.sum() > alike_N.sum() or (alternate and come_early(peaks_N, alike_N)):
+                alike_N, others_N = others_N, alike_N
+    return aligned_N, alike_N, others_N & (others_N.sum() >= SIMILAR * alike_N.sum())
+
+
+def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Move each peak to where its complex fits the dominant one best; which of them fit it."""
+    complex_LKW = sliding_window_view(slope_KL, 2 * HALF, axis=1).transpose(1, 0, 2)
+    energy_L = np.convolve(np.square(slope_KL).sum(0), np.ones(2 * HALF), "valid")
+    least = max(1e-18 * energy_L.max(), np.finfo(float).tiny)  # what is lower is rounding
+    length_L = np.sqrt(np.maximum(energy_L, least))
+    spectrum_KH = fft.rfft(slope_KL)
+    first_N = peaks_N - HALF
+    unit_NF = complex_LKW[first_N].reshape(len(first_N), -1) / length_L[first_N, None]
+    near_NN = unit_NF @ unit_NF.T
+    template_KW = complex_LKW[first_N[np.argmax((near_NN > NEAR).sum(1) + near_NN.mean(1) / 100)]]
+    for _ in range(ROUNDS):
+        template_KH = fft.rfft(template_KW / max(np.linalg.norm(template_KW), least), slope_KL.shape[1])
+        dot_L = fft.irfft((spectrum_KH * template_KH.conj()).sum(0), slope_KL.shape[1])
+        fits_NS = (dot_L[: len(length_L)] / length_L)[first_N[:, None] + np.arange(-SHIFT, SHIFT + 1)]
+        fits_N = fits_NS.max(1)
+        alike_N = (fits_N > ALIKE) | (fits_N == fits_N.max())
+        first_N = np.clip(first_N + fits_NS.argmax(1) - SHIFT, SHIFT, len(length_L) - SHIFT - 2)
+        template_KW = median_beat(complex_LKW[first_N[alike_N]])
+    return first_N + HALF, alike_N

@@ -1,0 +1,138 @@
+"""Heart rate, and reasons not to trust it: few or unlike beats, disagreeing detectors, steep slopes.
+
+Shapes: C and K leads, L samples at 500 Hz, N beats, B samples of a beat.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+
+from ecg_records.measurements.median_beat import ALTERNATE, BEFORE, FS, QRS_HZ, AlignedBeats, Floats, low_pass
+from ecg_records.measurements.pacing import without_spikes
+from ecg_records.measurements.refine import REFRACTORY, energy, refined
+from ecg_records.measurements.rpeaks import SHORTEST, still_as_zero
+from ecg_records.signal.filters import in_band, search
+
+LEAST_BEATS = 3
+DETECTORS_AGREE = 0.15
+"""Share by which the rates of two detectors may differ."""
+LEAST_ALIKE = 0.4
+"""Share of the beats that look like the dominant one, at least: in a bigeminy with an odd number of beats
+it may be a little below a half."""
+STEEPEST, STEEPER = 50, 1.3
+"""Samples from the R-peak within which a complex is steepest, and how much steeper the rest may be."""
+BETWEEN_HZ, BETWEEN = 20, 0.17
+"""Low-pass, and how steep most leads are at once between two beats, as a share of a complex, where a wide
+beat wasn't found: 0.19 and more in synthetic bigeminies with half of their beats."""
+OFTEN = 0.4
+"""Share of the cycles, at least, in which there is such a wave: every other one in a trigeminy."""
+AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
+"""From behind the T wave to before the next P wave; leads are steepest at once within so long. T ends later
+in a slow heart, by the cube root of its cycle."""
+AS_SOON_AS_T = 0.36
+"""Seconds after a beat by which T has its peak at 60/min (with the cube root of the cycle)."""
+UNLIKE_CYCLES = 0.25
+"""By which share cycles are longer and shorter in turn where every other beat may be a T wave."""
+STEEP_HZ = (7, 20)
+"""Lower than the first detector's band: it also sees wide ectopic beats, which have little above 20 Hz."""
+WEAK_IN_ALL = 0.12
+"""Share of a usual beat's energy in all leads together below which there is a P wave, or noise."""
+RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
+
+
+def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
+    """Return the rate of three or more beats: 60 s over the median of the means of two intervals in a row.
+
+    So a bigeminy has the rate at which the heart beats, and a stretch in which no beat was seen changes
+    nothing.
+
+    Example:
+        >>> beats_per_minute(np.array([0, 250, 1000, 1250, 2000]), 500)  # 0.5 and 1.5 s in turn
+        60.0
+    """
+    rr = np.diff(peaks)
+    return 60 * fs / float(np.median((rr[1:] + rr[:-1]) / 2))
+
+
+def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
+    """Return why a record's rate and intervals can't be trusted; None if they can."""
+    if len(aligned.found_N) < LEAST_BEATS:
+        return "few_beats"
+    if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
+        return "few_alike"
+    if not _detectors_agree(aligned):
+        return "detectors"
+    if _steeper_elsewhere(aligned.median_KB, aligned.rr):
+        return "steeper"
+    if _may_be_t_waves(aligned):
+        return "alternate"
+    return "between" if _steep_between(aligned) else None
+
+
+def _detectors_agree(aligned: AlignedBeats) -> bool:
+    again = detect_again(aligned.x_KL, FS)
+    if len(again) < LEAST_BEATS:
+        return False
+    rate, other = beats_per_minute(aligned.found_N, FS), beats_per_minute(again, FS)
+    return abs(rate - other) <= DETECTORS_AGREE * min(rate, other)
+
+
+def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
+    """Whether the leads together are steeper elsewhere in the cycle than near what was taken for R."""
+    slope_KB = np.gradient(low_pass(without_spikes(beat_KB, FS), QRS_HZ), axis=1)
+    velocity_B = np.sqrt((slope_KB**2).sum(0))
+    reach = min(BEFORE, round(rr / 2 * FS))
+    inside_B = velocity_B[BEFORE - reach : BEFORE + reach]
+    return bool(inside_B.max() > STEEPER * velocity_B[BEFORE - STEEPEST : BEFORE + STEEPEST].max())
+
+
+def _may_be_t_waves(aligned: AlignedBeats) -> bool:
+    """Whether every other beat comes as soon as a T wave and differs, by its shape or by its distance."""
+    rr_s = np.diff(aligned.found_N) / FS
+    if len(rr_s) < 2:
+        return False
+    short, long = sorted((np.median(rr_s[::2]), np.median(rr_s[1::2])))
+    steps_s = np.diff(rr_s)
+    by_shape = aligned.alike_N[1:] != aligned.alike_N[:-1]
+    by_distance = (steps_s[1:] * steps_s[:-1] < 0) & (abs(steps_s[1:]) > UNLIKE_CYCLES * short)
+    differ = max(by_shape.mean(), by_distance.mean() if len(by_distance) else 0.0)
+    return bool(differ >= ALTERNATE and short < AS_SOON_AS_T * np.cbrt(short + long))
+
+
+def _steep_between(aligned: AlignedBeats) -> bool:
+    """Whether most leads are steep between the beats, too, in `OFTEN` of the cycles."""
+    slope_KL = abs(np.gradient(low_pass(without_spikes(aligned.x_KL, FS), BETWEEN_HZ), axis=1))
+    peaks_n, reach = aligned.found_N, round(TOGETHER_S * FS) // 2
+    steepest_KL = maximum_filter1d(slope_KL, 2 * reach + 1, axis=1)
+    complex_K = np.median(maximum_filter1d(slope_KL, 2 * STEEPEST + 1, axis=1)[:, peaks_n], axis=1)
+    share_L = np.median(steepest_KL / np.maximum(complex_K, np.finfo(float).tiny)[:, None], axis=0)
+    share_L -= np.median(share_L)  # noise is steep everywhere
+    after = AFTER_R_S * max(1.0, float(np.cbrt(aligned.rr)))
+    first_n, last_n = peaks_n[:-1] + round(after * FS), peaks_n[1:] - round(BEFORE_R_S * FS)
+    steep = [share_L[a:b].max(initial=0) > BETWEEN for a, b in zip(first_n, last_n, strict=True)]
+    return bool(sum(steep) >= OFTEN * len(steep))
+
+
+def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+    """Find R-peaks independently of `rpeaks`: Pan and Tompkins' thresholds on the energy of all leads.
+
+    Another band, another threshold and no vote of the leads: where both agree on the rate, it is believed.
+    """
+    if raw_CL.shape[1] < SHORTEST * fs:
+        return np.zeros(0, np.int64)
+    x_CL = without_spikes(still_as_zero(np.asarray(raw_CL, np.float64)), fs)
+    total_1L = _over_leads(energy(x_CL, fs, STEEP_HZ))
+    squared_1L = _over_leads(np.square(np.diff(in_band(x_CL, fs), axis=1)))
+    forth, back = (search(each_1L, fs, REFRACTORY)[0] for each_1L in (squared_1L, squared_1L[:, ::-1]))
+    answers = np.array([*forth, *(x_CL.shape[1] - 1 - place for place in back)], np.int64)
+    return refined([answers], np.sqrt(total_1L), total_1L, fs, WEAK_IN_ALL)[0]
+
+
+def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared mean over leads of the roots [1, L], in units of each lead's own mean."""
+    root_CL = np.sqrt(np.maximum(energy_CL, 0))
+    mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
+    in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)
+    return np.asarray(np.square(in_units_CL.mean(0, keepdims=True)))

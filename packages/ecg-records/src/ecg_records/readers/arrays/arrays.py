@@ -1,0 +1,217 @@
+"""Records in plain arrays with a layout from the user.
+
+`.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples], [records, samples, leads], or
+one record [leads, samples] or [samples, leads]; which axis the leads are on is known by their number. Arrays
+carry no codes.
+
+Shapes: K leads as named, L samples.
+"""
+
+import errno
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_base import EcgError, InputError, OutputError, UsageError
+from ecg_records.dx import NO_DIAGNOSIS
+from ecg_records.errors import Reason, RecordError, in_short
+from ecg_records.readers.arrays import delimited
+from ecg_records.readers.arrays.array_files import OPENERS, Lazy, arrays_in
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.record import Candidate, Record, as_text, is_regular
+from ecg_records.signal.leads import known_leads, lead_rows
+from ecg_records.stretch import WHOLE, Stretch
+
+SLAB = 16 << 20
+"""Bytes fetched at a time: the neighbours of a record are asked for next."""
+MOST_PACKED = 10_000
+"""Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
+
+
+class ArrayFile:
+    """Records of one array in a file; `one` means that the whole array is one record.
+
+    `leads` are named in the order of its records, by the file itself where its columns say them, as are
+    `names` of the records. Raises `InputError` where the file can't be read, `UsageError` where its shape
+    does not fit.
+    """
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._path, self._layout = path, layout
+        if path.exists() and not is_regular(path):
+            raise InputError("is a pipe, a device or a folder", where=path, remedy="Remove it")
+        self._array = _chosen(arrays_in(path), layout, path)
+        if math.prod(self._array.shape) > MOST_PACKED * path.stat().st_size:
+            problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
+            raise InputError(problem, where=path, remedy="Check that the file is whole")
+        self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
+        self.names: tuple[str, ...] = getattr(self._array, "names", ())
+        self.one = len(self._array.shape) == 2
+        self._ragged: bool = getattr(self._array, "ragged", False)
+        self._rows, self._cut = range(0), (slice(None), slice(None))
+        self._slab: Sequence[NDArray[Any]] = ()
+
+    def __len__(self) -> int:
+        return 1 if self.one else self._array.shape[0]
+
+    def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
+        """Read one record in mV, or a stretch: (x_KL, samples per lead in the file).
+
+        Raises `RecordError` where the row can't be read, or its shape is not that of the others,
+        `OutputError` where the disk has too little room to unpack the file.
+        """
+        try:
+            x, length = self._record(row, stretch)
+        except RecordError:
+            raise
+        except Exception as error:  # five libraries, each with errors of its own
+            if getattr(error, "errno", None) == errno.ENOSPC:  # no fault of the record's
+                remedy = "Make room, or set TMPDIR to a folder that has it"
+                raise OutputError("no room here to unpack it", where=self._path, remedy=remedy) from error
+            raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
+        axis = lead_axis(x.shape, len(self.leads))
+        if axis is None:
+            problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
+            raise RecordError(Reason.shape, problem)
+        x_KL = x if axis == 0 else x.T
+        if length is None:
+            length = x_KL.shape[1]
+            x_KL = x_KL[:, stretch.samples(self._layout.fs, length)]
+        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find what isn't a number
+            return np.ascontiguousarray(x_KL.astype(np.float64) / self._layout.per_mv, np.float32), length
+
+    def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
+        """A stretch of a record, and its length; None and all of it where records differ in length."""
+        shape = self._array.shape[-2:]
+        axis = lead_axis(shape, len(self.leads))
+        if self._ragged or axis is None:
+            return np.asarray(self._row(row, (slice(None),) * 2, shape)), None
+        length = shape[1 - axis]
+        samples = stretch.samples(self._layout.fs, length)
+        cut = (slice(None), samples) if axis == 0 else (samples, slice(None))
+        size = (len(self.leads), samples.stop - samples.start)
+        return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
+
+    def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
+        """A row from the slab that is at hand, or from the next; `shape` is what `cut` leaves of it."""
+        if row not in self._rows or cut != self._cut:
+            first_cut = all(not axis.start for axis in cut)
+            count = max(1, SLAB // max(8 * math.prod(shape), 1)) if first_cut else 1
+            first = row // count * count
+            self._rows = range(0)  # should the file break off, none is at hand
+            rows = slice(first, min(first + count, len(self)))
+            self._slab = self._array[(rows,) if self._ragged else (rows, *cut)]
+            self._rows, self._cut = range(first, first + len(self._slab)), cut
+        return self._slab[row - self._rows.start]
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file holds an array, judged by its ending; WFDB signal files and other tables don't."""
+    if path.suffix.lower() in delimited.ENDINGS:
+        return is_regular(path) and delimited.form_of(path) is not None
+    headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
+    return path.suffix.lower() in OPENERS and not any(map(is_regular, headers))
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Reader of array files with a layout from the user."""
+
+    layout: Layout
+
+    def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
+        """Find the records of one file below `root`. Raises as `ArrayFile` does."""
+        array = ArrayFile(file, self.layout)
+        for row in range(len(array)):
+            name = array.names[row] if array.names else None
+            yield Candidate(root, file, source, self, own_name=name, row=-1 if array.one else row)
+
+    def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
+        """Find the records of a file in a folder; an unusable file becomes a quarantined record."""
+        source = as_text(file.parent.name)
+        try:
+            yield from self.in_file(root, file, source)
+        except EcgError:
+            yield Candidate(root, file, source, self)
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one record. Raises `RecordError` as `read_row` does."""
+        file, row = candidate.file, candidate.row
+        x_KL, leads, length = read_row(file, self.layout, row, stretch)
+        return Record(
+            id=candidate.own_name or (file.stem if row < 0 else f"{file.stem}/{row}"),
+            source=candidate.source,
+            path=file,
+            x_KL=x_KL,
+            fs=self.layout.fs,
+            length=length,
+            notes=(NO_DIAGNOSIS,),
+            leads=leads,
+        )
+
+
+def read_row(
+    file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
+) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
+    """Read the standard leads of a record, or a stretch; `row` −1 means that the file is one record.
+
+    Returns x_KL in mV, the leads' names in the order of `LEADS`, and samples per lead in the file.
+    Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
+    """
+    try:
+        array = _opened(file, layout, file.stat().st_mtime_ns)
+    except (UsageError, InputError) as error:
+        reason = Reason.shape if isinstance(error, UsageError) else Reason.unreadable
+        raise RecordError(reason, error.problem) from error
+    except OSError as error:
+        raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})") from error
+    x_KL, length = array.signal(max(row, 0), stretch)
+    if not length:
+        raise RecordError(Reason.truncated, "has no samples")
+    leads = known_leads(array.leads)
+    return x_KL[lead_rows(array.leads, leads)], leads, length
+
+
+@lru_cache(maxsize=2)
+def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
+    """Keep a file at hand from one record to the next; `changed` tells a new file of the same name."""
+    return ArrayFile(file, layout)
+
+
+def lead_axis(shape: Sequence[int], leads: int) -> int | None:
+    """Return the axis of a record's leads; None if neither or both axes fit."""
+    fitting = [axis for axis, size in enumerate(shape) if size == leads]
+    return fitting[0] if len(shape) == 2 and len(fitting) == 1 else None
+
+
+def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
+    """The array named by the key, or the only one with an axis for the leads."""
+    names = [f"{name} ({_shape(array.shape)})" for name, array in arrays.items()]
+    inside = in_short(names) or "no numbers"
+    if layout.key and layout.key not in arrays:
+        raise UsageError(f"holds no array {layout.key!r}", where=path, remedy=f"It holds {inside}")
+    asked = {layout.key: arrays[layout.key]} if layout.key else arrays
+    fitting = [
+        array
+        for array in asked.values()
+        if len(array.shape) in (2, 3)
+        and lead_axis(array.shape[-2:], len(getattr(array, "leads", ()) or layout.leads)) is not None
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        problem = f"holds several arrays that could be signals: {inside}"
+        raise UsageError(problem, where=path, remedy="Choose one with --set array.key=NAME")
+    problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
+    remedy = "Name its leads with --set array.leads=I,II; records are [leads, samples] or [samples, leads]"
+    raise UsageError(problem, where=path, remedy=remedy)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))

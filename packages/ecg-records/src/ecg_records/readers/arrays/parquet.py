@@ -1,0 +1,130 @@
+"""Signals in Parquet files: a column of lists, or a column per lead.
+
+One row is a record where the cells are lists: [leads][samples] or [samples][leads] in one column, or
+[samples] in each of several columns named by lead. Plain numbers in columns named by lead are one record, a
+row per sample. Records may differ in length. In memory are one row group, still compressed, and a few rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ecg_records.readers.arrays.lazy_array import Unpacked
+from ecg_records.signal.leads import LEADS
+
+BLOCK_ROWS = 16
+"""Rows decoded at a time."""
+TABLE_BATCH = 1 << 16
+"""Samples decoded at a time where a row is one instant."""
+BUFFER = 1 << 20
+"""Bytes that are read of a column at a time; without it, a column of a row group is read whole."""
+MOST_NUMBERS = 1 << 25
+"""Of a record in cells, and of the rows decoded at a time: a quarter of a gigabyte at most."""
+LEAD_COLUMNS = "the lead columns"
+"""The name of the array that columns named by lead make up."""
+
+
+def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
+    """Yield the arrays of a file, each with its column's name."""
+    file = pq.ParquetFile(path, buffer_size=BUFFER)
+    names = {lead.lower(): lead for lead in LEADS}
+    columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
+    leads = {names[name]: field for name, field in columns.items() if name in names}
+    kinds = {_depth(field.type) for field in leads.values()}
+    if kinds in ({0}, {1}):
+        names_in_file = [field.name for field in leads.values()]
+        if kinds == {1}:
+            yield LEAD_COLUMNS, Nested(file, names_in_file, tuple(leads))
+        else:  # one record of as many samples as the file has rows
+            shape, pieces = (file.metadata.num_rows, len(leads)), partial(_samples, file, names_in_file)
+            yield LEAD_COLUMNS, Unpacked(shape, np.dtype(np.float64), pieces, leads=tuple(leads))
+    for field in file.schema_arrow:
+        if _depth(field.type) == 2:
+            yield field.name, Nested(file, [field.name])
+
+
+def _depth(kind: pa.DataType) -> int:
+    """Return the nesting depth of a column's numbers; −1 if it has none."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        inner = _depth(kind.value_type)
+        return inner + 1 if inner >= 0 else inner
+    return 0 if pa.types.is_integer(kind) or pa.types.is_floating(kind) else -1
+
+
+class Nested:
+    """Records that are cells of a column, read forwards, a few rows at a time.
+
+    `shape` is (records, ·, ·) with the axes of the first record; the others may be longer or shorter.
+    `leads` are the names of the leads, where the columns say them.
+    """
+
+    ragged = True
+
+    def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...] = ()) -> None:
+        self._file, self._columns, self.leads = file, columns, leads
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+        self._starts = np.cumsum([0, *groups])
+        self._restart(0)
+        first = next(self._rows, None)
+        self.shape: tuple[int, ...] = (file.metadata.num_rows, *(first.shape if first is not None else ()))
+        self._restart(0)
+
+    def __getitem__(self, key: tuple[slice, ...], /) -> Sequence[NDArray[Any]]:
+        first, stop, _ = key[0].indices(self.shape[0])
+        group = int(np.searchsorted(self._starts, first, side="right")) - 1
+        if not self._starts[group] <= self._next <= first:
+            self._restart(group)
+        records = []
+        while self._next < stop:
+            record = next(self._rows)
+            if self._next >= first:
+                records.append(record)
+            self._next += 1
+        return records
+
+    def _restart(self, group: int) -> None:
+        self._next = int(self._starts[group])
+        self._rows = self._read(range(group, self._file.num_row_groups))
+
+    def _read(self, groups: Sequence[int]) -> Iterator[NDArray[Any]]:
+        rows = min((self._rows_at_a_time(group) for group in groups), default=BLOCK_ROWS)
+        for batch in self._file.iter_batches(rows, row_groups=list(groups), columns=self._columns):
+            for row in range(len(batch)):
+                cells = [_unpacked(batch.column(name)[row].values) for name in self._columns]
+                yield cells[0] if len(cells) == 1 else np.stack(cells)
+
+    def _rows_at_a_time(self, group: int) -> int:
+        """Return the number of rows of allowed decoded size. Raises `ValueError` if one is too large."""
+        metadata = self._file.metadata.row_group(group)
+        numbers: int = sum(
+            column.num_values
+            for column in map(metadata.column, range(metadata.num_columns))
+            if column.path_in_schema.partition(".")[0] in self._columns
+        )
+        if numbers > MOST_NUMBERS * metadata.num_rows:
+            raise ValueError("holds records too long to be read")
+        rows: int = metadata.num_rows
+        return max(1, min(BLOCK_ROWS, MOST_NUMBERS * rows // max(numbers, 1)))
+
+
+def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:
+    for batch in file.iter_batches(TABLE_BATCH, columns=columns):
+        rows = np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
+        yield rows.astype(np.float64).tobytes()
+
+
+def _unpacked(values: pa.Array) -> NDArray[Any]:
+    """A list of numbers, or of lists of equal length, as an array."""
+    if not hasattr(values, "flatten") or _depth(values.type) == 0:
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+    if len(lengths) != 1:
+        raise ValueError("the leads of a record differ in length")
+    return np.asarray(values.flatten().to_numpy(zero_copy_only=False)).reshape(len(values), lengths[0])

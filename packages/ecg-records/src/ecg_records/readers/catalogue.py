@@ -1,0 +1,43 @@
+"""Catalogue of datasets: names, origins, and readers."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ecg_base import UsageError, suggest
+
+
+class Dataset(BaseModel):
+    """Entry of `datasets/catalogue.toml`, which explains the fields; None means unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: str
+    title: str
+    records: int
+    licence: str | None = None
+    size: float | None = None
+    codes: str = ""
+    sources: tuple[str, ...]
+    home: str
+    host: Literal["physionet", "zenodo", "hand"]
+    files: str = ""
+    below: str = ""
+
+
+@cache
+def catalogue() -> dict[str, Dataset]:
+    """Return all datasets by name."""
+    text = (files("ecg_records.readers") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text).items()
+    return {name: Dataset.model_validate({"name": name, "sources": [name]} | entry) for name, entry in tables}
+
+
+def dataset(name: str) -> Dataset:
+    """Return a dataset by name. Raises `UsageError` if it is unknown."""
+    if name not in catalogue():
+        raise UsageError(f"no dataset is called {name!r}", remedy=suggest(name, catalogue()))
+    return catalogue()[name]

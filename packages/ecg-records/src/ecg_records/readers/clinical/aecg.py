@@ -1,0 +1,131 @@
+"""HL7 annotated ECG (aECG, ANSI/HL7 V3 ECG R1): sequences of digits with origin and scale.
+
+The rhythm is read, not the representative beat, which is a derived series.
+
+Shapes: K leads as found, L samples.
+"""
+
+import warnings
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_records.errors import Reason, RecordError
+from ecg_records.machine import MachineReport, number
+from ecg_records.readers.clinical.waveform import (
+    Waveform,
+    filtered,
+    finite_gain,
+    is_lead,
+    moment,
+    per_mv,
+    stacked,
+)
+from ecg_records.record import sex_letter
+
+ROOT = "AnnotatedECG"
+_MEASURED = {
+    "rate": "MDC_ECG_HEART_RATE",
+    "rr": "MDC_ECG_TIME_PD_RR",
+    "p": "MDC_ECG_TIME_PD_P",
+    "pr": "MDC_ECG_TIME_PD_PR",
+    "qrs": "MDC_ECG_TIME_PD_QRS",
+    "qt": "MDC_ECG_TIME_PD_QT",
+    "qtc": "MDC_ECG_TIME_PD_QTcB",
+    "axis": "MDC_ECG_ANGLE_QRS_FRONT",
+}
+_STATEMENT = "MDC_ECG_INTERPRETATION_STATEMENT"
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def waveform(root: Element) -> Waveform:
+    """Read an HL7 aECG document. Raises `RecordError`."""
+    sets = root.findall("{*}component/{*}series/{*}component/{*}sequenceSet")
+    if not sets:
+        raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")
+    best = max(sets, key=lambda group: sum(map(is_lead, _codes(group))))
+    rates, names, rows = set(), [], []
+    for code, sequence in zip(_codes(best), best.findall("{*}component/{*}sequence"), strict=True):
+        value = sequence.find("{*}value")
+        if value is None:
+            continue
+        if code.startswith("TIME_"):
+            rates.add(_rate(value))
+        elif is_lead(code):
+            names.append(code)
+            rows.append(_millivolts(value))
+    if len(rates) != 1:
+        stated = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
+        raise RecordError(Reason.sampling_rate, f"says {stated} Hz for one set of leads")
+    person = root.find(".//{*}subjectDemographicPerson")
+    birth = None if person is None else person.find("{*}birthTime")
+    gender = None if person is None else person.find("{*}administrativeGenderCode")
+    subject = root.find(".//{*}trialSubject/{*}id")
+    start = root.find("{*}component/{*}series/{*}effectiveTime/{*}low")
+    start = start if start is not None else root.find("{*}effectiveTime/{*}low")
+    several = ("several recordings in one file: the first with most leads",) if len(sets) > 1 else ()
+    return Waveform(
+        names=names,
+        x_KL=stacked(rows),
+        fs=rates.pop(),
+        patient=_attribute(subject, "extension") or _attribute(subject, "root"),
+        born=moment(_attribute(birth, "value")),
+        acquired=moment(_attribute(start, "value")),
+        sex=sex_letter(_attribute(gender, "code")),
+        notes=(*several, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
+        machine=_machine(root),
+    )
+
+
+def _machine(root: Element) -> MachineReport:
+    """Return the machine's report, medians over the beats' annotations; without a unit they are in ms."""
+    values: dict[str, list[float]] = {}
+    stated: list[str | None] = []
+    for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
+        code, value = _attribute(annotation.find("{*}code"), "code") or "", annotation.find("{*}value")
+        if code == _STATEMENT and value is not None:
+            stated.append(value.text)
+        elif code in _MEASURED.values() and value is not None:
+            scale = 1e3 * _SECONDS.get(value.get("unit") or "ms", 1e-3)
+            values.setdefault(code, []).append(scale * number(value.get("value")))
+    measured = {name: np.median(values[code]) for name, code in _MEASURED.items() if code in values}
+    return MachineReport.of(measured, stated)
+
+
+def _cutoff(root: Element, what: str) -> str | None:
+    for outer in root.findall("{*}component/{*}series/{*}controlVariable/{*}controlVariable"):
+        if _attribute(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
+            values = outer.findall("{*}component/{*}controlVariable/{*}value")
+            return next((value.get("value") for value in values if value.get("unit") == "Hz"), None)
+    return None
+
+
+def _attribute(element: Element | None, attribute: str) -> str | None:
+    return None if element is None else element.get(attribute)
+
+
+def _codes(sequences: Element) -> list[str]:
+    codes = (sequence.find("{*}code") for sequence in sequences.findall("{*}component/{*}sequence"))
+    return [_attribute(code, "code") or "" for code in codes]
+
+
+def _rate(value: Element) -> float:
+    increment = value.find("{*}increment")
+    step = finite_gain(_attribute(increment, "value")) * _SECONDS.get(
+        _attribute(increment, "unit") or "s", np.nan
+    )
+    if not step > 0:
+        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+    return round(1 / step, 6)
+
+
+def _millivolts(value: Element) -> NDArray[np.float64]:
+    origin, scale = value.find("{*}origin"), value.find("{*}scale")
+    step = finite_gain(_attribute(scale, "value")) / per_mv(_attribute(scale, "unit"))
+    start = float(_attribute(origin, "value") or 0)
+    start = start / per_mv(_attribute(origin, "unit")) if start else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # what is not a number
+        digits_L = np.fromstring(value.findtext("{*}digits") or "", np.float64, sep=" ")
+    return digits_L * step + start

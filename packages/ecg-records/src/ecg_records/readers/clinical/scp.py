@@ -1,0 +1,214 @@
+"""SCP-ECG (EN 1064, ANSI/AAMI EC71): sections behind a table of pointers, a stream per lead.
+
+The rhythm (section 6) is read as plain samples or by the default Huffman code, whole or as differences. What
+is compressed by tables of its own, by two sampling rates or against a reference beat is refused.
+
+Shapes: K leads as found, L samples.
+"""
+
+import binascii
+import datetime
+import re
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_records.errors import Reason, RecordError
+from ecg_records.machine import MachineReport
+from ecg_records.readers.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
+from ecg_records.stretch import WHOLE, Stretch, refuse_large
+
+_CONVERT = "convert it to DICOM or HL7 aECG"
+_HEAD, _POINTER = 16, 10
+"""Bytes before a section's content, and of one pointer."""
+_NAMES, _CODES, _LEADS, _RHYTHM, _MEASURED, _STATED = 1, 2, 3, 6, 7, 8
+"""The sections that are read: patient and recording, Huffman tables, leads, rhythm, measurements, report."""
+_UNKNOWN = 19999
+"""Times from here on stand for what was not measured, or is not there."""
+_DEFAULT = 19999
+"""What stands in place of the number of tables where the default one is used."""
+_WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
+"""Words of the default code: 0, ±1 to ±8 by the number of ones, 8 or 16 bits as they are; what is left."""
+_LONGEST = 26
+_NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _LOW, _HIGH, _END = 2, 4, 5, 8, 25, 26, 27, 28, 255
+"""Tags of section 1. Those of names are passed over."""
+
+
+class _Lead(NamedTuple):
+    name: str
+    first: int
+    samples: int
+
+
+def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
+    """Read an SCP-ECG file. Raises `RecordError`, or `struct.error` and `ValueError` if it is damaged."""
+    refuse_large(file)
+    content = file.read_bytes()
+    checksum, length = struct.unpack_from("<HI", content)
+    if length > len(content):
+        raise RecordError(Reason.truncated, f"has {len(content):,} of {length:,} bytes")
+    if binascii.crc_hqx(content[2:length], 0xFFFF) != checksum:
+        raise RecordError(Reason.unreadable, "is damaged: its checksum differs")
+    sections = _sections(content[:length])
+    if _RHYTHM not in sections or _LEADS not in sections:
+        raise RecordError(Reason.signal_format, "holds no rhythm: is it a report without its waveform?")
+    leads = _leads(sections[_LEADS])
+    x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
+    return Waveform(
+        names=[lead.name for lead in leads],
+        x_KL=x_KL,
+        fs=fs,
+        machine=_machine(sections.get(_MEASURED, b""), sections.get(_STATED, b"")),
+        **_patient(sections.get(_NAMES, b"")),
+    )
+
+
+def _machine(measured: bytes, report: bytes) -> MachineReport:
+    """Return the machine's report: measurements of the first reference beat, and statements."""
+    values: dict[str, object] = {}
+    if len(measured) >= 22:
+        rr, _, p_on, p_off, qrs_on, qrs_off, t_off = struct.unpack_from("<7H", measured, 2)
+        ends = {"p": (p_on, p_off), "pr": (p_on, qrs_on), "qrs": (qrs_on, qrs_off), "qt": (qrs_on, t_off)}
+        values = {name: end - start for name, (start, end) in ends.items() if max(start, end) < _UNKNOWN}
+        values |= {"rr": rr, "axis": struct.unpack_from("<h", measured, 18)[0]}
+    texts: list[str] = []
+    place = 9
+    while place + 3 <= len(report) and len(texts) < report[8]:
+        _, size = struct.unpack_from("<BH", report, place)
+        texts.append(report[place + 3 : place + 3 + size].split(b"\0")[0].decode("latin-1"))
+        place += 3 + size
+    return MachineReport.of(values, texts)
+
+
+def _sections(content: bytes) -> dict[int, bytes]:
+    """The content of every section that is there, by number."""
+    sections = {}
+    _, _, length = struct.unpack_from("<HHI", content, 6)
+    for place in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
+        number, size, index = struct.unpack_from("<HII", content, place)
+        if size > _HEAD:
+            if index < 1 or index - 1 + size > len(content):
+                raise RecordError(Reason.truncated, f"section {number} lies outside the file")
+            sections[number] = content[index - 1 + _HEAD : index - 1 + size]
+    return sections
+
+
+def _leads(section: bytes) -> list[_Lead]:
+    """The leads in their order; a first sample may be called 0 or 1."""
+    count, flags = section[0], section[1]
+    if flags & 1:
+        raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
+    rows = [struct.unpack_from("<IIB", section, 2 + 9 * place) for place in range(count)]
+    if len({first for first, _, _ in rows}) > 1:
+        raise RecordError(Reason.shape, "has leads that begin at different times")
+    return [
+        _Lead(BY_NUMBER.get(number, f"SCP lead {number}"), first, last - max(first, 1) + 1)
+        for first, last, number in rows
+    ]
+
+
+def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tuple[NDArray[np.float64], float]:
+    """The samples of every lead, and their number per second."""
+    nanovolts, microseconds, differences, bimodal = struct.unpack_from("<HHBB", section)
+    if bimodal:
+        raise RecordError(Reason.signal_format, f"is compressed by two sampling rates: {_CONVERT}")
+    if codes is not None and struct.unpack_from("<H", codes)[0] != _DEFAULT:
+        raise RecordError(Reason.signal_format, f"is compressed by Huffman tables of its own: {_CONVERT}")
+    if not nanovolts:
+        raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
+    if not microseconds:
+        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+    sizes = struct.unpack_from(f"<{len(leads)}H", section, 6)
+    ends = np.cumsum([6 + 2 * len(leads), *sizes]).tolist()
+    rows = []
+    for lead, (begin, end) in zip(leads, pairwise(ends), strict=True):
+        stream = section[begin:end]
+        plain = codes is None
+        d_L = np.frombuffer(stream, "<i2", len(stream) // 2) if plain else _words(stream, lead.samples)
+        if len(d_L) < lead.samples:
+            problem = f"has {len(d_L)} of {lead.samples} samples in lead {lead.name}"
+            raise RecordError(Reason.truncated, problem)
+        rows.append(summed(d_L[: lead.samples].astype(np.int64), differences) * (nanovolts * 1e-6))
+    return stacked(rows), round(1e6 / microseconds, 6)
+
+
+def _words(stream: bytes, most: int) -> NDArray[np.int64]:
+    """The values of a stream in the default code; the bits that fill its last byte may look like more."""
+    bits = (np.unpackbits(np.frombuffer(stream, np.uint8)) + ord("0")).tobytes()
+    words = _WORDS.findall(bits)[:most]
+    if words and not _is_whole(words[-1]):
+        words.pop()
+    return np.array(list(map(_value, words)), np.int64)
+
+
+def _is_whole(word: bytes) -> bool:
+    """Whether it isn't a left-over, which is the beginning of a word."""
+    ones = len(word) - len(word.lstrip(b"1"))
+    return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
+
+
+@lru_cache(maxsize=1 << 17)
+def _value(word: bytes) -> int:
+    ones = len(word) - len(word.lstrip(b"1"))
+    if ones < 9:
+        return -ones if word[-1:] == b"1" else ones
+    plain = word[10:]
+    return int(plain, 2) - (1 << len(plain) if plain[:1] == b"1" else 0)
+
+
+def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
+    """Restore samples that were stored as they are (0), or as first (1) or second (2) differences.
+
+    Example:
+        >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()
+        ([5, 6, 7], [5, 6, 8])
+    """
+    if differences == 2 and len(d_L) > 1:
+        steps = np.concatenate([[d_L[1] - d_L[0]], d_L[2:]]).cumsum()
+        return np.asarray(np.concatenate([d_L[:1], steps]).cumsum(), np.int64)
+    return np.asarray(d_L.cumsum(), np.int64) if differences == 1 else d_L
+
+
+def _patient(section: bytes) -> dict[str, Any]:
+    tags: dict[int, bytes] = {}
+    place = 0
+    while place + 3 <= len(section):
+        tag, size = struct.unpack_from("<BH", section, place)
+        if tag == _END:
+            break
+        tags.setdefault(tag, section[place + 3 : place + 3 + size])
+        place += 3 + size
+    day, time = _day(tags, _DAY), tags.get(_TIME, b"")[:3]
+    years, unit = struct.unpack("<HB", tags[_AGE]) if len(tags.get(_AGE, b"")) == 3 else (0, 0)
+    when = None
+    if day and len(time) == 3 and time < b"\x18":
+        when = f"{day}T{time[0]:02}:{time[1] % 60:02}:{time[2] % 60:02}"
+    return {
+        "patient": tags.get(_NUMBER, b"").split(b"\0")[0].decode("latin-1"),
+        "sex": {b"\1": "M", b"\2": "F"}.get(tags.get(_SEX, b"")[:1]),
+        "age": float(years) if unit == 1 and 0 < years <= 120 else None,
+        "born": _day(tags, _BORN),
+        "acquired": when or day,
+        "notes": filtered(_integer(tags, _LOW) / 100, _integer(tags, _HIGH)),
+    }
+
+
+def _integer(tags: Mapping[int, bytes], tag: int) -> int:
+    """A number of two bytes; 0 where there is none."""
+    return int.from_bytes(tags[tag], "little") if len(tags.get(tag, b"")) == 2 else 0
+
+
+def _day(tags: Mapping[int, bytes], tag: int) -> str | None:
+    try:
+        return datetime.date(*struct.unpack("<HBB", tags[tag])).isoformat()
+    except (KeyError, ValueError, struct.error):
+        return None
+
+
+SCP = Format("SCP-ECG", ("*.scp",), waveform, (16, b"SCPECG"))

@@ -1,0 +1,60 @@
+"""The CinC Challenges 2020/2021, and any folder of WFDB records in their style.
+
+Eight collections, each a folder of headers that carry age, sex and SNOMED-CT codes as comments
+(Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687); on PhysioNet with a further level of folders. The
+Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in a tree of its own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from ecg_records.readers.identity import COLLECTIONS
+from ecg_records.readers.wfdb import read_record
+from ecg_records.record import Candidate, Record, as_text
+from ecg_records.stretch import WHOLE, Stretch
+
+_JS = re.compile(r"JS(\d{5})")
+
+
+CHAPMAN = 10_646
+"""The Chapman-Shaoxing and Ningbo database numbers its records through; Ningbo's come after this one."""
+
+
+@dataclass(frozen=True)
+class Cinc2021:
+    """Reader of WFDB headers that no other reader claims, counted by collection."""
+
+    def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
+        """Return the records of given headers below `root`."""
+        for header in headers:
+            yield Candidate(root, header, collection(header, root), self)
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        record = read_record(candidate.file, candidate.root, stretch)
+        return replace(record, source=candidate.source)
+
+
+def is_header(name: str) -> bool:
+    """Whether a file is a WFDB header by its name."""
+    return name.endswith((".hea", ".HEA"))
+
+
+def collection(header: Path, root: Path) -> str:
+    """Return the collection of a header: a known one in its path, or the folder below `root`."""
+    source, folder = _folder(header.parent, root)
+    number = None if source else _JS.fullmatch(header.stem)
+    if number:
+        return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
+    return folder
+
+
+@lru_cache(maxsize=16)
+def _folder(folder: Path, root: Path) -> tuple[bool, str]:
+    """Whether a folder's path names a known collection, and the name that its headers go by."""
+    names = (root.name, *folder.relative_to(root).parts)
+    collections = [name for name in names if name in COLLECTIONS]
+    return bool(collections), collections[-1] if collections else as_text(names[min(1, len(names) - 1)])

@@ -1,0 +1,121 @@
+"""CPSC2018 in its organisers' layout: MAT structs and a table of labels.
+
+`REFERENCE.csv` has up to three labels per recording; each `A0001.mat` holds a struct `ECG` with `sex`, `age`
+and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archives may be unpacked into one
+folder or into `TrainingSet1` to `3`, where the third brings the table. Liu et al. 2018,
+doi:10.1166/jmihi.2018.2442.
+The Challenges' copy of it, with WFDB headers, is read by `cinc2021`; `recordings` finds either.
+
+Shapes: K leads as found, C leads, L samples.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ecg_records.dx import CPSC_LABELS, diagnoses
+from ecg_records.errors import Reason, RecordError
+from ecg_records.readers.arrays.mat5 import variables
+from ecg_records.readers.datasets.cinc2021 import Cinc2021
+from ecg_records.readers.identity import CPSC2018
+from ecg_records.readers.tables import columns, rows
+from ecg_records.readers.wfdb_header import read_header
+from ecg_records.record import Candidate, Record, Unusable, age_in_years, is_regular, sex_letter
+from ecg_records.signal.leads import LEADS
+from ecg_records.stretch import WHOLE, Stretch
+
+REFERENCE = "REFERENCE.csv"
+FS = 500
+_LABELS = ("First_label", "Second_label", "Third_label")
+
+
+@dataclass(frozen=True)
+class Cpsc2018:
+    """Reader of the recordings that the table names; `Candidate.key` are a recording's codes."""
+
+    source = CPSC2018
+    marks = (REFERENCE, "TrainingSet[1-3]")
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder, or a `TrainingSet` folder in it, holds the table of labels."""
+        return _table(folder) is not None
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Find all recordings of the table; one with invalid labels is unusable. Raises as `rows`."""
+        files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
+        for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
+            name = f"{row['Recording']}.mat"
+            codes = _codes(row)
+            unusable = codes if isinstance(codes, Unusable) else None
+            key = None if unusable else codes
+            yield Candidate(root, files.get(name, root / name), CPSC2018, self, key, unusable=unusable)
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one recording. Raises `RecordError` if its file is missing or has another structure."""
+        file = candidate.file
+        if not is_regular(file):
+            raise RecordError(Reason.no_signal_file, "its signal file is missing")
+        try:
+            ecg = {variable.name: variable for variable in variables(file)}["ECG"].value
+            with np.errstate(over="ignore"):  # what isn't a number is found by the quality rules
+                x_CL = np.asarray(ecg["data"], np.float32)
+            age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})") from error
+        if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
+            raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads")
+        return Record(
+            id=file.stem,
+            source=CPSC2018,
+            path=file,
+            x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1])],
+            fs=FS,
+            length=x_CL.shape[1],
+            codes=candidate.key,
+            age=age_in_years(age),
+            sex=sex_letter(sex),
+        )
+
+
+def recordings(root: Path) -> list[Candidate]:
+    """Return a folder's recordings by name, in the organisers' or the Challenges' layout.
+
+    Raises `CorpusError` where a table of labels can't be read.
+    """
+    reader = Cpsc2018()
+    if reader.is_root(root):
+        return sorted(reader.candidates(root), key=lambda candidate: candidate.file.stem)
+    headers = sorted(root.rglob("A[0-9][0-9][0-9][0-9].hea"))
+    return list(Cinc2021().records(root, headers))
+
+
+def codes_of(candidate: Candidate) -> tuple[str, ...]:
+    """Return the codes of one of `recordings` without reading its signal; () for invalid labels."""
+    if isinstance(candidate.reader, Cpsc2018):
+        return candidate.key or ()
+    try:
+        return diagnoses(read_header(candidate.file, candidate.root).comments.get("dx", "")).codes
+    except RecordError:
+        return ()
+
+
+def _folders(root: Path) -> list[Path]:
+    return [root, *sorted(root.glob("TrainingSet[1-3]"))]
+
+
+def _table(root: Path) -> Path | None:
+    """The first table of labels in the folders."""
+    tables = (folder / REFERENCE for folder in _folders(root))
+    return next((table for table in tables if _LABELS[0] in columns(table)), None)
+
+
+def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
+    """The codes of a row, whose labels count from 1 in the order of `CPSC_LABELS`."""
+    labels = [row[name] for name in _LABELS]
+    codes = dict(enumerate(CPSC_LABELS.values(), start=1))
+    try:
+        return tuple(codes[int(label)] for label in labels if label)
+    except (ValueError, KeyError):
+        return Unusable(Reason.labels, f"has the labels {', '.join(map(repr, labels))[:80]} in {REFERENCE}")

@@ -1,0 +1,43 @@
+"""MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes.
+
+`record_list.csv` names them (`files/p1000/p10000032/s40689238/40689238`); aVF stands before aVL in the files,
+which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ecg_records.readers.tables import columns, rows
+from ecg_records.readers.wfdb import read_record
+from ecg_records.record import Candidate, Record, is_regular, unlisted
+from ecg_records.stretch import WHOLE, Stretch
+
+LIST = "record_list.csv"
+
+
+@dataclass(frozen=True)
+class MimicIvEcg:
+    """Reader of the records that `record_list.csv` names; others below `files/` are quarantined."""
+
+    source = "mimic-iv-ecg"
+    marks = (LIST,)
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder's list names a file and a subject per record."""
+        return {"subject_id", "path"} <= columns(folder / LIST)
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Find the listed records on disk, and unlisted ones below `files/`. Raises as `rows`."""
+        listed = [
+            Candidate(root, file, self.source, self, row["subject_id"])
+            for row in rows(root / LIST, "subject_id", "path")
+            if (file := root / f"{row['path']}.hea").is_relative_to(root) and is_regular(file)
+        ]
+        yield from listed
+        yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        record = read_record(candidate.file, candidate.root, stretch)
+        return replace(record, source=self.source, patient=candidate.key)

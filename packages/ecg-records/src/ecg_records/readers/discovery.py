@@ -1,0 +1,286 @@
+"""Discovery of records in source folders, in an order that depends on their names alone.
+
+Readers are those of the published datasets, and those that other packages bring.
+"""
+
+import fnmatch
+import hashlib
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ecg_base import UsageError
+from ecg_records.errors import CorpusError
+from ecg_records.readers.arrays import delimited
+from ecg_records.readers.arrays.array_files import OPENERS
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.arrays.arrays import Arrays, is_array
+from ecg_records.readers.catalogue import catalogue
+from ecg_records.readers.clinical.dicom import DICOM
+from ecg_records.readers.clinical.edf import EDF
+from ecg_records.readers.clinical.scp import SCP
+from ecg_records.readers.clinical.waveform import Format
+from ecg_records.readers.clinical.xml import XML
+from ecg_records.readers.datasets.cinc2021 import Cinc2021, collection, is_header
+from ecg_records.readers.datasets.code15 import Code15
+from ecg_records.readers.datasets.cpsc2018 import Cpsc2018
+from ecg_records.readers.datasets.mimic_iv_ecg import MimicIvEcg
+from ecg_records.readers.datasets.ptbdb import Ptbdb
+from ecg_records.readers.datasets.ptbxl import FS as PTBXL_FS
+from ecg_records.readers.datasets.ptbxl import PtbXl
+from ecg_records.readers.entry_points import offered
+from ecg_records.readers.wfdb_header import HEADER_BYTES
+from ecg_records.record import Candidate, Reader, as_text, is_regular
+from ecg_records.storage.availability import is_passing, refuse_gone
+from ecg_records.storage.copies import address
+
+logger = logging.getLogger(__name__)
+GROUP = "ecg_records.readers"
+"""The entry points by which a package offers a `Reader`: a class without arguments, or an object."""
+HEADERS = Cinc2021()
+"""Reads the WFDB headers that no other reader claims."""
+FORMATS = (DICOM, XML, EDF, SCP)
+"""Read the files of hospitals that no other reader claims; a folder may mix them."""
+CORPUS = ("corpus.json", "building/plan.json")
+"""Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
+EMBEDDINGS = "_embeddings.json"
+"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
+
+
+def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
+    """Return all readers of folders, those of other packages first. Raises `UsageError`."""
+    return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
+
+
+def format_of(file: Path) -> Format | None:
+    """Return the clinical format of a file, or None."""
+    return next((reader for reader in FORMATS if reader.knows(file)), None)
+
+
+@cache
+def _installed() -> tuple[Reader, ...]:
+    return tuple(reader() if isinstance(reader, type) else reader for _, reader in offered(GROUP))
+
+
+def find(
+    roots: Sequence[Path],
+    only: Collection[str] = (),
+    folds: Collection[int] = (),
+    layout: Layout | None = None,
+    ptbxl_rate: int = PTBXL_FS,
+) -> list[Candidate]:
+    """Find all records of folders and array files without repetition, ordered by folder and path.
+
+    What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder, is
+    read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
+    layout; without one, those in folders are passed over. `only` and `folds` choose sources, such as
+    `georgia`, and folds of PTB-XL; `ptbxl_rate`, 500 or 100 Hz, which of its two copies is preferred.
+
+    Raises:
+        CorpusError: a folder is missing or can't be listed, or no record is found.
+        UsageError: an array file is given without a layout, or does not have it; a clinical format needs a
+            library that is not installed.
+        InputError: an array file can't be read.
+    """
+    candidates: dict[tuple[str, int], Candidate] = {}
+    place = _places()
+    passed_over: list[Path] = []
+    for root in roots:
+        if root.is_file():
+            inside = _in_file(root, layout)
+        else:
+            inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
+        for candidate in inside:
+            in_fold = candidate.fold is None or not folds or candidate.fold in folds
+            if in_fold and (not only or candidate.source in only):
+                candidates.setdefault((place(candidate.file), candidate.row), candidate)
+    if not candidates:
+        if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
+            remedy = "Give it to train, probe or embed as it is, or prepare the folders that it came from"
+            raise CorpusError("is a prepared corpus already", where=prepared[0], remedy=remedy)
+        what = f" of {', '.join(only)}" if only else ""
+        missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
+        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; arrays in folders need --fs"
+        raise CorpusError(f"no {missing}{what} in it", where=where, remedy=remedy)
+    if passed_over:
+        text = "array files passed over: %d, such as %s; --fs takes them in"
+        logger.warning(text, len(passed_over), passed_over[0])
+    return sorted(with_root_names(candidates.values()), key=lambda candidate: candidate.order)
+
+
+def sources_below(root: Path) -> Counter[str]:
+    """Count a folder's records by source. Raises `CorpusError` if it can't be listed."""
+    return Counter(candidate.source for candidate in _in_folder(root, None, readers(), []))
+
+
+_REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array file"
+
+
+def _places() -> Callable[[Path], str]:
+    """Return a function that resolves a file's links; it looks up each folder once."""
+    folder_of = lru_cache(maxsize=16)(os.path.realpath)
+
+    @lru_cache(maxsize=1)  # the rows of a file come one after another
+    def place(file: Path) -> str:
+        folder, name = os.path.split(file)
+        linked = os.path.islink(file)  # noqa: PTH114 — Path raises for a name that no file can have
+        return os.path.realpath(file) if linked else f"{folder_of(folder)}/{name}"
+
+    return place
+
+
+def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Return the candidates, with distinct names for their roots."""
+    listed = list(candidates)
+    names = names_apart({candidate.root for candidate in listed})
+    return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
+
+
+def names_apart(paths: Collection[Path]) -> dict[Path, str]:
+    """Return a distinct name for each path: as many of its last parts as that takes.
+
+    Example:
+        >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
+        ['A/data', 'B/data', 'georgia']
+    """
+    names: dict[Path, str] = {}
+    left, parts = set(paths), 1
+    while left:
+        short = {path: "/".join(path.parts[-parts:]) for path in left}
+        counts = Counter(short.values())
+        apart = {path for path in left if counts[short[path]] == 1 or len(path.parts) <= parts}
+        names |= {path: as_text(short[path]) for path in apart}
+        left, parts = left - apart, parts + 1
+    return names
+
+
+class SourcesHash(NamedTuple):
+    """Hash of records, and the paths of unreadable files that it leaves out."""
+
+    sha256: str
+    unhashed: tuple[str, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """Return the manifest's entries: `unhashed` only if there are such files."""
+        return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
+
+
+def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
+    """Hash the records' names in order, the rows of their table, and their headers.
+
+    Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
+    `manifest` of an earlier call the files that it left out are left out, and no others. Raises
+    `CorpusError` where another can't be read now, and `SourceGoneError` where a root is gone.
+    """
+    digest, unhashed = hashlib.sha256(), []
+    left_out = None if manifest is None else set(manifest.get("unhashed", ()))
+    content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
+    for candidate in candidates:
+        place = f"{candidate.root_name}/{candidate.path}"
+        state = None if left_out and place in left_out else content(candidate.file)
+        if state is None:
+            if left_out is not None and place not in left_out:
+                remedy = "Run the same command when it can be read again"
+                raise CorpusError("can't be reached at the moment", where=candidate.place, remedy=remedy)
+            refuse_gone(candidate.root)
+            unhashed.append(place)
+        stated = "" if candidate.stated is None else f" {candidate.stated.key}"
+        identity = candidate.unusable or candidate.own_name or candidate.key
+        digest.update(f"{place} {identity!r} {state or 'unreadable'}{stated}\n".encode())
+    return SourcesHash(digest.hexdigest(), tuple(unhashed))
+
+
+def _content_sha256(file: Path) -> str | None:
+    try:
+        if is_header(file.name) and is_regular(file):
+            with file.open("rb") as header:
+                return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
+        if address(file) is not None:  # the times of a copy say nothing
+            with file.open("rb") as content:
+                return hashlib.file_digest(content, "sha256").hexdigest()
+        state = file.stat()
+        return f"{state.st_size} {state.st_mtime_ns}"
+    except (OSError, ValueError) as error:
+        return None if isinstance(error, OSError) and is_passing(error) else "unreadable"
+
+
+def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
+    clinical = _clinical(file.parent, [file])
+    if clinical:
+        return iter(clinical)
+    if not is_array(file):
+        problem = "is not a folder, and no array by its ending, nor a clinical format"
+        raise CorpusError(problem, where=file, remedy=_REMEDY)
+    if layout is None:
+        remedy = "Add --fs; where they aren't the twelve leads in mV, --set array.leads=… and array.units=…"
+        raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
+    return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
+
+
+def _in_folder(
+    root: Path, layout: Layout | None, asked: Sequence[Reader], passed_over: list[Path]
+) -> Iterator[Candidate]:
+    """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered.
+
+    Array files that no layout is given for are added to `passed_over`.
+    """
+    if not root.is_dir():
+        raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
+    claimed: set[str] = set()
+    within: dict[Reader, Path] = {}  # the folder that a reader has claimed last: it is not asked again below
+    arrays = Arrays(layout) if layout else None
+    for name, below, files in os.walk(root, onerror=_unlistable):
+        folder = Path(name)
+        if any(is_regular(folder / marker) for marker in (*CORPUS, EMBEDDINGS)):
+            below.clear()
+            continue
+        below[:] = [folder_name for folder_name in below if not folder_name.startswith(".")]
+        for reader in asked:
+            if reader in within and folder.is_relative_to(within[reader]):
+                continue
+            names = (*below, *files)
+            marked = any(
+                mark in names or (("*" in mark or "[" in mark) and fnmatch.filter(names, mark))
+                for mark in reader.marks
+            )
+            if marked and reader.is_root(folder):
+                within[reader] = folder
+                for candidate in reader.candidates(folder):
+                    claimed.update(map(str, (candidate.file, *candidate.copies)))
+                    yield candidate
+        free = [file_name for file_name in files if os.path.join(name, file_name) not in claimed]  # noqa: PTH118 — as `claimed`
+        yield from HEADERS.records(root, (folder / file_name for file_name in free if is_header(file_name)))
+        yield from _clinical(root, (folder / file_name for file_name in free))
+        if arrays is None:
+            passed_over += (folder / array for array in _arrays_among(free, files))
+            continue
+        for file in filter(is_array, (folder / file_name for file_name in free)):
+            yield from arrays.in_folder(root, file)
+
+
+def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
+    """Return the names that `is_array` would accept, without looking each up on the disk."""
+    endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
+    arrays = (name for name in names if name.lower().endswith(endings))
+    return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
+
+
+def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
+    """Find the files below `root` in a clinical format, with the source of WFDB headers beside them."""
+    formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
+    return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
+
+
+def _unlistable(error: OSError) -> None:
+    raise CorpusError(f"can't be listed ({error.strerror})", where=error.filename) from error
+
+
+def records_on_disk(root: str | Path) -> dict[str, int]:
+    """Count a folder's records by dataset. Raises `CorpusError` if it can't be listed."""
+    counts: Counter[str] = sources_below(Path(root))
+    return {data.name: sum(counts[source] for source in data.sources) for data in catalogue().values()}

@@ -1,0 +1,94 @@
+"""Records that a user names: files, folders, arrays or addresses, of any leads and length.
+
+Shapes: C and K leads as found, L samples.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ecg_base import UsageError
+from ecg_records.errors import RecordError
+from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.arrays.arrays import is_array
+from ecg_records.readers.datasets.cinc2021 import is_header
+from ecg_records.readers.discovery import HEADERS, find, format_of, names_apart, with_root_names
+from ecg_records.record import Candidate, Record, as_text, is_regular, without_ending
+from ecg_records.signal.leads import lead_places
+from ecg_records.signal.quality import QualityLimits, mended, verdict
+from ecg_records.signal.samples import amplitude_doubt
+from ecg_records.storage.copies import ensure_local
+
+
+def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
+    """Find all records of headers, folders, array files or addresses, unread, with distinct names.
+
+    A record in a folder is called by the folder and its path in it, a file that was named by its own name. A
+    record that is named twice is there once: a shell's `*` names its header and its signal. Raises
+    `CorpusError` where a folder holds no records; `UsageError` where an array is given without a layout, or
+    does not have it, or that names unknown leads; `InputError` where an array file can't be read.
+    """
+    if layout is not None:
+        lead_places(layout.leads)
+    candidates: dict[tuple[str, int], Candidate] = {}
+    files: set[Path] = set()
+    for given in (ensure_local(path).absolute() for path in inputs):
+        for candidate in _find(given, layout):
+            candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
+            if not given.is_dir():
+                files.add(candidate.file)
+    apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
+    by_name: dict[str, Candidate] = {}
+    for entry in with_root_names(candidates.values()):
+        row = "" if entry.row < 0 else f"/{entry.row}"
+        by_name[f"{apart[entry.file]}{row}" if entry.file in apart else entry.name] = entry
+    return by_name
+
+
+def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
+    """Find the one record of a header, array file or folder.
+
+    Raises `UsageError` where it holds several; or as `find_inputs` does; `InputError` where an array file
+    can't be read.
+    """
+    candidates = find_inputs([path], layout)
+    if len(candidates) != 1:
+        raise UsageError(f"holds {len(candidates)} records", where=path, remedy="Name one record")
+    return next(iter(candidates.values()))
+
+
+def read_one(path: str | Path, seconds: float | None = None) -> Record:
+    """Read the record that `find_one` finds, or its beginning. Raises `RecordError`, and as `find_one`."""
+    return find_one(path).read(seconds)
+
+
+def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
+    """Read a record as `Candidate.read`, and mend it. Raises as that and `mended_record`."""
+    return mended_record(candidate.read(seconds, start), candidate.place)
+
+
+def mended_record(record: Record, place: str | None = None) -> Record:
+    """Return a record whose damaged leads are mended or hidden (`quality.mended`).
+
+    One of doubtful units or under a second stays as it is. Raises `RecordError` where no lead is left.
+    """
+    if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
+        return record
+    mend = mended(record.x_KL, record.fs, QualityLimits(), record.leads)
+    if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
+        broken = verdict(mend.measures, QualityLimits(), record.leads)
+        problem = f"no lead is usable ({'; '.join(fault for _, fault in broken)})"
+        remedy = "Cut it to where its leads are whole"
+        raise RecordError(broken[0][0], problem, where=place or record.path, remedy=remedy)
+    return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
+
+
+def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
+    if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
+        return find([given], layout=layout)
+    header = given
+    if not is_header(given.name):  # the header of the record, or of the signal file, of that name
+        header, other = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
+        header = other if is_regular(other) and not is_regular(header) else header
+    return HEADERS.records(given.parent, [header])
