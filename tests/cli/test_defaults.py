@@ -26,7 +26,7 @@ BARE = [
     ("table a", "marecg.evaluate.table.measured"),
     ("embed m r --out x/", "marecg.embedding.embed_records.embed_records"),
     ("embed m r --out x.npz", "marecg.embedding.embed_records.embed_records"),
-    ("ecgonto explain 164889003", "ecg_ontology.explain_codes"),
+    ("ecgonto target 164889003", "ecg_ontology.explain_codes"),
     (f"ecgonto diff {PACKAGED} {PACKAGED}", "ecg_ontology.compare"),
     ("ecgonto validate", "ecg_ontology.validate"),
 ]

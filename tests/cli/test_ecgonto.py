@@ -56,8 +56,11 @@ def test_the_target_of_anterior_mi_has_primary_25():
     answer = json.loads(out)
     target = answer.pop("target")
     assert (code, len(target), sum(target)) == (0, 40, pytest.approx(1.0))
+    [route] = answer.pop("routes")
+    assert [node["abbr"] for node in route["nodes"]] == ["AntMI", "AMI", "Ischemic"]
     names = {"names": ["AMI", "AntMI"], "primary_name": "AntMI", "rule": "max-index", "sigma": 1.0}
-    assert answer == {"leaves": [19, 25], "primary": 25, **names}
+    rules = {"primary_by_rule": {"max-index": "AntMI", "most-specific": "AntMI"}, "rules_agree": True}
+    assert answer == {"leaves": [19, 25], "primary": 25, **names, **rules}
     _, out, _ = call("target", "426783006", "164889003", "--rule", "most-specific", "--format", "json")
     assert json.loads(out)["primary"] == 5
 
@@ -69,12 +72,12 @@ def test_a_record_without_a_leaf_has_primary_minus_1_and_zeros():
 
 
 def test_a_distance_comes_with_its_path_or_says_that_it_is_a_convention(tmp_path):
-    answer = json.loads(call("distance", "AntMI", "19", "--format", "json")[1])
+    answer = json.loads(call("show", "AntMI", "19", "--format", "json")[1])
     assert answer == {"distance": 1, "path": ["AntMI", "AMI"]}
-    assert call("distance", "AF", "LBBB")[1] == "3  AF – Rhythm – Conduction – LBBB\n"
+    assert call("show", "AF", "LBBB")[1] == "3  AF – Rhythm – Conduction – LBBB\n"
     graph = nx.DiGraph([("COPD", "Airway"), ("Angina", "Heart")])
     ecg_ontology.Ontology.from_networkx(graph, "https://example.org/two").save(tmp_path / "two.json")
-    code, out, _ = call("distance", "COPD", "Angina", "--ontology", tmp_path / "two.json")
+    code, out, _ = call("show", "COPD", "Angina", "--ontology", tmp_path / "two.json")
     assert (code, out.endswith("  by convention: no path joins them\n")) == (0, True)
 
 
@@ -93,10 +96,11 @@ def test_one_concept_or_all_are_shown_and_a_neighbour_by_what_it_is_to_the_one()
 @pytest.mark.parametrize(
     ("arguments", "ends_with"),
     [
-        (("distance", "AF", "Heart"), 2),
+        (("show", "AF", "Heart"), 2),
+        (("show", "AF", "AFL", "--tree"), 2),
         (("show", "99"), 2),
         (("show", "9" * 5000), 2),
-        (("distance", "AF", "9" * 5000), 2),
+        (("show", "AF", "9" * 5000), 2),
         (("show", "--ontology", ""), 2),
         (("validate", ""), 2),
         (("route", "164889003", "--profile", "printed"), 2),
@@ -105,11 +109,12 @@ def test_one_concept_or_all_are_shown_and_a_neighbour_by_what_it_is_to_the_one()
         (("route", "164889003", "--format", "xml"), 2),
         (("route",), 2),
         (("fly",), 2),
-        (("export", "--out", "graph.xlsx"), 2),
+        (("export", "graph.xlsx"), 2),
+        (("export", "folder", "--ontology", "extended"), 2),
         (("validate", "noise.ttl"), 3),
         (("validate", "nowhere.ttl"), 3),
         (("route", "164889003", "--ontology", "noise.ttl"), 3),
-        (("export", "--out", "noise.ttl/ccg.npz"), 3),
+        (("export", "noise.ttl/ccg.npz"), 3),
     ],
 )
 def test_wrong_usage_exits_2_and_a_file_that_cannot_be_used_3_with_a_message_and_no_result(
@@ -172,7 +177,7 @@ def test_a_bundle_of_another_ontology_is_not_built_over(folder, tmp_path):
     edit(folder / "cardiac.ttl", (iri, "<https://example.org/lung> a"))
     (folder / "enumeration.lock").unlink()
     bundle, notes = tmp_path / "ccg.json", tmp_path / "notes.json"
-    assert call("export", "--out", bundle)[0] == 0
+    assert call("export", bundle)[0] == 0
     before = bundle.read_bytes()
     code, _, err = call("build", folder, "--out", bundle)
     assert (code, bundle.read_bytes()) == (2, before)

@@ -1,4 +1,4 @@
-"""`ecgonto` for curators: explain, coverage, diff, draw, snomed. And: no command opens a socket."""
+"""`ecgonto` for curators: target, coverage, diff, export, releases. And: no command opens a socket."""
 
 import json
 import socket
@@ -24,15 +24,17 @@ def revision(folder):
 
 
 def test_a_record_is_explained_as_text_json_and_picture(tmp_path):
-    code, out, _ = call("explain", "164889003", "426783006", "--picture", tmp_path / "why.svg")
-    assert (code, "the rules disagree" in out) == (0, True)
+    words = ("target", "164889003", "426783006", "--picture", tmp_path / "why.svg")
+    code, out, _ = call(*words)
+    assert (code, "the rules disagree" in out, "█" in out) == (0, True, False)
+    assert "█" in call(*words, "--bars")[1]
     assert (tmp_path / "why.svg").stat().st_size > 5000
-    code, out, err = call("explain", "54329005", "STE", "--format", "json")
+    code, out, err = call("target", "54329005", "STE", "--format", "json")
     why = json.loads(out)
     assert (code, "'STE'" in err) == (1, True)
-    assert why["primary"] == {"max-index": "AntMI", "most-specific": "AntMI"}
+    assert why["primary_by_rule"] == {"max-index": "AntMI", "most-specific": "AntMI"}
     assert (why["rules_agree"], len(why["target"])) == (True, 40)
-    assert "not a code" in call("explain", "STE")[1]
+    assert "not a code" in call("target", "STE")[1]
 
 
 def test_coverage_counts_codes_and_records_in_words_and_for_machines(realdata):
@@ -46,11 +48,11 @@ def test_coverage_counts_codes_and_records_in_words_and_for_machines(realdata):
 
 
 class NotInstalled:
-    """Finds no package marecg, as if it weren't installed."""
+    """Finds no package ecg_records, as if it weren't installed."""
 
     def find_spec(self, name, path=None, target=None):
-        if name == "marecg":
-            raise ModuleNotFoundError("No module named 'marecg'", name=name)
+        if name == "ecg_records":
+            raise ModuleNotFoundError("No module named 'ecg_records'", name=name)
 
 
 def test_headers_are_read_by_the_package_of_records_and_without_it_one_line_says_what_to_install(
@@ -58,13 +60,13 @@ def test_headers_are_read_by_the_package_of_records_and_without_it_one_line_says
 ):
     (tmp_path / "a.hea").write_text("a 12 500 5000\n#Dx: AF,STE\n", encoding="utf-8")
     assert json.loads(call("coverage", tmp_path, "--format", "json")[1])["leaves"]["AF"] == 1
-    for name in [name for name in sys.modules if name.partition(".")[0] == "marecg"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ecg_records"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [NotInstalled(), *sys.meta_path])
     code, _, err = call("coverage", tmp_path)
     assert code == 2
     assert err.count("\n") == 1
-    assert "pip install marecg" in err
+    assert "pip install ecg-records" in err
 
 
 def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(tmp_path):
@@ -89,7 +91,7 @@ def test_a_diff_counts_the_records_of_a_corpus(revision, realdata):
 
 @pytest.mark.parametrize("name", ["g.svg", "g.png", "g.pdf"])
 def test_the_graph_is_drawn(tmp_path, name):
-    assert call("draw", "--out", tmp_path / name)[0] == 0
+    assert call("export", tmp_path / name)[0] == 0
     assert (tmp_path / name).stat().st_size > 5000
 
 
@@ -105,9 +107,10 @@ def release(tmp_path):
 
 def test_a_release_is_checked_and_a_folder_without_one_exits_3(release, tmp_path):
     (tmp_path / "nothing").mkdir()
-    assert call("snomed", tmp_path / "nothing")[0] == 3
-    code, out, _ = call("snomed", release, "--format", "json")
+    assert call("validate", "--release", tmp_path / "nothing")[0] == 3
+    code, out, _ = call("validate", "--release", release, "--profile", "curated", "--format", "json")
     assert (code, {finding["id"] for finding in json.loads(out)["findings"]}) == (1, {"CCG-E401"})
+    assert call("validate", "--release", release, "--disable", "CCG-E401")[0] == 0
 
 
 def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
@@ -119,17 +122,12 @@ def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
     (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
     (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
     arguments = {
-        **dict.fromkeys(("route", "target", "explain", "show"), ("164889003",)),
-        **dict.fromkeys(("errata", "rules"), ()),
-        **{"validate": (SOURCES,), "diff": (SOURCES, revision)},
-        **{"distance": ("AF", "AFL"), "search": ("fibr",)},
+        **dict.fromkeys(("route", "target", "show"), ("164889003",)),
+        **{"validate": (SOURCES, "--release", release), "diff": (SOURCES, revision), "search": ("fibr",)},
         "review": ("--out", tmp_path / "review.tsv"),
         "match": (tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
-        "add-code": ("icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--ontology", revision),
-        **{"coverage": (tmp_path / "counts.csv",), "draw": ("--out", tmp_path / "graph.svg")},
-        **{"snomed": (release,), "export": ("--out", tmp_path / "graph.owl")},
+        **{"coverage": (tmp_path / "counts.csv",), "export": (tmp_path / "graph.owl",)},
         "build": (SOURCES, "--out", tmp_path / "ccg.json", "--check"),
-        "init": (tmp_path / "sources",),
     }
     assert arguments.keys() == {command.name for command in ecgonto.app().registered_commands}
     for name, words in arguments.items():
@@ -142,3 +140,12 @@ def test_a_prepared_corpus_is_covered_by_the_codes_of_its_index(tmp_path):
     parquet.write_table(pa.table({"codes": codes}), tmp_path / "index.parquet")
     coverage = json.loads(call("coverage", tmp_path, "--format", "json")[1])
     assert (coverage["records"]["records"], coverage["leaves"]["AF"]) == (2, 2)
+
+
+def test_a_folder_gets_the_packaged_sources_which_build_as_they_are(tmp_path):
+    code, out, err = call("export", tmp_path / "mine")
+    assert (code, out) == (0, f"{tmp_path / 'mine'}\n")
+    assert call("build", tmp_path / "mine", "--out", tmp_path / "mine.json", "--check")[0] == 1
+    assert "ecgonto build" in err
+    assert (tmp_path / "mine" / "cardiac.ttl").read_bytes() == (SOURCES / "cardiac.ttl").read_bytes()
+    assert call("export", tmp_path / "mine")[0] == 2

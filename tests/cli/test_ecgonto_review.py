@@ -1,4 +1,4 @@
-"""`ecgonto review`, `add-code`, `match`: decisions of clinicians on their way into the routing tables."""
+"""`ecgonto review` and `match`: decisions of clinicians on their way into the routing tables."""
 
 import csv
 
@@ -34,10 +34,11 @@ def test_the_counts_of_a_corpus_stand_in_the_sheet(tmp_path):
 
 def test_a_code_is_added_by_the_name_of_its_concept(folder):
     label = "paroxysmal atrial fibrillation"
-    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--ontology", folder)
-    assert call("add-code", *arguments)[0] == 0
+    decided = ("--label", label, "--node", "atrial fibrillation", "--author", "A. B.")
+    arguments = ("--add", "icd10:I48.0", *decided, "--ontology", folder)
+    assert call("review", *arguments)[0] == 0
     assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
-    code, _, err = call("add-code", *arguments)
+    code, _, err = call("review", *arguments)
     assert (code, "routed to AF already" in err) == (3, True)
 
 
@@ -50,7 +51,9 @@ def test_candidates_are_written_and_nothing_is_applied(folder, tmp_path):
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
-@pytest.mark.parametrize("arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods"), ("--add", "icd10:X")]
+)
 def test_review_without_one_clear_task_is_wrong_usage(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = call("review", *arguments)
@@ -59,5 +62,6 @@ def test_review_without_one_clear_task_is_wrong_usage(arguments, tmp_path, monke
 
 def test_a_bundle_has_no_tables_to_edit(tmp_path):
     ecg_ontology.load().save(tmp_path / "o.json")
-    code, _, err = call("add-code", "icd10:X", "x", "AF", "--author", "A", "--ontology", tmp_path / "o.json")
+    words = ("--add", "icd10:X", "--label", "x", "--node", "AF", "--author", "A")
+    code, _, err = call("review", *words, "--ontology", tmp_path / "o.json")
     assert (code, "isn't a folder of sources" in err) == (2, True)

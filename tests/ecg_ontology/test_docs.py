@@ -6,9 +6,9 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+from tests.docs.ontology_pages import errata_page, findings_page
 
 import ecg_ontology
-from ecg_ontology.validation import reports
 
 DOCS = Path(__file__).parents[2] / "docs" / "ontology"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -27,5 +27,6 @@ def test_the_examples_of_a_page_run(page):
     assert failed == 0
 
 
-def test_the_page_of_findings_is_that_of_the_catalogue():
-    assert (DOCS / "findings.md").read_text(encoding="utf-8") == reports.catalogue_markdown() + "\n"
+@pytest.mark.parametrize(("name", "page"), [("findings", findings_page), ("errata", errata_page)])
+def test_a_page_is_that_of_the_catalogue(name, page):
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == page()

@@ -80,7 +80,7 @@ def test_every_move_to_a_sibling_is_noticed_by_the_label_alone(graph, least):
     assert missed == []
 
 
-def test_add_code_refuses_it_and_an_override_stays_in_the_row(folder):
+def test_a_code_is_refused_and_an_override_stays_in_the_row(folder):
     harmful = CELLS | {"label": "incomplete left bundle branch block", "node": "LBBB"}
     before = (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
     with pytest.raises(SourceError, match=r"only the family Conduction .* \[CCG-E501\]: nothing was written"):
@@ -95,9 +95,12 @@ def test_add_code_refuses_it_and_an_override_stays_in_the_row(folder):
 
 def test_the_command_has_the_override(folder):
     given = (
-        "add-code",
+        "review",
+        "--add",
         "h:1",
+        "--label",
         "no atrial fibrillation",
+        "--node",
         "AF",
         "--author",
         "A. Reviewer",

@@ -68,7 +68,7 @@ COMMANDS = (
         ("*.safetensors",),
     ),
     Command("data get georgia --out {out} --mirror {mirror}", ""),
-    Command("ecgonto export --out {out}", ".ttl"),
-    Command("ecgonto export --out {out}", ".npz"),
+    Command("ecgonto export {out}", ".ttl"),
+    Command("ecgonto export {out}", ".npz"),
     Command("ecgonto build {place}/ontology --out {out}", ".json"),
 )

@@ -17,23 +17,37 @@ BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
 def export(
-    out: Annotated[Path, typer.Option(help="The ending says the form.")],
+    out: Annotated[Path, typer.Argument(help="A file, whose ending says the form, or a folder for sources.")],
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
-    """Write the ontology for other programs, or as a page to search and read in a browser.
+    """Write the ontology for other programs, as a page or picture, or as a folder of sources to edit.
 
     .npz .json .ttl .owl .nt .sssom.tsv fhir (a folder) .svg .png .pdf; .html is one page that needs no
-    network, for a desk or a phone, with labels of --lang.
+    network, for a desk or a phone, with labels of --lang. A name without an ending is a new folder with the
+    packaged sources, for curation without a checkout.
 
-    Example: ecgonto export --out ccg.npz
+    Example: ecgonto export ccg.npz
 
-    Example: ecgonto export --out onto.html
+    Example: ecgonto export my-ontology
     """
+    if not out.suffix and out.name != "fhir":
+        _write_sources(out, ontology)
+        return
     onto = ecg_ontology.load(ontology, profile)
     result(str(ecg_ontology.export(onto, out, lang)))
     note_language(onto, onto.nodes, lang)
+
+
+def _write_sources(folder: Path, ontology: str | None) -> None:
+    from ecg_ontology.curation.building import write_sources
+
+    if ontology is not None:
+        remedy = "Leave --ontology out; a graph is written as .ttl, its routing as .sssom.tsv"
+        raise UsageError("sources are those of the packaged ontology", where=folder, remedy=remedy)
+    result(str(write_sources(folder)))
+    message(f"validate and review take it; then: ecgonto build {folder} {place_to_name(folder)}")
 
 
 def place_to_name(sources: Path) -> str:
@@ -70,14 +84,3 @@ def build(
     if check and outdated:
         message(f"run: ecgonto build {sources} --out {out}")
         raise typer.Exit(EXIT_FINDINGS)
-
-
-def init(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
-    """Write the packaged ontology's sources into a new folder, for curation without a checkout.
-
-    Example: ecgonto init my-ontology
-    """
-    from ecg_ontology.curation.building import write_sources
-
-    result(str(write_sources(folder)))
-    message(f"validate, review and add-code take it; then: ecgonto build {folder} {place_to_name(folder)}")

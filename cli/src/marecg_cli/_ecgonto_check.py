@@ -1,4 +1,4 @@
-"""Commands that check an ontology, and explain the checks."""
+"""The command that checks an ontology."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +8,7 @@ import typer
 
 import ecg_ontology
 from ecg_base import UsageError
-from marecg_cli._ecgonto_look import Source
-from marecg_cli._options import As, Profile
+from marecg_cli._options import Profile
 from marecg_cli._output import EXIT_FINDINGS, result, result_json
 
 if TYPE_CHECKING:
@@ -34,17 +33,24 @@ def validate(
             help="reasoner: the rules and an OWL reasoner (Java); shacl: the shapes alone, as Turtle."
         ),
     ] = "rules",
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            help="Check codes by your SNOMED CT release: an RF2 zip, or a folder with its Snapshot."
+        ),
+    ] = None,
     form: ReportFormat = "text",
 ) -> None:
     """Check an ontology against the findings catalogue.
 
-    Exits 1 when there is an error (or what --fail-on says), 3 when the source can't be read.
+    Exits 1 when there is an error (or what --fail-on says), 3 when the source can't be read. With --release,
+    routed codes must also exist there, be active, say the same and lie right; none is shipped or downloaded.
 
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
     if engine == "shacl":
-        if disable or form != "text" or (profile, fail_on) != ("paper", "error"):
-            problem = "the report of SHACL takes no --profile, --fail-on, --disable or --format"
+        if disable or release or form != "text" or (profile, fail_on) != ("paper", "error"):
+            problem = "the report of SHACL takes no --profile, --fail-on, --disable, --release or --format"
             raise UsageError(problem, where="--engine shacl", remedy="Leave them out")
         from ecg_ontology.validation.shacl import shacl_report
 
@@ -54,69 +60,16 @@ def validate(
     from ecg_ontology.validation import reports
 
     off = reports.known_rules(disable or [])
-    findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
+    findings = list(ecg_ontology.validate(source, profile))
     if engine == "reasoner":
         from ecg_ontology.validation.owl import consistency
 
         findings += consistency(ecg_ontology.load(source, profile))
-    _report(findings, fail_on, form, source)
+    if release is not None:
+        from ecg_ontology.validation.snomed import review_release
 
-
-def snomed(
-    release: Annotated[Path, typer.Argument(help="RF2 zip or folder, with its Snapshot.")],
-    fail_on: Threshold = "error",
-    form: ReportFormat = "text",
-    ontology: Source = None,
-) -> None:
-    """Check the routing against your own SNOMED CT release: codes exist, are active, say the same, lie right.
-
-    You need a licence for the release; none is shipped or downloaded.
-
-    Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
-    """
-    from ecg_ontology.validation.snomed import review_release
-
-    findings = review_release(ecg_ontology.load(ontology, "curated"), release)
-    _report(findings, fail_on, form)
-
-
-def rules(
-    rule: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Default: all rules.")] = None,
-    form: Annotated[
-        Literal["text", "json", "markdown"], typer.Option("--format", help="How to print.")
-    ] = "text",
-) -> None:
-    """Explain the rules of the findings catalogue: what they say, why, and what to do.
-
-    Example: ecgonto rules CCG-E012
-    """
-    from ecg_ontology.validation import reports
-
-    if form == "markdown":
-        result(reports.catalogue_markdown())
-        return
-    chosen = reports.known_rules(rule or list(reports.RULES))
-    entries = [entry for entry in reports.RULES.values() if entry.id in chosen]
-    if form == "json":
-        fields = ("id", "severity", "title", "why", "fix")
-        result_json([{name: getattr(entry, name) for name in fields} for entry in entries])
-        return
-    for entry in entries:
-        result(f"{entry.id}  {entry.title}\n    {entry.why}\n    {entry.fix}")
-
-
-def errata(form: As = "text") -> None:
-    """List where the paper contradicts itself or its sources, what was decided, and the test that holds it.
-
-    Example: ecgonto errata --format json
-    """
-    entries = ecg_ontology.errata()
-    if form == "json":
-        result_json([entry.model_dump() for entry in entries])
-        return
-    for entry in entries:
-        result(f"{entry.id}  {entry.source}\n  paper     {entry.printed}\n  found     {entry.found}")
-        result(f"  decision  {entry.decision}\n  test      {entry.test}\n")
+        findings += review_release(ecg_ontology.load(source, "curated"), release)
+    _report([finding for finding in findings if finding.id not in off], fail_on, form, source)
 
 
 def _report(

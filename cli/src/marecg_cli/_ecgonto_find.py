@@ -1,12 +1,11 @@
-"""Commands that find concepts by their words, and show their relations."""
+"""The command that finds concepts by their words."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import Language, Source, note_language
+from marecg_cli._ecgonto_look import Language, Source, label_text, note_language
 from marecg_cli._options import As
 from marecg_cli._output import EXIT_FINDINGS, problem, result, result_json
 
@@ -50,7 +49,7 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
         code = hit.matches[0].code
         route = onto.route(code)
         return "\n".join((f"{code}  {route.label}  ({route.status})", *(f"    {n}" for n in route.notes)))
-    label = ecg_ontology.label_in(hit.concept, lang).text
+    label = label_text(hit.concept, lang)
     lines = [f"{hit.concept.abbr} ({hit.concept.index})  {label}"]
     lines += [f"    {hit.concept.definition}"] if hit.concept.definition else []
     for match in hit.matches[:_SHOWN]:
@@ -60,15 +59,3 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
     if more := len(hit.matches) - _SHOWN:
         lines += [f"    and {more} more"] if more > 0 else []
     return "\n".join(lines)
-
-
-def draw(
-    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")], ontology: Source = None
-) -> None:
-    """Draw the graph; `ecgonto explain --picture` draws a soft target on it.
-
-    Example: ecgonto draw --out graph.svg
-    """
-    from ecg_ontology.views.draw import draw_graph
-
-    result(str(draw_graph(ecg_ontology.load(ontology), out)))

@@ -72,30 +72,11 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     _exit_if_unknown(routes.values())
 
 
-def distance(
-    a: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
-    b: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
-    ontology: Source = None,
-    form: As = "text",
-) -> None:
-    """Show how many edges lie between two concepts, and one shortest path.
-
-    Example: ecgonto distance AntMI AMI
-    """
-    onto = ecg_ontology.load(ontology)
-    source, end = ecg_ontology.find_concept(onto, a), ecg_ontology.find_concept(onto, b)
-    path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
-    edges = int(onto.distances[source.index, end.index])
-    if form == "json":
-        result_json({"distance": edges, "path": path})
-    else:
-        result(f"{edges}  {' – '.join(path) or 'by convention: no path joins them'}")
-
-
 def show(
     node: Annotated[
         str | None, typer.Argument(help="Index, abbreviation, label, synonym or code; without it, all nodes.")
     ] = None,
+    other: Annotated[str | None, typer.Argument(help="A second one: how far apart are they?")] = None,
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
@@ -104,49 +85,73 @@ def show(
     ] = False,
     form: As = "text",
 ) -> None:
-    """List the concepts, or show one with its definition, neighbours, names, text variants and codes.
+    """List the concepts, show one with all that is known of it, or the distance between two.
 
     Example: ecgonto show "atrial fibrillation"
+
+    Example: ecgonto show AntMI AMI
 
     Example: ecgonto show AMI --tree
     """
     onto = ecg_ontology.load(ontology, profile)
+    if node is not None and other is not None:
+        if tree:
+            raise UsageError("--tree shows one concept", remedy="Leave the second one out")
+        _show_distance(onto, node, other, form)
+        return
     if tree:
         _show_tree(onto, None if node is None else ecg_ontology.find_concept(onto, node), lang, form)
         return
     if node is None:
-        if form == "json":
-            result_json([concept.model_dump() for concept in onto.nodes])
-        else:
-            for concept in onto.nodes:
-                label = ecg_ontology.label_in(concept, lang).text
-                result(f"{concept.index:>3}  {concept.abbr:<10}  {label}")
-        note_language(onto, onto.nodes, lang)
+        _show_all(onto, lang, form)
         return
-    concept = ecg_ontology.find_concept(onto, node)
+    _show_concept(onto, ecg_ontology.find_concept(onto, node), lang, form)
+
+
+def _show_all(onto: "Ontology", lang: str, form: str) -> None:
+    if form == "json":
+        result_json([concept.model_dump() for concept in onto.nodes])
+    else:
+        for concept in onto.nodes:
+            result(f"{concept.index:>3}  {concept.abbr:<10}  {label_text(concept, lang)}")
+    note_language(onto, onto.nodes, lang)
+
+
+def _show_concept(onto: "Ontology", concept: "Concept", lang: str, form: str) -> None:
     neighbours = onto.neighbours(concept.index)
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
-    others = [row for row in onto.draft.crosswalks if row.node == concept.iri]
+    crosswalks = [row for row in onto.draft.crosswalks if row.node == concept.iri]
     if form == "json":
         brief = {"index", "abbr", "label"}
-        relations = [{"relation": kind, **other.model_dump(include=brief)} for other, kind in neighbours]
-        crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in others]
+        relations = [{"relation": kind, **near.model_dump(include=brief)} for near, kind in neighbours]
+        crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in crosswalks]
         more = {"neighbours": relations, "codes": codes, "crosswalk": crosswalk}
         result_json({**concept.model_dump(), **more})
     else:
-        label = ecg_ontology.label_in(concept, lang).text
+        label = label_text(concept, lang)
         result(f"{concept.abbr} ({concept.index})  {label}\n{concept.iri}")
         if concept.definition:
             result("\n".join((concept.definition, *(f"  {source}" for source in concept.sources))))
         for name in (*concept.translations, *concept.synonyms):
             result(f"  {name.text}" + (f" ({name.language})" if name.language else ""))
         result("\n".join(f"  “{text}”" for text in concept.variants))
-        for other, relation in neighbours:
-            result(f"  {relation:<16} {other.abbr} ({ecg_ontology.label_in(other, lang).text})")
+        for near, relation in neighbours:
+            result(f"  {relation:<16} {near.abbr} ({label_text(near, lang)})")
         result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
-        for row in others:
+        for row in crosswalks:
             result(f"  {row.code:<16} {row.label}  ({row.predicate.removeprefix('skos:')})")
     note_language(onto, [concept], lang)
+
+
+def _show_distance(onto: "Ontology", a: str, b: str, form: str) -> None:
+    """Print how many edges lie between two concepts, and one shortest path."""
+    source, end = ecg_ontology.find_concept(onto, a), ecg_ontology.find_concept(onto, b)
+    path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
+    edges = int(onto.distances[source.index, end.index])
+    if form == "json":
+        result_json({"distance": edges, "path": path})
+    else:
+        result(f"{edges}  {' – '.join(path) or 'by convention: no path joins them'}")
 
 
 def _show_tree(onto: "Ontology", top: "Concept | None", lang: str, form: str) -> None:
@@ -163,7 +168,7 @@ def _show_tree(onto: "Ontology", top: "Concept | None", lang: str, form: str) ->
         if over:
             result(f"above: {', '.join(concept.abbr for concept in over)}")
         for line in lines:
-            label = ecg_ontology.label_in(line.concept, lang).text
+            label = label_text(line.concept, lang)
             again = "  (see above)" if line.again else ""
             result(f"{'  ' * line.depth}{line.concept.abbr}  {label}{again}")
     note_language(onto, [line.concept for line in lines], lang)
@@ -175,55 +180,33 @@ def target(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
-    form: As = "text",
-) -> None:
-    """Show the leaves, the primary c* and the soft target of a record with these codes; -: from stdin.
-
-    Exits 1 when a code is unknown or malformed; such a code adds nothing. JSON has the target as numbers,
-    one for each concept; `explain --format json` has the reasons.
-
-    Example: ecgonto target 54329005 --sigma 1.0 --format json
-    """
-    onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, list(_each_code(codes)), sigma, rule)
-    _answer(onto, why, _numbers(onto, why) if form == "json" else None)
-
-
-def explain(
-    codes: Codes,
-    sigma: Sigma = 1.0,
-    rule: Rule = "max-index",
-    profile: Profile = "paper",
-    ontology: Source = None,
+    bars: Annotated[bool, typer.Option("--bars", help="Show the target as bars, node by node.")] = False,
     picture: Annotated[
         Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
     ] = None,
     form: As = "text",
 ) -> None:
-    """Explain the supervision of a record: routes, leaves, both selection rules, the soft target as bars.
+    """Show the leaves, c* by both rules, and the soft target of a record with these codes; -: from stdin.
 
-    Exits 1 when a code is unknown or malformed; - reads codes from stdin.
+    Exits 1 when a code is unknown or malformed; such a code adds nothing. JSON has the target as numbers,
+    one for each concept, and the route of each code.
 
-    Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
+    Example: ecgonto target 54329005 --sigma 1.0 --format json
+
+    Example: ecgonto target 164889003 426783006 --bars --picture why.svg
     """
+    from ecg_ontology.views.explain import explanation_text
+
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, list(_each_code(codes)), sigma, rule)
     if picture is not None:
         from ecg_ontology.views.draw import draw_graph
 
         draw_graph(onto, picture, why)
-    answer = {**why.model_dump(mode="json"), "rules_agree": why.rules_agree}
-    _answer(onto, why, answer if form == "json" else None)
-
-
-def _answer(onto: "Ontology", why: "Explanation", json: dict[str, object] | None) -> None:
-    """Print it as JSON or, without any, in words; exits 1 when a code is unknown."""
-    if json is None:
-        from ecg_ontology.views.explain import explanation_text
-
-        result(explanation_text(onto, why))
+    if form == "json":
+        result_json(_numbers(onto, why))
     else:
-        result_json(json)
+        result(explanation_text(onto, why, bars=bars))
     _exit_if_unknown(why.routes)
 
 
@@ -239,6 +222,9 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
         "primary_name": primary,
         "rule": why.rule,
         "sigma": why.sigma,
+        "primary_by_rule": why.primary,
+        "rules_agree": why.rules_agree,
+        "routes": [_as_json(onto, route) for route in why.routes],
     }
 
 
@@ -253,6 +239,13 @@ def _each_code(codes: list[str]) -> Iterator[str]:
         raise UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
     yield first
     yield from read
+
+
+def label_text(concept: "Concept", lang: str) -> str:
+    """Return a concept's label in a language, else in English."""
+    from ecg_ontology.views.languages import label_in
+
+    return label_in(concept, lang).text
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:

@@ -122,75 +122,68 @@ def diff(
 def review(
     out: Annotated[Path | None, typer.Option(help="Write the sheet: .xlsx, .tsv or .csv.")] = None,
     apply: Annotated[Path | None, typer.Option(help="Apply the decisions of a sheet.")] = None,
+    add: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Add this code: SNOMED CT identifier, or vocabulary:code."),
+    ] = None,
+    label: Annotated[str, typer.Option(help="Label of the added code.")] = "",
+    node: Annotated[
+        str, typer.Option(help="Its concept by index, abbreviation or name; without it, none can carry it.")
+    ] = "",
+    author: Annotated[str, typer.Option(help="Who decides to add it.")] = "",
+    comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
+    predicate: Annotated[
+        Literal[
+            "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
+        ],
+        typer.Option(help="How the added code and its node relate."),
+    ] = "skos:closeMatch",
+    table: Annotated[str, typer.Option(help="Its table: base, curated, or a further vocabulary.")] = "base",
+    override: Annotated[
+        str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
+    ] = "",
     corpus: Annotated[
         Path | None, typer.Option(help="Say how many records of it carry each code: as for coverage.")
     ] = None,
     ontology: Source = None,
 ) -> None:
-    """Write every mapping into a sheet for review, or apply a reviewed sheet to the routing tables.
+    """Write every mapping into a sheet, apply a reviewed sheet to the routing tables, or add one code.
 
     In the column `decision` write keep, change (predicate, comment), remove or add; sign with reviewer and
-    date (YYYY-MM-DD). Nothing is written unless all decisions together leave a sound ontology.
+    date (YYYY-MM-DD). Nothing is written unless all decisions together leave a sound ontology. --add writes
+    the row of the code's node and that of the node's family. Tables are those of the folder --ontology, or
+    else of the folder ontology.
 
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
-    """
-    from ecg_ontology.curation.review import review_rows, write_review
 
-    if (out is None) == (apply is None):
-        raise UsageError("say either --out or --apply")
+    Example: ecgonto review --add icd10:I48.0 --label "paroxysmal AF" --node AF --author "A. Reviewer"
+    """
+    if sum(task is not None for task in (out, apply, add)) != 1:
+        raise UsageError("say one of --out, --apply and --add")
     if apply is not None:
         _write(Path(ontology or EDITED), apply)
-    if out is not None:
+    elif add is not None:
+        if not label.strip():
+            raise UsageError("--add needs the code's --label")
+        cells = {"table": table, "code": add, "label": label.strip(), "predicate": predicate}
+        cells |= {"comment": comment, "override": override.strip(), "reviewer": author}
+        _add(Path(ontology or EDITED), cells, node)
+    elif out is not None:
+        from ecg_ontology.curation.review import review_rows, write_review
+
         counts = None if corpus is None else _read_corpus(corpus)
         rows = review_rows(ecg_ontology.load(ontology).draft, counts)
         result(str(write_review(out, rows)))
         message(f"{len(rows)} mappings")
 
 
-def add_code(
-    code: Annotated[str, typer.Argument(help="SNOMED CT identifier, or vocabulary:code.")],
-    label: Annotated[str, typer.Argument(help="The code's label.")],
-    node: Annotated[
-        str | None,
-        typer.Argument(help="Index, abbreviation or name; without it, no node can carry the code."),
-    ] = None,
-    author: Annotated[str, typer.Option(help="Who decides.")] = "",
-    comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
-    predicate: Annotated[
-        Literal[
-            "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
-        ],
-        typer.Option(help="How code and node relate."),
-    ] = "skos:closeMatch",
-    table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
-    override: Annotated[
-        str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
-    ] = "",
-    ontology: Source = None,
-) -> None:
-    """Add a code to a routing table: the row of its node, and that of the node's family.
-
-    The table is one of the sources in the folder --ontology, or else in ontology.
-
-    Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
-    """
+def _add(sources: Path, cells: dict[str, str], node: str) -> None:
     from ecg_ontology.curation.revise import decision_of
 
-    sources = Path(ontology or EDITED)
-    abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(sources), node).abbr
-    cells = {
-        "decision": "add",
-        "table": table,
-        "code": code,
-        "label": label.strip(),
-        "node": abbr,
-        "predicate": predicate,
-        "comment": comment,
-        "reviewer": author,
-        "override": override.strip(),
-        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-    }
-    _write(sources, [decision_of(cells, "--author" if not author else "")])
+    abbr = ecg_ontology.find_concept(ecg_ontology.load(sources), node).abbr if node else ""
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    decision = cells | {"decision": "add", "node": abbr, "date": today}
+    _write(sources, [decision_of(decision, "" if cells["reviewer"] else "--author")])
 
 
 def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:

@@ -10,13 +10,10 @@ from marecg_cli._commands import Panels, application, tree
 from marecg_cli._output import run
 
 PANELS: Panels = {
-    "Look": {
-        "_ecgonto_look": ("show", "route", "distance", "target", "explain"),
-        "_ecgonto_find": ("search", "draw"),
-    },
-    "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
-    "Review": {"_ecgonto_review": ("coverage", "diff", "review", "add-code"), "_ecgonto_match": ("match",)},
-    "Build": {"_ecgonto_build": ("init", "build", "export")},
+    "Look": {"_ecgonto_look": ("show", "route", "target"), "_ecgonto_find": ("search",)},
+    "Check": {"_ecgonto_check": ("validate",)},
+    "Review": {"_ecgonto_review": ("coverage", "diff", "review"), "_ecgonto_match": ("match",)},
+    "Build": {"_ecgonto_build": ("build", "export")},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
 

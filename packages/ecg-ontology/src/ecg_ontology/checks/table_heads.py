@@ -54,7 +54,7 @@ def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
     "CCG-W319",
     "Every prefix of a table that was built is in its curie_map",
     why="Other programs refuse the table: they can't expand its codes.",
-    fix="Add the prefix with its IRI to the curie_map, or add the code by ecgonto add-code, which does so",
+    fix="Add the prefix with its IRI to the curie_map; ecgonto review --add does so for the codes it adds",
 )
 def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
     used: dict[str, dict[str, RoutingRow]] = defaultdict(dict)

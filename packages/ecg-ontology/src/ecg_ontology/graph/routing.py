@@ -163,7 +163,7 @@ class RoutingTable:
             if mapped := self._crosswalks.get(code):
                 note = (
                     f"in no routing table: {mapped[0].table} maps it ({mapped[0].label}) to "
-                    f"{self._tables(mapped)} and never supervises; ecgonto add-code lets it supervise"
+                    f"{self._tables(mapped)} and never supervises; ecgonto review --add lets it supervise"
                 )
             return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
         label = self._base.get(code, rows)[0].label

@@ -1,4 +1,4 @@
-"""Reports of findings: GitHub annotations, failure threshold, and the catalogue as a page.
+"""Reports of findings: the catalogue of all rules, GitHub annotations, and the failure threshold.
 
 Example:
     >>> import ecg_ontology
@@ -24,12 +24,6 @@ RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule i
 
 _GITHUB = {Severity.error: "error", Severity.warn: "warning", Severity.info: "notice"}
 _SEVEREST_FIRST = list(Severity)
-_HEAD = """\
-# Findings
-
-Every rule that `ecgonto validate` and `ecgonto snomed` check. The letter of an id is its severity
-(E error, W warning, I information), its first digit the chapter. Ids never change their meaning.
-This page is the output of `ecgonto rules --format markdown`."""
 
 
 def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
@@ -71,15 +65,3 @@ def _command(finding: Finding, source: str | Path | None) -> str:
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def catalogue_markdown() -> str:
-    """Return the findings catalogue as a page of the docs."""
-    blocks = [_HEAD]
-    for chapter in CATALOGUE:
-        blocks.append(f"## {chapter.title}")
-        for rule in chapter.rules:
-            blocks.append(f"### {rule.id}")
-            blocks.append(f"**{rule.title}.** {rule.why}")
-            blocks.append(f"*What to do:* {rule.fix}.")
-    return "\n\n".join(blocks)

@@ -6,6 +6,8 @@ from ecg_ontology.graph.concepts import FrozenModel, Route, Rule
 from ecg_ontology.graph.targets import RULES
 from ecg_ontology.ontology import Ontology
 
+_NAMED = 5
+"""Nodes of the target that are named without bars."""
 _BAR = 30
 """Width of the longest bar, in characters."""
 
@@ -90,8 +92,8 @@ def explain_codes(
     )
 
 
-def explanation_text(onto: Ontology, why: Explanation) -> str:
-    """Return the explanation as plain text, nodes of equal mass on one line."""
+def explanation_text(onto: Ontology, why: Explanation, *, bars: bool = True) -> str:
+    """Return the explanation as plain text; with `bars` the target, nodes of equal mass on one line."""
     lines = []
     for route in why.routes:
         reached = ", ".join(onto.nodes[index].abbr for index in route.nodes) or route.status.value
@@ -104,6 +106,10 @@ def explanation_text(onto: Ontology, why: Explanation) -> str:
     lines += [f"c* by {name:<14} {abbr}" for name, abbr in why.primary.items()]
     if not why.rules_agree:
         lines.append("the rules disagree: the record's target depends on which one is chosen")
+    if not bars:
+        likely = ", ".join(f"{part.abbr} {part.mass:.4f}" for part in why.target[:_NAMED])
+        lines.append(f"soft target by {why.rule}, σ = {why.sigma:g}: {likely}, …")
+        return "\n".join(lines)
     lines += ["", f"soft target by {why.rule}, σ = {why.sigma:g}   (each of these nodes has this mass)"]
     most = why.target[0].mass
     for mass in dict.fromkeys(part.mass for part in why.target):
