@@ -71,9 +71,9 @@ def ontologies() -> None:
 
 def measured() -> None:
     """Read and measure 100 records."""
-    find = first("marecg.read.discovery:find", "ecg_records.read.discovery:find")
-    measure = first("marecg.ecg.intervals:measure", "ecg_records.measure.intervals:measure")
-    features = first("marecg.ecg.measured:measure", "ecg_records.measure.measured:measure")
+    find = first("marecg.read.discovery:find", "ecg_records.readers.discovery:find")
+    measure = first("marecg.ecg.intervals:measure", "ecg_records.measurements.intervals:measure")
+    features = first("marecg.ecg.measured:measure", "ecg_records.measurements.measured:measure")
     found = find([path for path in (IN / "formats" / "clinical", IN / "real") if any(path.iterdir())])
     lines, rows = [], []
     for candidate in found[:: max(1, len(found) // (30 if QUICK else 100))]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 from tests.ecg_records import clinical_files as files
 
-from ecg_records import stretch
+from ecg_records import read, stretch
 from ecg_records.errors import RecordError
 from ecg_records.readers.arrays.array_layout import Layout
-from ecg_records.readers.inputs import find_one, read_one
+from ecg_records.readers.inputs import find_one
 from ecg_records.signal.leads import LEADS
 
 
@@ -98,7 +98,7 @@ def test_a_file_of_gigabytes_that_would_be_read_whole_is_refused_at_once(tmp_pat
     path = sparse(tmp_path / name, 4 << 30, begin)
     began = time.process_time()
     with pytest.raises(RecordError, match=r"has 4,096 MB, and such a file may have 64 MB") as caught:
-        read_one(path)
+        read(path)
     assert (caught.value.reason, time.process_time() - began < 5) == ("too-long", True)
 
 
@@ -123,7 +123,7 @@ def test_a_header_of_a_hundred_thousand_codes_is_read_in_time(tmp_path):
     sparse(tmp_path / "r.dat", 10_000)
     began = time.process_time()
     with pytest.raises(RecordError, match="names 100,000 codes"):
-        read_one(header)
+        read(header)
     assert time.process_time() - began < 2
 
 
@@ -135,7 +135,7 @@ def test_digits_without_end_cost_no_more_than_the_file(tmp_path, x_CL):
     path.write_text(text[:begin] + "1 " * 4_000_000 + text[text.index("</digits>") :])
     began = time.process_time()
     with pytest.raises(RecordError, match="has leads of 5000 and of"):
-        read_one(path)
+        read(path)
     assert time.process_time() - began < 5
 
 

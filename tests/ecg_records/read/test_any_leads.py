@@ -5,9 +5,10 @@ import pytest
 from tests.made_records import make_record
 
 from ecg_base import UsageError
+from ecg_records import read
 from ecg_records.errors import RecordError
 from ecg_records.readers.arrays.array_layout import Layout
-from ecg_records.readers.inputs import find_inputs, read_one
+from ecg_records.readers.inputs import find_inputs
 from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 
@@ -43,7 +44,7 @@ def test_a_record_is_there_once_however_often_it_is_named(tmp_path):
 def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(tmp_path):
     x_KL = np.random.default_rng(0).normal(size=(3, 1000))
     header = make_record(tmp_path, x_CL=x_KL, leads=["V1", "vx", "I"])
-    record = read_one(header)
+    record = read(header)
     assert record.leads == ("I", "V1")
     np.testing.assert_allclose(record.x_KL, x_KL[[2, 0]], atol=6e-4)
     with pytest.raises(RecordError, match="lacks the leads II, III"):
@@ -68,7 +69,7 @@ def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path):
 
 def test_a_folder_of_several_records_is_not_one_record(tmp_path):
     make_record(tmp_path, "a")
-    assert read_one(tmp_path).id == "a"
+    assert read(tmp_path).id == "a"
     make_record(tmp_path, "b")
     with pytest.raises(UsageError, match="holds 2 records"):
-        read_one(tmp_path)
+        read(tmp_path)

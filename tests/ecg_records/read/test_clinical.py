@@ -13,11 +13,11 @@ from tests.ecg_records.clinical_files.dicom_file import element
 from tests.made_records import make_record
 
 from ecg_ontology import CodeMapping, read_code_table
+from ecg_records import read
 from ecg_records.errors import CorpusError
 from ecg_records.machine import MachineReport
 from ecg_records.readers.clinical import scp
 from ecg_records.readers.clinical.waveform import pseudonym
-from ecg_records.readers.inputs import read_one
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.expression import matching
@@ -51,16 +51,16 @@ def machine_report(name: str) -> MachineReport:
 
 def test_one_recording_gives_the_same_millivolts_in_every_format(archive, x_CL):
     for name in (*files.FILES, "1.2.840.10008"):
-        record = read_one(archive / "2024" / name)
+        record = read(archive / "2024" / name)
         assert np.abs(record.x_CL - x_CL).max() < 1e-6, name
         assert (record.fs, record.length, record.leads) == (500, 5000, LEADS), name
         assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
         assert record.patient == pseudonym(files.NUMBER), name
         assert record.machine == machine_report(name), name
         assert f"filtered {'' if name == 'm.xml' else 'from 0.05 '}to 150 Hz" in record.notes, name
-    assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
-    assert read_one(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
-    assert read_one(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
+    assert read(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
+    assert read(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
+    assert read(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
 
 
 def test_a_folder_mixes_formats_and_no_name_is_kept(archive, tmp_path, caplog):
@@ -102,7 +102,7 @@ def test_a_mapping_gives_codes_to_what_machines_state(archive, tmp_path):
 
 def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it():
     path = Path(pydicom.__file__).parent / "data" / "test_files" / "waveform_ecg.dcm"
-    record = read_one(path)
+    record = read(path)
     bare = pydicom.dcmread(path)
     assert np.abs(record.x_CL - bare.waveform_array(0).T / 1000).max() < 1e-5
     assert (record.fs, record.length, record.age, record.sex) == (1000, 10_000, 42, "F")
@@ -124,7 +124,7 @@ def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_p
     files.dicom(tmp_path / "d.dcm", x_CL, spoil=channel)
     expected = files.steps(x_CL) * 0.005
     expected[0] = 2 * expected[0] + 0.3
-    np.testing.assert_allclose(read_one(tmp_path / "d.dcm").x_CL, expected, atol=1e-6)
+    np.testing.assert_allclose(read(tmp_path / "d.dcm").x_CL, expected, atol=1e-6)
 
 
 def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
@@ -136,7 +136,7 @@ def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
         group.WaveformData = samples.tobytes()
 
     files.dicom(tmp_path / "d.dcm", x_CL, spoil=gap)
-    missing = np.isnan(read_one(tmp_path / "d.dcm").x_CL)
+    missing = np.isnan(read(tmp_path / "d.dcm").x_CL)
     assert np.argwhere(missing).tolist() == [[3, place] for place in range(100, 110)]
 
 
@@ -146,7 +146,7 @@ def altered(path: Path, *changes: tuple[str, str], encoding: str = "latin-1") ->
         assert old in text
         text = text.replace(old, new)
     path.write_text(text, encoding=encoding)
-    return read_one(path)
+    return read(path)
 
 
 def test_an_aecg_s_digits_count_from_its_origin(tmp_path, x_CL):
@@ -175,11 +175,11 @@ def test_scp_is_read_plain_and_by_huffman_whole_and_as_differences(tmp_path, x_C
     x_CL = x_CL * np.linspace(0.2, 5, 12)[:, None]
     files.scp(tmp_path / "s", x_CL, tables=tables, differences=differences)  # known without an ending, too
     expected = files.steps(x_CL) * STEP
-    assert np.abs(read_one(tmp_path / "s").x_CL - expected).max() < 1e-5
+    assert np.abs(read(tmp_path / "s").x_CL - expected).max() < 1e-5
 
 
 def test_a_philips_file_without_a_mark_is_read_whole(tmp_path, x_CL):
     files.philips(tmp_path / "p.xml", x_CL[:, :3000], mark=False)
-    record = read_one(tmp_path / "p.xml")
+    record = read(tmp_path / "p.xml")
     assert (record.length, record.notes) == (3000, ("filtered from 0.05 to 150 Hz", "no diagnosis"))
     assert np.abs(record.x_CL - x_CL[:, :3000]).max() < 1e-6

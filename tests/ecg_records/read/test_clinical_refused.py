@@ -7,8 +7,8 @@ import pytest
 from tests.ecg_records import clinical_files as files
 from tests.ecg_records.clinical_files.dicom_file import element, picture
 
+from ecg_records import read
 from ecg_records.errors import RecordError
-from ecg_records.readers.inputs import read_one
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepare import prepare
 
@@ -54,7 +54,7 @@ SPOILT = [
 def test_what_cannot_be_meant_is_refused_with_a_reason(tmp_path, x_CL, name, how, reason, words):
     files.FILES[name](tmp_path / name, x_CL, **how)
     with pytest.raises(RecordError, match=words) as refused:
-        read_one(tmp_path / name)
+        read(tmp_path / name)
     assert refused.value.reason == reason
 
 
@@ -80,10 +80,10 @@ def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(t
     files.edf(tmp_path / "e.edf", x_CL)
     content = (tmp_path / "e.edf").read_bytes().replace(b"EDF+C", b"EDF+D")
     (tmp_path / "e.edf").write_bytes(content)
-    assert read_one(tmp_path / "e.edf").length == 5000
+    assert read(tmp_path / "e.edf").length == 5000
     (tmp_path / "e.edf").write_bytes(content.replace(b"+5\x14\x14", b"+7\x14\x14"))
     with pytest.raises(RecordError, match="has gaps") as refused:
-        read_one(tmp_path / "e.edf")
+        read(tmp_path / "e.edf")
     assert refused.value.reason == "multi-segment"
 
 
@@ -91,7 +91,7 @@ def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path, x_CL):
     second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
     files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
     with pytest.raises(RecordError, match="250 and 500 Hz"):
-        read_one(tmp_path / "a.xml")
+        read(tmp_path / "a.xml")
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path, x_CL):
 def test_other_xml_and_entities_are_refused(tmp_path, text, words):
     (tmp_path / "a.xml").write_text(text)
     with pytest.raises(RecordError, match=words):
-        read_one(tmp_path / "a.xml")
+        read(tmp_path / "a.xml")

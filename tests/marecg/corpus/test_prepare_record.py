@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.made_records import make_bigeminy, make_ecg, make_record
 
+from ecg_records import read
 from ecg_records.measurements.rpeaks import detect, detect_best
 from ecg_records.readers.discovery import find
-from ecg_records.readers.inputs import read_one
 from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
@@ -24,9 +24,7 @@ def test_what_lies_behind_the_window_condemns_no_record(tmp_path):
 
 
 def test_a_recording_of_less_than_five_seconds_is_too_short(tmp_path):
-    brief, enough = (
-        read_one(make_record(tmp_path, f"{seconds:g}", make_ecg(seconds))) for seconds in (4.9, 5)
-    )
+    brief, enough = (read(make_record(tmp_path, f"{seconds:g}", make_ecg(seconds))) for seconds in (4.9, 5))
     with pytest.raises(RecordError, match=r"lasts 4.90 s, less than 5 s") as refused:
         prepare_record(brief, CorpusConfig())
     assert refused.value.reason == Reason.too_short
@@ -37,7 +35,7 @@ def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path):
     """A filter that met the window's end would bend its last samples; a millivolt is drawn behind it."""
     x_CL = make_ecg(12, 1000)
     x_CL[:, 9401:] += 1
-    record = read_one(make_record(tmp_path, "A0001", x_CL, fs=1000))
+    record = read(make_record(tmp_path, "A0001", x_CL, fs=1000))
     d_CL, n_valid = windowed(record, CorpusConfig())
     whole_CL = resample(record.x_CL, 1000, 500)[:, :4700]
     assert n_valid == 4700
@@ -46,9 +44,9 @@ def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path):
 
 def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(tmp_path):
     x_CL = make_ecg(12, 1000)
-    cut = read_one(make_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
+    cut = read(make_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
     x_CL[3, 9404:9410] = np.nan
-    gap = read_one(make_record(tmp_path, "A0002", x_CL, fs=1000))
+    gap = read(make_record(tmp_path, "A0002", x_CL, fs=1000))
     np.testing.assert_array_equal(windowed(gap, CorpusConfig())[0], windowed(cut, CorpusConfig())[0])
 
 

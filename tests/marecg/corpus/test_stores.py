@@ -19,8 +19,8 @@ from tests.ecg_records import clinical_files as files
 from tests.made_records import make_ecg, make_record
 
 from ecg_base import InputError, OutputError, UsageError
+from ecg_records import read
 from ecg_records.readers.arrays.array_layout import Layout
-from ecg_records.readers.inputs import read_one
 from ecg_records.storage.copies import cache, ensure_local
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
@@ -117,9 +117,9 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, t
 def test_one_record_is_read_by_its_header_its_name_or_its_file(bucket, archive):
     put(archive, f"{bucket}/archive")
     for name in ("georgia/E1.hea", "georgia/E1", "georgia/E1.mat", "d/d.dcm"):
-        assert read_one(f"{bucket}/archive/{name}").length == 5000, name
+        assert read(f"{bucket}/archive/{name}").length == 5000, name
     with pytest.raises(InputError, match=f"{bucket}/nothing: is not there"):
-        read_one(f"{bucket}/nothing")
+        read(f"{bucket}/nothing")
 
 
 def test_what_changes_in_a_store_changes_here(bucket, tmp_path):
@@ -203,5 +203,5 @@ def test_who_has_no_home_reads_what_is_here(monkeypatch, archive):
     monkeypatch.setattr(
         Path, "expanduser", Mock(side_effect=RuntimeError("Could not determine home directory."))
     )
-    assert read_one(archive / "georgia" / "E1").length == 5000
+    assert read(archive / "georgia" / "E1").length == 5000
     assert cache().name == f"marecg-{os.getuid()}"

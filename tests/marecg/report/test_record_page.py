@@ -15,10 +15,10 @@ from tests.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked, read
 
+import ecg_records
 from ecg_records.measurements.intervals import Measurements, measure
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.datasets import ptbxl
-from ecg_records.readers.inputs import read_one
 from ecg_records.signal.leads import LEADS
 from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration
@@ -131,8 +131,8 @@ def test_a_childs_fast_heart_has_no_qtc():
 
 
 def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records, german):
-    read = {name: read_one(header) for name, header in records.items()}
-    measured = {name: measure(each.x_KL, each.fs, each.leads) for name, each in read.items()}
+    found = {name: ecg_records.read(header) for name, header in records.items()}
+    measured = {name: measure(each.x_KL, each.fs, each.leads) for name, each in found.items()}
     assert (measured["STach"].rate or 0) > 100
     assert (measured["SBrad"].rate or 99) < 60
     assert (measured["LBBB"].qrs or 0) > 20 + (measured["NSR"].qrs or 999)
@@ -290,7 +290,7 @@ def test_in_ptbxl_s_layout_the_previous_ecg_is_found_and_the_record_is_not_simil
 
 
 def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records, tmp_path):
-    record = read_one(records["AF"])
+    record = ecg_records.read(records["AF"])
     signals = np.stack([record.x_CL, -record.x_CL, record.x_CL * 2, record.x_CL[::-1]])
     classifier = EcgClassifier(run, fs=500, steps=5).fit(signals, np.array([[1, 0]] * 2 + [[0, 1]] * 2))
     classifier.thresholds_ = np.array([0.0, 1.0])

@@ -1,1 +1,55 @@
-"""Files, millivolts and milliseconds: read 12-lead ECG records of any common format, and measure them."""
+"""Files, millivolts and milliseconds: read ECGs of any common format, and measure them.
+
+The names in `__all__` load on first use, so that `import ecg_records` stays light.
+
+Example:
+    >>> import ecg_records
+    >>> dir(ecg_records)
+    ['EcgError', 'LEADS', 'Layout', 'Measured', 'Record', 'RecordError', 'Scanned', 'measure', 'read', 'scan']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ecg_base import EcgError
+    from ecg_records.api import Measured, Scanned, measure, read, scan
+    from ecg_records.errors import RecordError
+    from ecg_records.readers.arrays.array_layout import Layout
+    from ecg_records.record import Record
+    from ecg_records.signal.leads import LEADS
+
+__all__ = [
+    "LEADS",
+    "EcgError",
+    "Layout",
+    "Measured",
+    "Record",
+    "RecordError",
+    "Scanned",
+    "measure",
+    "read",
+    "scan",
+]
+
+_HOMES = {
+    **dict.fromkeys(("Measured", "Scanned", "measure", "read", "scan"), "ecg_records.api"),
+    "EcgError": "ecg_base",
+    "LEADS": "ecg_records.signal.leads",
+    "Layout": "ecg_records.readers.arrays.array_layout",
+    "Record": "ecg_records.record",
+    "RecordError": "ecg_records.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Fetch a public name from its home (PEP 562)."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    near = import_module("ecg_base").suggest(name, __all__, "dir(ecg_records) lists the names")
+    raise AttributeError(f"module 'ecg_records' has no attribute {name!r}. {near}", name=name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return sorted(__all__)

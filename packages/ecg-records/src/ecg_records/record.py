@@ -61,6 +61,16 @@ class Record:
     start: float = 0.0
 
     @property
+    def signals(self) -> NDArray[np.float32]:
+        """Signal in mV, a row per lead of `leads`."""
+        return self.x_KL
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Statements of the electrocardiograph, as its file has them."""
+        return self.machine.statements
+
+    @property
     def x_CL(self) -> NDArray[np.float32]:
         """Signal of the twelve leads, float32 [12, L]. Raises `RecordError` if one is missing."""
         if self.leads == LEADS:

@@ -58,11 +58,6 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
     return next(iter(candidates.values()))
 
 
-def read_one(path: str | Path, seconds: float | None = None) -> Record:
-    """Read the record that `find_one` finds, or its beginning. Raises `RecordError`, and as `find_one`."""
-    return find_one(path).read(seconds)
-
-
 def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
     """Read a record as `Candidate.read`, and mend it. Raises as that and `mended_record`."""
     return mended_record(candidate.read(seconds, start), candidate.place)

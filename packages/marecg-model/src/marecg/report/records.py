@@ -15,9 +15,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
+from ecg_records import read
 from ecg_records.machine import MachineReport
 from ecg_records.readers.datasets import ptbxl
-from ecg_records.readers.inputs import mended_record, read_one
+from ecg_records.readers.inputs import mended_record
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
@@ -93,7 +94,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
 
 def _read(path: str | Path) -> Record:
     """A record on disk; one of PTB-XL with what its table says of it."""
-    record = read_one(path, seconds=SECONDS)
+    record = read(path, seconds=SECONDS)
     for root in filter(ptbxl.is_root, record.path.resolve().parents):
         for entry in ptbxl.database(root):
             copies = [(root / f"{file}.hea").resolve() for file in (entry.file, entry.slow_file)]
