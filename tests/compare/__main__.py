@@ -6,11 +6,13 @@
 The old environment makes inputs and saved folders once (`made.py`, `FOLDER/inputs`). Both run the same
 commands and the same Python (`commands.txt`, `steps.py`) in `FOLDER/work`, one after the other, so that
 absolute paths are the same. Results are kept in `FOLDER/NAME-MODE`, named by the environment's parent folder;
-the old ones are used again while its commit is the same. Exit code 1 if a computed value differs. What must
-differ is in `MUST_DIFFER`. Printed text, messages and help are meant to change, and have their own sections.
+the old ones are used again while its commit is the same. What differs between two runs of one tree, or was
+changed on purpose, is in `differs.txt`. Exit code 1 if any other computed value differs. Printed text,
+messages and help have sections of their own.
 """
 
 import argparse
+import csv
 import difflib
 import fcntl
 import hashlib
@@ -23,17 +25,19 @@ import subprocess
 import sys
 import zipfile
 from collections import defaultdict
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
+import rdflib
+from rdflib.compare import to_canonical_graph
+
 HERE = Path(__file__).parent
-MUST_DIFFER = [
-    (r"json$|stdout$", r'"seconds": [\d.e-]+', "SECONDS"),
-    (r"page-run", r"\d+:\d\d:\d\d since", "SECONDS since"),
-    (r"probe.*/stdout$", r"Seconds of fitting:[^\0]*?\d\n(?!\d)", "SECONDS"),
-    (r"stderr$", r".*\d+ of \d+ \(\d+ %\).*\n", ""),
-    (r"stderr$", r"[\d.]+/s\b.*", "PACE"),
+PASSED_OVER = [
+    tuple(line.split(" ; "))
+    for line in (HERE / "differs.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
 ]
-"""Pattern of files, what differs there, and what stands for it."""
+"""Names of files, what is passed over in them (`*`: everything) and why."""
 SURROUNDINGS = {
     **{"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "SOURCE_DATE_EPOCH": "0"},
     **{"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"},
@@ -89,11 +93,23 @@ def files(folder: Path) -> dict[str, Path]:
     return {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+def passed_over(name: str) -> list[tuple[str, str]]:
+    """Return what may differ in a file, and why."""
+    return [
+        (what, why)
+        for names, what, why in PASSED_OVER
+        if any(fnmatch(name, each) for each in names.split("|"))
+    ]
+
+
 def plain(name: str, content: bytes) -> bytes:
-    """Return content without what must differ."""
-    for pattern, differs, instead in MUST_DIFFER:
-        if re.search(pattern, name):
-            content = re.sub(differs.encode(), instead.encode(), content)
+    """Return content without what may differ."""
+    for differs, _ in passed_over(name):
+        if differs != "*":
+            content = re.sub(differs.encode(), b"", content)
+    if name.endswith((".owl", ".jsonld")):  # the order of what they say is drawn anew each time
+        graph = rdflib.Graph().parse(data=content, format="json-ld" if name.endswith("d") else "xml")
+        content = b"\n".join(sorted(to_canonical_graph(graph).serialize(format="nt").encode().splitlines()))
     if name.endswith(".safetensors"):  # the order of its metadata is drawn anew each time
         size = int.from_bytes(content[:8], "little")
         header = json.loads(content[8 : 8 + size])
@@ -104,7 +120,7 @@ def plain(name: str, content: bytes) -> bytes:
 def explained(name: str, old: bytes, new: bytes) -> str:
     """Describe a difference: of arrays the largest, of tables by column, of text the first lines."""
     try:
-        if name.endswith((".npy", ".npz", ".safetensors", ".parquet")):
+        if name.endswith((".npy", ".npz", ".safetensors", ".parquet", ".csv")):
             first, second = arrays(name, old), arrays(name, new)
             lines = [f"only on one side: {key}" for key in sorted(first.keys() ^ second.keys())]
             for key in first.keys() & second.keys():
@@ -120,6 +136,9 @@ def explained(name: str, old: bytes, new: bytes) -> str:
 def arrays(name: str, content: bytes) -> dict[str, object]:
     import numpy as np
 
+    if name.endswith(".csv"):
+        rows = list(csv.reader(content.decode().splitlines()))
+        return dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
     if name.endswith(".parquet"):
         import pyarrow.parquet as pq
 
@@ -162,15 +181,21 @@ def section(name: str) -> str:
 def compared(old: Path, new: Path) -> dict[str, list[str]]:
     """Return the differences of two folders of results by section."""
     found: dict[str, list[str]] = defaultdict(list)
-    first, second = files(old), files(new)
-    for name in sorted((first.keys() | second.keys()) - {"times.json", "commit"}):
-        if name not in first or name not in second:
-            found[section(name)].append(f"{name}: only {'new' if name in second else 'old'}")
+    seen: dict[str, str] = {}
+    both = files(old), files(new)
+    for name in sorted((both[0].keys() | both[1].keys()) - {"times.json", "commit"}):
+        contents = [folder[name].read_bytes() if name in folder else None for folder in both]
+        if contents[0] == contents[1]:
             continue
-        contents = plain(name, first[name].read_bytes()), plain(name, second[name].read_bytes())
-        if contents[0] != contents[1]:
-            raw = (first[name].read_bytes(), second[name].read_bytes())
-            what = explained(name, *(raw if name.endswith(".safetensors") else contents))
+        if why := [why for what, why in passed_over(name) if what == "*"]:
+            found["meant"].append(f"{name}: {why[0]}")
+        elif None in contents:
+            found[section(name)].append(f"{name}: only {'new' if contents[0] is None else 'old'}")
+        elif (was := plain(name, contents[0])) != (now := plain(name, contents[1])):
+            texts = contents if name.endswith(".safetensors") else (was, now)
+            what = explained(name, *texts)
+            same = seen.setdefault(what, name)
+            what = what if same == name else f"as {same}"
             found[section(name)].append(f"{name}\n{what}".replace("\n", "\n    "))
     return found
 
@@ -185,6 +210,7 @@ def main() -> int:
         parser.add_argument(name, type=Path, help="used when inputs are made")
     parser.add_argument("--quick", action="store_true", help="leave out the slow steps")
     parser.add_argument("--again", action="store_true", help="compute the old results anew")
+    parser.add_argument("--report", action="store_true", help="compare kept results once more")
     asked = parser.parse_args()
     out = asked.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
@@ -201,10 +227,11 @@ def main() -> int:
         old = results(asked.old, out, mode, again=asked.again)
         if asked.old.absolute() == asked.new.absolute():  # what differs of itself
             old = old.rename(shutil.rmtree(out / "itself", ignore_errors=True) or out / "itself")
-        new = results(asked.new, out, mode, again=True)
+        new = out / f"{root(asked.new).name}-{mode}"
+        new = new if asked.report else results(asked.new, out, mode, again=True)
         found = compared(old, new)
     lines = [f"{old.name} ({(old / 'commit').read_text()}) and {new.name} ({(new / 'commit').read_text()})"]
-    for name in ("values", "printed", "messages", "help"):
+    for name in ("values", "printed", "messages", "help", "meant"):
         lines += [f"\n== {name}: {len(found[name])} files differ", *found[name]]
     report = out / f"report-{new.name}.txt"
     report.write_text("\n".join(lines) + "\n", encoding="utf-8")
