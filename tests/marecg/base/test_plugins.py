@@ -31,8 +31,8 @@ class Offered:
 def offer(monkeypatch):
     """What all groups offer: a list to put entry points in."""
     found: list[Offered] = []
-    for module in ("base.plugins", "read.entry_points"):
-        monkeypatch.setattr(f"marecg.{module}.entry_points", lambda group: found)
+    for module in ("marecg.base.plugins", "ecg_records.readers.entry_points"):
+        monkeypatch.setattr(f"{module}.entry_points", lambda group: found)
     registry.installed.cache_clear()
     yield found
     registry.installed.cache_clear()

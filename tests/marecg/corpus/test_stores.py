@@ -204,4 +204,4 @@ def test_who_has_no_home_reads_what_is_here(monkeypatch, archive):
         Path, "expanduser", Mock(side_effect=RuntimeError("Could not determine home directory."))
     )
     assert read(archive / "georgia" / "E1").length == 5000
-    assert cache().name == f"marecg-{os.getuid()}"
+    assert cache().name == f"ecg-records-{os.getuid()}"
