@@ -82,7 +82,7 @@ def test_what_a_label_denies_is_flagged_and_has_no_predicate(onto, label):
     matches = ecg_ontology.match_label(onto, label)
     assert matches
     assert {(each.note.partition(":")[0], each.predicate) for each in matches} == {("denied", "")}
-    assert all(each.denied for each in matches)
+    assert all(each.mention.denied for each in matches)
 
 
 def test_a_denial_is_flagged_where_likeness_alone_finds_the_concept():
@@ -90,7 +90,7 @@ def test_a_denial_is_flagged_where_likeness_alone_finds_the_concept():
     networkx.set_node_attributes(graph, {"leaf": "smoke", "family": "weather"}, "label")
     lung = Ontology.from_networkx(graph, "https://example.org/x")
     [match] = ecg_ontology.match_label(lung, "no smoke")
-    assert (match.concept.abbr, match.predicate, match.denied) == ("leaf", "", True)
+    assert (match.concept.abbr, match.predicate, match.mention.denied) == ("leaf", "", True)
 
 
 @pytest.mark.parametrize("label", ["No atrioventricular conduction", "sinus rhythm without abnormality"])

@@ -123,7 +123,7 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
     first = best[0]
     if first.concept is None:
         return f"says what no concept carries ({first.matched})"
-    incomplete = ", incomplete" if first.incomplete else ""
+    incomplete = ", incomplete" if first.mention.incomplete else ""
     if first.concept.root and not incomplete and not words <= words_of(first.matched):
         return ""  # a family that is named in passing contradicts none of its findings
     only = "only the family " if first.concept.root else ""
@@ -138,7 +138,7 @@ def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozen
     if not match.concept.root and leaves & {match.concept.index, *wider}:
         return True
     left = words - words_of(match.matched)
-    return not match.incomplete and any(
+    return not match.mention.incomplete and any(
         left & name <= name <= words and bool(left & name)
         for leaf in leaves
         for name in _word_sets(onto.nodes[leaf])

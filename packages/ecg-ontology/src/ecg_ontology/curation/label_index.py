@@ -14,12 +14,6 @@ from typing import Generic, TypeVar
 from ecg_ontology.base.text_folding import fold
 
 T = TypeVar("T")
-_DENIED = re.compile(
-    r"\b(no|not|without|absent|absence|excluded|rule[ds]? out|denie[sd]|negative for|free of|"
-    r"kein\w*|nicht|ohne|ausgeschlossen|ausschluss|"
-    r"sin|ausencia|ausente|descart\w+|niega|negativ[oa] para|"
-    r"pas de|absence de)\b(?! otherwise)|无|未见|没有|排除|否认|未发现|不伴"
-)
 _BETWEEN = re.compile(
     r"\s*(?:[,;+&/|，、；。]|\b(?:and|with|plus|und|mit|sowie|y|con|et|avec)\b|[和及与并伴])\s*",
     re.IGNORECASE,
@@ -45,11 +39,6 @@ _LONGER = {"mi": ("myocardial", "infarction"), "avb": ("av", "block"), "chb": ("
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _FUZZY = 5
 """From this length on a word that is nowhere may be a misspelt one."""
-
-
-def is_denied(label: str) -> bool:
-    """Whether a label denies its finding, in English, German, Spanish, French or Chinese."""
-    return _DENIED.search(fold(label)) is not None
 
 
 def parts_of(label: str) -> list[str]:

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from ecg_base import InputError
 from ecg_ontology.base.text_folding import plain
-from ecg_ontology.curation.label_index import LabelIndex, is_denied, parts_of
+from ecg_ontology.curation.label_index import LabelIndex, parts_of
 from ecg_ontology.curation.review import SHEET_COLUMNS, candidate_state
 from ecg_ontology.curation.sheets import read_sheet
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
 from ecg_ontology.graph.routing import canonical_code, malformation
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.statements.cue_scope import Certainty
-from ecg_ontology.statements.reading import Mention, has_rules, read_text
+from ecg_ontology.statements.reading import Mention, denies, has_rules, read_text
 
 LEAST = 0.4
 """Below this likeness two texts share no more than common words such as "atrial"."""
@@ -39,34 +38,33 @@ class ConceptMatch(FrozenModel):
     """Candidate concept for a code.
 
     Attributes:
-        concept: the concept; `None` where the label is that of a code that no concept can carry.
+        mention: the concept as the label names it; its text is that which the label resembles, its concept
+            is `None` if the label is that of a code that no concept can carry.
         score: how alike the label and the best of the concept's texts are, 0 … 1.
-        matched: that text.
         predicate: how the code relates to the concept, as far as words tell.
         note: what a reviewer must see: the label denies the finding, doubts it, names two, or no concept
             carries it.
-        certainty: ``certain``, ``probable``, ``possible``, or ``asked`` where the label only asks for it.
-        denied: the label says that it is absent.
-        historical: the label puts it into the past or into the family.
-        incomplete: the label calls it incomplete.
-        acuity: ``acute``, ``old``, ``age undetermined`` or nothing.
     """
 
-    concept: Concept | None
+    mention: Mention
     score: float
-    matched: str
     predicate: str = ""
     note: str = ""
-    certainty: Certainty = "certain"
-    denied: bool = False
-    historical: bool = False
-    incomplete: bool = False
-    acuity: str = ""
+
+    @property
+    def concept(self) -> Concept | None:
+        """The concept that the label names."""
+        return self.mention.concept
+
+    @property
+    def matched(self) -> str:
+        """The text by which it is named."""
+        return self.mention.text
 
     @property
     def present(self) -> bool:
         """Whether the label states the finding as present, for sure or not."""
-        return not (self.denied or self.historical or self.certainty == "asked")
+        return self.mention.present
 
 
 class _Text(NamedTuple):
@@ -116,20 +114,13 @@ def _of_mentions(mentions: Sequence[Mention]) -> tuple[ConceptMatch, ...]:
     several = f"names several findings: {', '.join(texts)}" if len(texts) > 1 else ""
     matches = []
     for mention in sorted(mentions, key=lambda mention: (not mention.present, mention.concept is None)):
-        concept = mention.concept
         notes = [mention.note, several if mention in present else ""]
         matches.append(
             ConceptMatch(
-                concept=concept,
+                mention=mention,
                 score=READ,
-                matched=mention.text,
                 predicate=_predicate(mention, len(present)),
-                note="; ".join(filter(None, notes)) or ("" if concept else "no concept carries it"),
-                certainty=mention.certainty,
-                denied=mention.denied,
-                historical=mention.historical,
-                incomplete=mention.incomplete,
-                acuity=mention.acuity,
+                note="; ".join(filter(None, notes)) or ("" if mention.concept else "no concept carries it"),
             )
         )
     return tuple(matches)
@@ -154,9 +145,12 @@ def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: s
         others = [match for match in ranked if match.concept is None or match.concept.index not in concepts]
         several = sorted(firsts.values(), key=lambda match: -match.score)
         ranked = [match.model_copy(update={"note": note, "predicate": BROAD}) for match in several] + others
-    if is_denied(label):
-        denied = {"note": "denied: the label says that it is absent", "predicate": "", "denied": True}
-        ranked = [match.model_copy(update=denied) for match in ranked]
+    if denies(label):
+        denied = [match.mention.model_copy(update={"denied": True}) for match in ranked]
+        ranked = [
+            ConceptMatch(mention=mention, score=match.score, note=mention.note)
+            for match, mention in zip(ranked, denied, strict=True)
+        ]
     return ranked
 
 
@@ -168,10 +162,10 @@ def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
         index = text.concept.index if text.concept else None
         if index not in best or score > best[index].score:
             predicate = text.predicate if score == 1 else BROAD if text.predicate == BROAD else CLOSE
+            finding = text.concept.abbr if text.concept else text.code
             best[index] = ConceptMatch(
-                concept=text.concept,
+                mention=Mention(concept=text.concept, finding=finding, text=matched),
                 score=score,
-                matched=matched,
                 predicate=predicate if text.concept else "",
                 note=text.note,
             )

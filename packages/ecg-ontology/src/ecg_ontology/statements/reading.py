@@ -17,6 +17,7 @@ from ecg_ontology.statements.lexicon import Item, lexicon
 
 NAMESPACE = "https://w3id.org/mar-ecg/"
 """The rules name concepts of this namespace; a graph of another has none of them."""
+_DENYING = frozenset({"denied-before", "denied-after"})
 _ENDS = frozenset({".", ";", "\n", "|", "!"})
 
 
@@ -105,6 +106,12 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
             and _is_wider(onto, mention, by_concept)
         )
     )
+
+
+def denies(text: str) -> bool:
+    """Whether a text has a word of denial, in a language of the lexicon, whatever it denies."""
+    words = lexicon()
+    return any(item.cues & _DENYING for item in words.items(words.tokens(plain(text))))
 
 
 def has_rules(onto: Ontology) -> bool:
