@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import ecg_ontology
 from benchmarks.ratio import Effort, Reach, Row, speedups
 from ecg_ontology import CodedRecords, Kind, Ontology, Relation
+from ecg_ontology.graph.graph import ConceptGraph
 
 RECORDS = 40_721
 CONCEPTS = 1000
@@ -34,11 +35,11 @@ def d_tree(effort: Effort) -> list[float]:
     draft = ring_of_families(8, n)
 
     def ours() -> NDArray[np.signedinteger]:
-        return ecg_ontology.ConceptGraph(n, draft).distances
+        return ConceptGraph(n, draft).distances
 
     def by_networkx() -> NDArray[np.signedinteger]:
         d_NN = np.zeros((n, n), np.int16)
-        for start, lengths in nx.all_pairs_shortest_path_length(ecg_ontology.ConceptGraph(n, draft).networkx):
+        for start, lengths in nx.all_pairs_shortest_path_length(ConceptGraph(n, draft).networkx):
             for end, length in lengths.items():
                 d_NN[start, end] = length
         return d_NN

@@ -9,7 +9,7 @@ from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_base import OutputError, UsageError
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.checks.enumeration import version_of
 from ecg_ontology.curation.building import build, built_files
 from ecg_ontology.formats.sources import read_source

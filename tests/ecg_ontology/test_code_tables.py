@@ -8,6 +8,7 @@ import ecg_ontology
 from ecg_base import InputError, UsageError
 from ecg_ontology import read_code_table
 from ecg_ontology.codes.corpus_codes import corpus_of
+from ecg_ontology.codes.coverage import coverage_of
 
 AF, SINUS = "164889003", "426783006"
 
@@ -135,7 +136,7 @@ def test_what_is_no_table_or_one_that_cannot_be_meant_is_refused(tmp_path, name,
 
 def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):
     table = write(tmp_path / "t.csv", f"id,code\na,{AF}\na,{SINUS}\nb,\n")
-    coverage = ecg_ontology.coverage_of(onto, corpus_of(table, read_code_table(table).codes.values()))
+    coverage = coverage_of(onto, corpus_of(table, read_code_table(table).codes.values()))
     assert (coverage.leaves["AF"], coverage.records.records, coverage.records.without_leaf) == (1, 2, 1)
 
 

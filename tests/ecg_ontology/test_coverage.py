@@ -7,17 +7,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-import ecg_ontology
 from ecg_base import InputError, UsageError
 from ecg_ontology import Status
-from ecg_ontology.codes.corpus_codes import CorpusCodes, corpus_of
+from ecg_ontology.codes.corpus_codes import CorpusCodes, corpus_of, read_corpus
+from ecg_ontology.codes.coverage import coverage_of
 
 
 def test_the_official_map_has_110_codes_in_the_paper_s_corpus_and_leaves_two_leaves_without_support(
     onto, realdata
 ):
-    corpus = ecg_ontology.read_corpus(realdata / "meta" / "dx_map.csv")
-    coverage = ecg_ontology.coverage_of(onto, corpus)
+    corpus = read_corpus(realdata / "meta" / "dx_map.csv")
+    coverage = coverage_of(onto, corpus)
     assert corpus.sources == ("Ningbo", "Georgia", "PTB")
     assert len(coverage.codes) == 110
     assert coverage.unsupported == ("OMI", "InfMI")
@@ -30,7 +30,7 @@ def test_the_official_map_has_110_codes_in_the_paper_s_corpus_and_leaves_two_lea
 
 def test_other_columns_of_a_table_are_counted_on_request(onto, realdata):
     table = realdata / "meta" / "dx_map.csv"
-    codes = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(table, ["CPSC"])).codes
+    codes = coverage_of(onto, read_corpus(table, ["CPSC"])).codes
     assert (len(codes), codes[0].code) == (9, "59118001")
 
 
@@ -42,26 +42,24 @@ def test_the_codes_of_records_are_counted_once_a_record(onto):
     corpus = corpus_of(Path("records"), iter(RECORDS))
     assert (corpus.name, corpus.records) == ("records", RECORDS)
     assert corpus.counts[AF] == corpus.counts[SINUS] == 2
-    coverage = ecg_ontology.coverage_of(onto, corpus)
+    coverage = coverage_of(onto, corpus)
     assert (coverage.records.without_leaf, coverage.records.normal_primary) == (1, 2)
     assert coverage.records.codes_per_record == {0: 1, 2: 4}
     assert [coverage.leaves[leaf] for leaf in ("AF", "NSR", "PVC", "1AVB")] == [2, 2, 1, 1]
     assert coverage.by_status[Status.invalid] == 0
     # Under the other rule no record is normal beside a pathology.
-    assert ecg_ontology.coverage_of(onto, corpus, "most-specific").records.normal_primary == 0
+    assert coverage_of(onto, corpus, "most-specific").records.normal_primary == 0
 
 
 @pytest.mark.parametrize("words", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
 def test_lists_of_codes_are_read_from_a_parquet_table(tmp_path, words):
     table = pa.table({"codes": pa.array(map(list, RECORDS), pa.list_(words)), "name": list("abcde")})
     parquet.write_table(table, tmp_path / "codes.parquet")
-    assert ecg_ontology.read_corpus(tmp_path / "codes.parquet").records == RECORDS
+    assert read_corpus(tmp_path / "codes.parquet").records == RECORDS
 
 
 def test_the_statements_of_ptb_xl_are_read_from_its_database(onto, realdata):
-    coverage = ecg_ontology.coverage_of(
-        onto, ecg_ontology.read_corpus(realdata / "ptbxl" / "ptbxl_database.csv")
-    )
+    coverage = coverage_of(onto, read_corpus(realdata / "ptbxl" / "ptbxl_database.csv"))
     with (realdata / "ptbxl" / "ptbxl_database.csv").open(encoding="utf-8", newline="") as file:
         statements = [row["scp_codes"] for row in csv.DictReader(file)]
     assert coverage.records.records == len(statements) == 912
@@ -76,7 +74,7 @@ def test_a_statement_of_any_spelling_is_read(tmp_path):
     rows = ["\"{'PRC(S)': 0.0, '1AVB': 100.0}\"", "{}", "{'STD_':50}"]
     table = "\n".join(["ecg_id,scp_codes", *(f"{n},{row}" for n, row in enumerate(rows))])
     (tmp_path / "ptbxl_database.csv").write_text(table, encoding="utf-8")
-    assert ecg_ontology.read_corpus(tmp_path / "ptbxl_database.csv").records == (
+    assert read_corpus(tmp_path / "ptbxl_database.csv").records == (
         ("scp:PRC(S)", "scp:1AVB"),
         (),
         ("scp:STD_",),
@@ -85,7 +83,7 @@ def test_a_statement_of_any_spelling_is_read(tmp_path):
 
 def test_a_code_that_a_record_repeats_counts_once(onto):
     corpus = CorpusCodes(name="", counts={"164889003": 1}, records=(("164889003", "164889003"),))
-    assert ecg_ontology.coverage_of(onto, corpus).leaves["AF"] == 1
+    assert coverage_of(onto, corpus).leaves["AF"] == 1
 
 
 @pytest.mark.parametrize(
@@ -108,5 +106,5 @@ def test_a_corpus_that_cannot_be_read_is_refused_in_one_line(tmp_path, name, tex
     if text is not None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(error, match=says) as caught:
-        ecg_ontology.read_corpus(tmp_path / name)
+        read_corpus(tmp_path / name)
     assert "\n" not in str(caught.value)

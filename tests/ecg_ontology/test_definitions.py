@@ -3,10 +3,10 @@
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
-from ecg_ontology import export, label_in
+from ecg_ontology import export
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.graph.concepts import Name
-from ecg_ontology.views.languages import language_notes, languages_of
+from ecg_ontology.views.languages import label_in, language_notes, languages_of
 
 
 def test_every_concept_has_a_definition_of_its_own_with_a_published_source(onto):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import ecg_ontology
 from ecg_base import EcgError, UsageError
 from ecg_ontology import Kind, Ontology
+from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.formats.from_networkx import draft_from_networkx
 from ecg_ontology.graph.hierarchy import branches
 
@@ -114,7 +115,7 @@ def test_what_names_an_ontology_is_a_name_and_a_version(lung):
 
 def test_what_is_asked_for_in_the_wrong_way_is_answered_in_one_line(onto):
     for ask in (onto.node, lambda name: ecg_ontology.find_concept(onto, name)):
-        with pytest.raises(ecg_ontology.UnknownConceptError) as error:
+        with pytest.raises(UnknownConceptError) as error:
             ask("9" * 5000)
         assert len(str(error.value)) < 300
     with pytest.raises(UsageError, match="no source is named"):

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from tests.cli.calls import call
 
-import ecg_ontology
+from ecg_ontology.loading import errata
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_erratum_is_complete_and_numbered():
-    entries = ecg_ontology.errata()
+    entries = errata()
     assert [entry.id for entry in entries] == [f"E{n:02}" for n in range(1, len(entries) + 1)]
     assert all(all(entry.model_dump().values()) for entry in entries)
 
 
-@pytest.mark.parametrize("entry", ecg_ontology.errata(), ids=lambda entry: entry.id)
+@pytest.mark.parametrize("entry", errata(), ids=lambda entry: entry.id)
 def test_the_test_that_holds_an_erratum_exists(entry):
     file, _, function = entry.test.partition("::")
     assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_test_that_holds_an_erratum_exists(entry):
 def test_errata_are_listed_as_text_and_json():
     assert call("errata")[1].startswith("E01  appendix")
     listed = json.loads(call("errata", "--format", "json")[1])
-    assert [entry["id"] for entry in listed] == [entry.id for entry in ecg_ontology.errata()]
+    assert [entry["id"] for entry in listed] == [entry.id for entry in errata()]
 
 
 def test_successive_distance_classes_differ_by_an_e_fold(onto):

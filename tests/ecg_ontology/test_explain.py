@@ -12,6 +12,7 @@ from ecg_base import UsageError
 from ecg_ontology import Kind
 from ecg_ontology.views.draw import bent_edge, clearance, draw_graph, node_positions
 from ecg_ontology.views.explain import explanation_text
+from ecg_ontology.views.figures import inline_svg
 
 BOTH = ["164889003", "426783006"]
 
@@ -85,7 +86,7 @@ def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
 
 
 def test_a_picture_in_a_page_has_no_ground_of_its_own():
-    svg = ecg_ontology.inline_svg(matplotlib.figure.Figure(figsize=(1, 1)), "nothing")
+    svg = inline_svg(matplotlib.figure.Figure(figsize=(1, 1)), "nothing")
     assert re.findall(r'<path [^>]*fill="(.*?)"', svg) == ["none"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.curation.building import built_files, packaged_sources, stale_files
 from ecg_ontology.loading import PACKAGED
 

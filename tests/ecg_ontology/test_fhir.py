@@ -10,7 +10,8 @@ from fhir.resources.R4B.valueset import ValueSet
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
-from ecg_ontology import Ontology, SourceError, export
+from ecg_ontology import Ontology, export
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.formats.sources import read_source
 from ecg_ontology.views.fhir import resources
 

@@ -8,7 +8,7 @@ from rdflib.compare import isomorphic
 from tests.ecg_ontology.changes import with_concept
 
 import ecg_ontology
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.formats.bundle import read_bundle
 from ecg_ontology.formats.rdf_writer import rdf_text
 from ecg_ontology.formats.sources import read_source

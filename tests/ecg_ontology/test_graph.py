@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecg_ontology import Kind, Ontology, Relation, UnknownConceptError
+from ecg_ontology import Kind, Ontology, Relation
+from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.graph.graph import ConceptGraph
 from ecg_ontology.graph.hierarchy import branches
 

@@ -5,7 +5,9 @@ from tests.cli.calls import call
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
-from ecg_ontology import Kind, SourceError
+from ecg_base import InputError
+from ecg_ontology import Kind
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.curation.building import build
 from ecg_ontology.curation.findings import CONTRADICTED, contradiction
 from ecg_ontology.curation.revise import apply_decisions, decision_of
@@ -134,5 +136,5 @@ def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path)
     ],
 )
 def test_a_decision_of_nobody_or_of_tomorrow_is_refused(changes, problem):
-    with pytest.raises(ecg_ontology.InputError, match=problem):
+    with pytest.raises(InputError, match=problem):
         decision_of(CELLS | {"label": "atrial fibrillation", "node": "AF"} | changes, "")

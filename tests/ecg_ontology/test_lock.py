@@ -8,7 +8,7 @@ import pytest
 
 import ecg_ontology
 from ecg_base import UsageError
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.curation.building import build, built_files
 
 

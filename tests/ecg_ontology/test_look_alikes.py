@@ -4,7 +4,8 @@ import pytest
 from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
-from ecg_ontology import Ontology, SourceError
+from ecg_ontology import Ontology
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.validation.release import Release
 from ecg_ontology.validation.snomed import SNOMED, Reviewed
 

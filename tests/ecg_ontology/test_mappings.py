@@ -3,7 +3,8 @@
 import pytest
 
 import ecg_ontology
-from ecg_ontology import SourceError, Status
+from ecg_ontology import Status
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.formats.sssom import MAPPING_COLUMNS
 
 LUNG = """@prefix : <https://example.org/lung#> .

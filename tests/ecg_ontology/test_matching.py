@@ -7,12 +7,12 @@ import networkx
 import pytest
 from tests.ecg_ontology.changes import with_concept
 
-import ecg_ontology
 from ecg_base import InputError
-from ecg_ontology import Ontology, label_in, match_label
+from ecg_ontology import Ontology
 from ecg_ontology.curation.label_index import words_of
-from ecg_ontology.curation.matching import NewCode, candidate_rows, read_new_codes
+from ecg_ontology.curation.matching import NewCode, candidate_rows, match_label, read_new_codes
 from ecg_ontology.statements.reading import read_text
+from ecg_ontology.views.languages import label_in
 
 ONE_FINDING = {
     "LBBB": ("LBBB", "complete left bundle-branch block", "Kompletter Linksschenkelblock"),
@@ -70,7 +70,7 @@ SEVERAL = {
 
 def test_nine_of_ten_findings_are_right_at_the_first_rank(onto):
     labels = {label: abbr for abbr, labels in ONE_FINDING.items() for label in labels}
-    first = {label: next(iter(ecg_ontology.match_label(onto, label)), None) for label in labels}
+    first = {label: next(iter(match_label(onto, label)), None) for label in labels}
     named = {label: match for label, match in first.items() if match and match.concept}
     wrong = labels.items() - {label: match.concept.abbr for label, match in named.items()}.items()
     assert len(wrong) <= len(labels) // 10, wrong
@@ -79,7 +79,7 @@ def test_nine_of_ten_findings_are_right_at_the_first_rank(onto):
 
 @pytest.mark.parametrize("label", DENIED)
 def test_what_a_label_denies_is_flagged_and_has_no_predicate(onto, label):
-    matches = ecg_ontology.match_label(onto, label)
+    matches = match_label(onto, label)
     assert matches
     assert {(each.note.partition(":")[0], each.predicate) for each in matches} == {("denied", "")}
     assert all(each.mention.denied for each in matches)
@@ -89,18 +89,18 @@ def test_a_denial_is_flagged_where_likeness_alone_finds_the_concept():
     graph = networkx.DiGraph([("leaf", "family")])
     networkx.set_node_attributes(graph, {"leaf": "smoke", "family": "weather"}, "label")
     lung = Ontology.from_networkx(graph, "https://example.org/x")
-    [match] = ecg_ontology.match_label(lung, "no smoke")
+    [match] = match_label(lung, "no smoke")
     assert (match.concept.abbr, match.predicate, match.mention.denied) == ("leaf", "", True)
 
 
 @pytest.mark.parametrize("label", ["No atrioventricular conduction", "sinus rhythm without abnormality"])
 def test_a_name_that_holds_a_no_denies_nothing(onto, label):
-    assert ecg_ontology.match_label(onto, label)[0].note == ""
+    assert match_label(onto, label)[0].note == ""
 
 
 @pytest.mark.parametrize("label", SEVERAL)
 def test_two_findings_of_one_label_are_both_first_and_flagged(onto, label):
-    matches = ecg_ontology.match_label(onto, label)[:2]
+    matches = match_label(onto, label)[:2]
     assert {each.concept.abbr for each in matches} == SEVERAL[label]
     assert all(each.note.startswith("names several findings") for each in matches)
 
@@ -108,12 +108,12 @@ def test_two_findings_of_one_label_are_both_first_and_flagged(onto, label):
 def test_what_no_concept_carries_says_so(onto):
     rows = candidate_rows(onto, [NewCode(code="x:1", label="left axis deviation")], "base")
     assert (rows[0]["node"], rows[0]["note"][:17]) == ("", "known as 39732003")
-    assert ecg_ontology.match_label(onto, "fracture of the femur") == ()
+    assert match_label(onto, "fracture of the femur") == ()
 
 
 def test_a_code_is_never_exactly_a_family(onto):
     for label in ("ventricular fibrillation", "Rhythm", "Ischemic", "bundle branch block"):
-        for each in ecg_ontology.match_label(onto, label):
+        for each in match_label(onto, label):
             assert not each.concept or not each.concept.root or each.predicate == "skos:broadMatch", label
 
 
@@ -121,7 +121,7 @@ def test_a_retired_concept_is_marked_and_not_proposed(onto):
     draft = with_concept(onto.draft, "AFL", deprecated=True)
     other = Ontology(draft.model_copy(update={"mappings": ()}))
     assert label_in(other.node("AFL")).text == "Atrial flutter (retired)"
-    named = [each.concept for each in ecg_ontology.match_label(other, "atrial flutter") if each.concept]
+    named = [each.concept for each in match_label(other, "atrial flutter") if each.concept]
     assert "AFL" not in {concept.abbr for concept in named}
 
 
@@ -135,7 +135,7 @@ def test_a_code_of_two_labels_is_refused(onto, tmp_path):
 def test_a_thousand_labels_take_seconds(onto):
     began = time.process_time()
     for number in range(1000):
-        ecg_ontology.match_label(onto, f"patient {number} with atrial fluter and a left bundle branch block")
+        match_label(onto, f"patient {number} with atrial fluter and a left bundle branch block")
     assert time.process_time() - began < 20  # 1 to 2 on an idle machine; 23 when texts were compared in turn
 
 
@@ -147,8 +147,8 @@ def test_chinese_has_a_word_for_each_two_signs_that_follow_each_other():
 def test_a_label_can_be_compared_without_the_rows_of_its_own_code(curated):
     """Else every label would agree with wherever its code was sent."""
     label = curated.route("233917008").label
-    assert ecg_ontology.match_label(curated, label)[0].score == 1
-    assert ecg_ontology.match_label(curated, label, without="233917008")[0].score < 1
+    assert match_label(curated, label)[0].score == 1
+    assert match_label(curated, label, without="233917008")[0].score < 1
 
 
 @pytest.mark.parametrize(

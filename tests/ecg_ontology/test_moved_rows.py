@@ -4,7 +4,7 @@ import pytest
 
 import ecg_ontology
 from ecg_base import InputError
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.curation.matching import NewCode, candidate_rows
 from ecg_ontology.curation.review import review_rows
 from ecg_ontology.curation.revise import apply_decisions

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
+from ecg_ontology.curation.matching import match_label
 from ecg_ontology.statements.reading import Mention, read_text
 
 SENTENCES = Path(__file__).parent / "statements" / "sentences.tsv"
@@ -66,7 +67,7 @@ def test_what_the_rules_read_is_what_a_curator_is_shown_first(onto):
         mentions = [
             mention for mention in read_text(onto, row["text"]) if mention.present and mention.concept
         ]
-        matches = ecg_ontology.match_label(onto, row["text"], len(mentions) or 1)
+        matches = match_label(onto, row["text"], len(mentions) or 1)
         if mentions and matches[0].score < 1:
             assert {match.concept.abbr for match in matches if match.concept} == {
                 mention.concept.abbr for mention in mentions if mention.concept

@@ -10,7 +10,7 @@ from tests.ecg_ontology.changes import edit
 import ecg_ontology
 from ecg_base import EcgError
 from ecg_ontology.codes.corpus_codes import CorpusCodes
-from ecg_ontology.curation.matching import candidate_rows, read_new_codes
+from ecg_ontology.curation.matching import candidate_rows, match_label, read_new_codes
 from ecg_ontology.curation.review import review_rows, write_review
 from ecg_ontology.curation.revise import apply_decisions, read_decisions
 from ecg_ontology.curation.routing_file import Decision
@@ -236,5 +236,5 @@ def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families():
     networkx.set_node_attributes(graph, "smoke", "label")
     onto = ecg_ontology.Ontology.from_networkx(graph, "https://example.org/x")
     assert onto.node("family").index < onto.node("leaf").index
-    matches = ecg_ontology.match_label(onto, "smoke")
+    matches = match_label(onto, "smoke")
     assert [match.concept.abbr for match in matches] == ["leaf", "family"]

@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import UnknownConceptError, find_concept, search_concepts
+from ecg_ontology import find_concept, search_concepts
+from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.base.text_folding import fold
 from ecg_ontology.views.search import Field
 

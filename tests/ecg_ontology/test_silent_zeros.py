@@ -9,7 +9,9 @@ from tests.cli.calls import call
 
 import ecg_ontology
 from ecg_base import UsageError
-from ecg_ontology import UnknownConceptError, find_concept
+from ecg_ontology import find_concept
+from ecg_ontology.base.errors import UnknownConceptError
+from ecg_ontology.codes.corpus_codes import read_corpus
 
 
 def test_strict_refuses_what_routes_nowhere_and_the_default_counts_it(onto, caplog):
@@ -60,7 +62,7 @@ def test_a_number_that_a_table_made_a_float_is_its_code(onto):
 def test_a_corpus_of_parquet_is_read_however_its_codes_are_kept(tmp_path, cells):
     path = tmp_path / "codes.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"codes": cells}), path)
-    assert ecg_ontology.read_corpus(path).records == (("164889003", "426783006"), ())
+    assert read_corpus(path).records == (("164889003", "426783006"), ())
 
 
 def test_coverage_reads_floats_and_fails_where_nothing_is_a_code(tmp_path):

@@ -13,7 +13,7 @@ from tests.ecg_ontology.changes import WITHOUT_17_18, edit
 
 import ecg_ontology
 from ecg_base import OutputError, UsageError
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.curation.building import built_files, stale_files
 from ecg_ontology.formats.bundle import bundle_text, read_bundle
 from ecg_ontology.formats.sources import read_source

@@ -6,7 +6,7 @@ from tests.ecg_ontology.changes import edit, with_rows
 
 import ecg_ontology
 from ecg_base import InputError
-from ecg_ontology import SourceError
+from ecg_ontology.base.errors import SourceError
 from ecg_ontology.checks import findings
 from ecg_ontology.curation.revise import apply_decisions
 from ecg_ontology.curation.routing_file import Decision

@@ -54,6 +54,7 @@ def coverage(
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
     from ecg_ontology.codes.corpus_codes import corpus_of
+    from ecg_ontology.codes.coverage import coverage_of
 
     onto = ecg_ontology.load(ontology, profile)
     if set_:
@@ -63,7 +64,7 @@ def coverage(
         records = corpus_of(table.path, table.codes.values())
     else:
         records = _read_corpus(corpus, sources or ())
-    covered = ecg_ontology.coverage_of(onto, records, rule)
+    covered = coverage_of(onto, records, rule)
     _print_coverage(covered, form)
     if covered.codes and covered.by_status[ecg_ontology.Status.invalid] == len(covered.codes):
         problem("none of these is a code: a column of codes as text is needed, with SNOMED CT identifiers")
@@ -207,20 +208,18 @@ def _next_version(sources: Path) -> str:
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
     """The codes of a table, of a prepared corpus by its index, of PTB-XL by its database, or of headers."""
+    from ecg_ontology.codes.corpus_codes import corpus_of, read_corpus
+
     if not path.is_dir():
-        return ecg_ontology.read_corpus(path, sources)
+        return read_corpus(path, sources)
     for table in (path / "index.parquet", path / "ptbxl_database.csv"):
         if table.is_file():
-            return ecg_ontology.read_corpus(table, sources)
+            return read_corpus(table, sources)
     try:
         from ecg_records.dx import codes_in_headers
     except ModuleNotFoundError as error:
         if error.name != "ecg_records":
             raise
         remedy = "Run pip install ecg-records, or give a table of codes"
-        raise ecg_ontology.UsageError(
-            "headers are read by the package ecg-records", where=path, remedy=remedy
-        ) from error
-    from ecg_ontology.codes.corpus_codes import corpus_of
-
+        raise UsageError("headers are read by the package ecg-records", where=path, remedy=remedy) from error
     return corpus_of(path, codes_in_headers(path))

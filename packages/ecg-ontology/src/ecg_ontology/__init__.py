@@ -4,9 +4,10 @@
 
     base         errors, tables, text folding
     graph        concepts, their order, codes → concepts, soft targets
-    formats      bundle, Turtle and RDF, SSSOM, OBO, networkx
+    formats      bundle, Turtle and RDF, SSSOM, networkx
     checks       the rules that a graph must keep
     (top)        Ontology and load
+    statements   findings in the words of machines and reports
     codes        codes of users and corpora, and their coverage
     validation   SNOMED CT releases, OWL, SHACL, reports of findings
     curation     build, review, decisions, matching, differences

@@ -13,25 +13,12 @@ from .graph.concepts import (
     Severity as Severity,
     Status as Status,
 )
-from .codes.corpus_codes import read_corpus as read_corpus
-from .codes.coverage import coverage_of as coverage_of
 from .curation.diff import compare as compare
-from .views.draw import family_colours as family_colours, graph_figure as graph_figure
-from .base.errors import (
-    EcgError as EcgError,
-    InputError as InputError,
-    SourceError as SourceError,
-    UnknownConceptError as UnknownConceptError,
-    UsageError as UsageError,
-)
+from .base.errors import EcgError as EcgError
 from .views.explain import explain_codes as explain_codes
 from .views.exports import export as export
-from .views.figures import inline_svg as inline_svg
-from .graph.graph import ConceptGraph as ConceptGraph
-from .views.languages import label_in as label_in
-from .loading import errata as errata, load as load
+from .loading import load as load
 from .curation.findings import validate as validate
-from .curation.matching import match_label as match_label
 from .ontology import Ontology as Ontology
 from .statements.machines import read_statement as read_statement
 from .views.search import find_concept as find_concept, search_concepts as search_concepts

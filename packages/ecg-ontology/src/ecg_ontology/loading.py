@@ -64,7 +64,7 @@ def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.errata()[0].id
+        >>> errata()[0].id
         'E01'
     """
     return read_draft(source).errata

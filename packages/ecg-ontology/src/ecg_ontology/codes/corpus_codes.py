@@ -53,7 +53,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
         >>> import ecg_ontology, tempfile
         >>> table = Path(tempfile.mkdtemp()) / "counts.csv"
         >>> _ = table.write_text("code,count\n164889003,5\n")
-        >>> ecg_ontology.read_corpus(table).counts
+        >>> read_corpus(table).counts
         {'164889003': 5}
     """
     path = Path(path)

@@ -60,14 +60,14 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
 
     Args:
         onto: in the profile that is used.
-        corpus: from `ecg_ontology.read_corpus`.
+        corpus: from `read_corpus`.
         rule: how c* is chosen.
 
     Example:
         >>> import ecg_ontology
         >>> corpus = CorpusCodes(name="two records", counts={"164889003": 2, "426783006": 1},
         ...                              records=(("164889003",), ("164889003", "426783006")))
-        >>> coverage = ecg_ontology.coverage_of(ecg_ontology.load(), corpus)
+        >>> coverage = coverage_of(ecg_ontology.load(), corpus)
         >>> coverage.leaves["AF"], coverage.records.normal_primary, coverage.records.codes_per_record
         (2, 1, {1: 1, 2: 1})
     """

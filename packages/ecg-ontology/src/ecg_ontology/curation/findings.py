@@ -104,7 +104,7 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
     Example:
         >>> import ecg_ontology
         >>> contradiction(ecg_ontology.load(), "atrial flutter", ["AF", "Rhythm"])
-        'says AFL (atrial flutter)'
+        'says AFL (Atrial flutter)'
     """
     nodes = [onto.node(abbr) for abbr in reached]
     leaves = {node.index for node in nodes if not node.root}

@@ -95,7 +95,7 @@ class LabelIndex(Generic[T]):
         folded, written = fold(label), _as_written(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)
-        for place in {place for word in words for place in self._by_word.get(word, ())}:
+        for place in sorted({place for word in words for place in self._by_word.get(word, ())}):
             text, its_fold, its_words, of = self._texts[place]
             if its_fold == folded:
                 yield 1.0, text, of

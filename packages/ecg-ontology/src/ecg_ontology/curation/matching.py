@@ -91,7 +91,7 @@ def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tu
 
     Example:
         >>> import ecg_ontology
-        >>> first, second = ecg_ontology.match_label(ecg_ontology.load(), "sinus rhythm, no LBBB")
+        >>> first, second = match_label(ecg_ontology.load(), "sinus rhythm, no LBBB")
         >>> first.concept.abbr, second.concept.abbr, second.note
         ('NSR', 'LBBB', 'denied: the label says that it is absent')
     """

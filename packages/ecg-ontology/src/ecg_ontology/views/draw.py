@@ -57,7 +57,7 @@ def family_colours(onto: Ontology) -> tuple[str, ...]:
     Example:
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()
-        >>> colours = ecg_ontology.family_colours(onto)
+        >>> colours = family_colours(onto)
         >>> colours[onto.node("AF").index] == colours[onto.node("Rhythm").index]
         True
     """
@@ -81,7 +81,7 @@ def graph_figure(
 
     Example:
         >>> import ecg_ontology
-        >>> figure = ecg_ontology.graph_figure(ecg_ontology.load(), marked=[5])
+        >>> figure = graph_figure(ecg_ontology.load(), marked=[5])
         >>> figure.get_size_inches().tolist()
         [13.33, 7.5]
     """

@@ -69,7 +69,7 @@ def inline_svg(figure: "Figure", label: str) -> str:
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from ecg_ontology import inline_svg
+        >>> from ecg_ontology.views.figures import inline_svg
         >>> "aria-label" in inline_svg(Figure(figsize=(1, 1)), "nothing")
         True
     """

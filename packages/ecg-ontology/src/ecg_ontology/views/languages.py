@@ -21,7 +21,7 @@ def label_in(concept: Concept, language: str = ENGLISH) -> Name:
     Example:
         >>> import ecg_ontology
         >>> af = ecg_ontology.load().node("AF")
-        >>> ecg_ontology.label_in(af, "de-AT"), ecg_ontology.label_in(af, "ja").language
+        >>> label_in(af, "de-AT"), label_in(af, "ja").language
         (Name(text='Vorhofflimmern', language='de'), 'en')
     """
     tag = language.casefold()

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology import inline_svg
+from ecg_ontology.views.figures import inline_svg
 from marecg.report.svg import ACCENT
 
 STYLE: Any = {

@@ -11,7 +11,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Ontology, label_in
+from ecg_ontology import Ontology
+from ecg_ontology.views.languages import label_in
 from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.readers.inputs import find_one
 from ecg_records.record import Candidate

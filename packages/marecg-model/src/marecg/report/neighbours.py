@@ -14,7 +14,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
-from ecg_ontology import Ontology, family_colours
+from ecg_ontology import Ontology
+from ecg_ontology.views.draw import family_colours
 from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import embed

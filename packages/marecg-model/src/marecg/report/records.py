@@ -14,7 +14,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
+from ecg_ontology import Concept, Ontology
+from ecg_ontology.views.draw import graph_figure
+from ecg_ontology.views.figures import inline_svg
 from ecg_records import read
 from ecg_records.machine import MachineReport
 from ecg_records.readers.datasets import ptbxl

@@ -8,7 +8,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from ecg_ontology import Concept, label_in
+from ecg_ontology import Concept
+from ecg_ontology.views.languages import label_in
 from ecg_records.machine import MachineReport
 from ecg_records.measurements.childhood import FAST, is_child, limits_of, qtc_at
 from ecg_records.measurements.electrodes import Doubts
