@@ -85,29 +85,6 @@ def demo(out: Annotated[Path, typer.Option(help="Where everything goes.")] = Pat
     result(demo_text(demo(out)))
 
 
-def texts(
-    corpus: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A prepared corpus with another graph; its texts go into it, where training looks. "
-            "[default: the packaged graph, into the package]"
-        ),
-    ] = None,
-) -> None:
-    """Embed the concepts' text variants with the sentence encoder, as MPCT uses them.
-
-    Example: marecg texts corpus
-    """
-    import ecg_ontology
-    from marecg.corpus.prepared import Corpus
-    from marecg.objectives.concept_text import SHIPPED, TEXTS, write
-
-    graph = ecg_ontology.load() if corpus is None else Corpus.open(corpus).ontology()
-    place = SHIPPED if corpus is None else corpus / TEXTS
-    write(graph, place)
-    result(str(place))
-
-
 def recipes(
     recipe: Annotated[
         str | None,

