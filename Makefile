@@ -2,7 +2,7 @@
 # Python 3.11 to 3.13: the first that is here, or PYTHON=… Without a GPU the CPU build of torch, or TORCH="…". See .ci/install.
 BIN := .venv/bin
 
-.PHONY: install demo test lint wheels bench docs pretrained clean
+.PHONY: install demo test research nightly lint wheels bench docs pretrained clean
 
 install:
 	@.ci/install
@@ -11,7 +11,18 @@ demo: install
 	$(BIN)/marecg demo
 
 test: install
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
+
+# The tests of research/, which only concern experiments.
+research: install
+	$(BIN)/pytest -n 2 --dist worksteal research/tests
+
+# Damaged and hostile inputs, kills and full disks, launchers, clusters and notebooks: other cases every day.
+nightly: install
+	$(BIN)/pytest -q tests/fuzz/test_readers.py --hypothesis-profile=daily
+	MARECG_FAULTS=24 $(BIN)/pytest -q tests/fuzz/test_faults.py
+	$(BIN)/pytest -q -n 2 -m "slow or nightly" tests research/tests
+	.ci/sssom
 
 lint: install
 	$(BIN)/ruff check .

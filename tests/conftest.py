@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import Phase, settings
 
-settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("daily", deadline=None, max_examples=240, print_blob=True)
 settings.register_profile(
     "unshrunk", settings.get_profile("project"), phases=(Phase.explicit, Phase.generate)

@@ -245,7 +245,12 @@ BOUNDS[xml] = ("MOST_TAGS",)
 BOUNDS[array_files] = ("LARGEST_CHUNK", "MOST_MEMBERS")
 
 
-@pytest.mark.parametrize("name", INPUTS)
+SAMPLE = ("WFDB header with 100,000 codes", ".npz of 18,000 small members", "DICOM of 4 GB, sparse")
+"""Inputs that every run of the tests tries. The others are tried at night."""
+CASES = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.nightly) for name in INPUTS]
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_it_is_read_or_refused_in_one_line_and_in_bounds(name, tmp_path, monkeypatch):
     for module, bounds in BOUNDS.items():
         for bound in bounds:
