@@ -38,6 +38,7 @@ def test_labels_are_not_taught_where_no_record_has_one(corpus_folder, tmp_path, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_step_of_labels_costs_what_torch_counts():
     assert_counted("supervised")
 

@@ -138,6 +138,7 @@ def test_two_branches_of_one_graph_stay_equal(corpus, bases, tmp_path, monkeypat
     assert not torch.equal(real, other)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bases, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "FEWEST", 100)
     with pytest.raises(EcgError, match="has 40 coded records outside georgia"):
@@ -160,6 +161,7 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bas
     assert whole._alike(bases, Corpus.open(corpus), any_base=True)
 
 
+@pytest.mark.slow
 def test_an_arm_whose_graph_reads_other_leaves_is_refused(corpus, bases, tmp_path, monkeypatch):
     draft = Corpus.open(corpus).ontology().draft
     rows = tuple(row for row in draft.mappings if row.code != CODES[0])

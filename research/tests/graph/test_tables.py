@@ -7,6 +7,7 @@ from research.graph import make_tables, step_table
 PAGE = (step_table.FOLDER.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_tables_follow_from_the_raw_scores():
     text, _ = make_tables.tables()
     assert (make_tables.FOLDER / "tables.md").read_text(encoding="utf-8") == text
