@@ -32,6 +32,7 @@ from marecg_research.ablate import ProbedRun, ablate, cost_of, earlier_report, e
 from marecg_research.leaderboard import averaged, heads_and_lines, standings
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
+SMALL += ["train.global_batch_size=3"]
 REQUEST = Request((1.0,), resamples=50, without=("encoder, wide",))
 
 

@@ -20,8 +20,9 @@ from marecg.recipes.overrides import override
 from marecg.report.demo import DIAGNOSES
 from marecg.report.run_page import write_report
 
+VALUES = ("max_steps=2", "batch_size=4", "global_batch_size=4", "monitor_every=1")
 SMALL = [
-    *("--set", "train.max_steps=2", "--set", "train.batch_size=4", "--set", "train.monitor_every=1"),
+    *(f"--set=train.{value}" for value in VALUES),
     *("--set", "model.width=16", "--set", "model.depth=1", "--set", "model.heads=2"),
 ]
 

@@ -42,7 +42,13 @@ def corpus(folder: Path) -> Path:
 
 def metrics(recipe: str, data: Path, run: Path) -> str:
     """The metrics.csv of a run of one tiny recipe."""
-    sizes = [f"train.max_steps={STEPS}", "train.batch_size=8", "train.seed=0", "train.precision=32-true"]
+    sizes = [
+        f"train.max_steps={STEPS}",
+        "train.batch_size=8",
+        "train.global_batch_size=8",
+        "train.seed=0",
+        "train.precision=32-true",
+    ]
     train(override(by_name(recipe), sizes), data, run)
     return (run / "metrics.csv").read_text(encoding="utf-8")
 

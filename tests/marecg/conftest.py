@@ -19,7 +19,7 @@ MICRO = Config(
     ),
     ar=ArConfig(width=8, depth=1, heads=1),
     gscl=GsclConfig(node_width=8),
-    train=TrainConfig(batch_size=2, accumulate=2, lr=1e-3, max_steps=6, checkpoint_every=2),
+    train=TrainConfig(batch_size=2, global_batch_size=4, lr=1e-3, max_steps=6, checkpoint_every=2),
 )
 
 

@@ -8,6 +8,7 @@ from marecg import recipes
 from marecg.errors import ConfigError
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
+from marecg.recipes.schema import TrainConfig
 from marecg.settings import source_of, sources
 
 
@@ -95,6 +96,40 @@ def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment, pr
 )
 def test_there_are_as_many_positions_as_the_window_has_patches_unless_given(assignment, positions):
     assert override(recipes.c1(), [assignment]).model.positions == positions
+
+
+def test_the_papers_step_reads_64_records_on_any_number_of_devices():
+    train = recipes.c3().train
+    assert train.micro_batches(2) == (8, 4), "as in the paper"
+    for devices in (1, 2, 4, 8, 16, 32, 64):
+        size, per_device = train.micro_batches(devices)
+        assert size * per_device * devices == train.records_per_step(devices) == 64
+        assert size == min(8, 64 // devices)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "on_one", "on_four"),
+    [
+        (["train.accumulate=2"], 16, 64),
+        (["train.batch_size=16", "train.accumulate=1"], 16, 64),
+        (["train.accumulate=2", "train.global_batch_size=96"], None, None),
+        (["train.global_batch_size=96"], 96, 96),
+    ],
+)
+def test_micro_batches_per_device_can_be_given_instead_of_the_records_of_a_step(assignments, on_one, on_four):
+    if on_one is None:
+        with pytest.raises(ConfigError, match=r"either global_batch_size or accumulate .* got both"):
+            override(recipes.c1(), assignments)
+        return
+    train = override(recipes.c1(), assignments).train
+    assert (train.records_per_step(1), train.records_per_step(4)) == (on_one, on_four)
+    back = override(override(recipes.c1(), assignments), ["train.global_batch_size=64"]).train
+    assert (back.records_per_step(1), back.accumulate) == (64, None)
+    without = {key: value for key, value in train.model_dump().items() if key != "global_batch_size"}
+    if train.accumulate:
+        assert TrainConfig.model_validate(without).records_per_step(4) == on_four, (
+            "as before there was the key"
+        )
 
 
 def test_without_an_objective_there_is_nothing_to_train_for():

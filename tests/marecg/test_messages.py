@@ -25,7 +25,7 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores import predictions
 from marecg.recipes.overrides import by_name, with_settings
 from marecg.train.lightning_module import Pretraining
-from marecg.train.run import lost_peers
+from marecg.train.processes import lost_peers
 from marecg.train.trackers import refuse_missing
 
 ZEROS = np.zeros((1, 12, 5000), np.float32)

@@ -50,7 +50,8 @@ def airways(tmp_path_factory, micro) -> Path:
         comments = [f"Dx: {LUNG_CODES[number % 3]}"]
         make_record(place / "wfdb", f"L{number:04d}", make_ecg(seed=number), comments=comments)
     prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
-    config = override(micro, ["train.max_steps=40", "gscl.weight=5", "train.lr=0.01", "train.batch_size=9"])
+    config = override(micro, ["train.max_steps=40", "gscl.weight=5", "train.lr=0.01"])
+    config = override(config, ["train.batch_size=9", "train.global_batch_size=18"])
     train(config, place / "corpus", place / "run")
     return place
 

@@ -201,7 +201,7 @@ def _arms(given: list[Arm], equal: Sequence[Equal], records: int | None, corpus:
 def records_of(config: Config, corpus: int) -> int:
     """Return the number of records, counted each time, that a recipe's steps read of a corpus of a size."""
     train = config.train
-    step = train.batch_size * train.accumulate
+    step = train.records_per_step()
     steps = math.ceil(train.max_epochs * corpus / step)
     return step * min(steps, train.max_steps or steps)
 
@@ -214,8 +214,8 @@ def equalled(config: Config, reference: Config, equal: Equal, records: int, corp
     train = config.train
     if equal == "flops":
         records = round(records * reference.step_flops() / config.step_flops())
-    steps = max(1, round(records / (train.batch_size * train.accumulate)))
-    epochs = max(train.max_epochs, math.ceil(steps * train.batch_size * train.accumulate / corpus))
+    steps = max(1, round(records / train.records_per_step()))
+    epochs = max(train.max_epochs, math.ceil(steps * train.records_per_step() / corpus))
     return override(config, [f"train.max_steps={steps}", f"train.max_epochs={epochs}"])
 
 
@@ -233,5 +233,5 @@ def cost_of(run: Path) -> dict[str, float | None]:
     except (OSError, ValueError, KeyError, TypeError):
         return dict.fromkeys(("records", "flops", "seconds"))
     devices = int((provenance.devices or "1").partition(" ")[0])
-    records = provenance.steps * config.train.batch_size * config.train.accumulate * devices
+    records = provenance.steps * config.train.records_per_step(devices)
     return {"records": records, "flops": records * config.step_flops(), "seconds": provenance.seconds}

@@ -57,7 +57,7 @@ def method(name: str) -> Config:
     alone = {"name": name, "ar": None, name: settings}
     if isinstance(settings, NarrowConfig):
         return c1().derived(**alone, masking=MaskingConfig(ratio=0.75))
-    batches = {"batch_size": STEP_RECORDS, "accumulate": 1}
+    batches = {"batch_size": STEP_RECORDS, "global_batch_size": STEP_RECORDS}
     return c1().derived(**alone, train=c1().train.model_copy(update=batches))
 
 
@@ -69,10 +69,10 @@ def _sized(size: Callable[[Callable[[], Config], str], Config], name: str) -> Co
     narrow = {key: value for key, value in HEADS.items() if key in type(settings).model_fields}
     if name in ("simsiam", "astcl"):  # whose predictors are a quarter of the projection, at every size
         narrow["hidden"] = HEADS["outputs"] // 4
-    batch = max(config.train.batch_size, full.train.batch_size)
+    records = max(config.train.batch_size, full.train.batch_size)
     return config.derived(
         masking=full.masking,
-        train=config.train.model_copy(update={"batch_size": batch}),
+        train=config.train.model_copy(update={"batch_size": records, "global_batch_size": records}),
         **{name: settings.model_copy(update=narrow)},
     )
 

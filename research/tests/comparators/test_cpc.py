@@ -78,7 +78,10 @@ def test_horizons_leave_a_past_of_one_patch_at_least(patches, horizons):
 
 
 def test_a_run_of_three_steps_ends_in_a_model_whose_pool_is_trained(corpus_folder, tmp_path):
-    recipe = override(by_name("tiny-cpc"), [*SMALLER, "train.batch_size=4", "train.max_steps=3"])
+    recipe = override(
+        by_name("tiny-cpc"),
+        [*SMALLER, "train.batch_size=4", "train.global_batch_size=4", "train.max_steps=3"],
+    )
     train(recipe, corpus_folder, tmp_path / "run")
     losses = [float(row["cpc"]) for row in rows(tmp_path / "run")]
     assert len(losses) == 3

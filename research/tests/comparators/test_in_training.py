@@ -17,7 +17,13 @@ from marecg.train.run import train
 def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(corpus_folder, tmp_path):
     others = {name: getattr(by_name(f"tiny-{name}"), name) for name in ("barlow", "simsiam", "moco", "astcl")}
     every = by_name("tiny-byol").derived(**others)
-    sizes = ["model.width=16", "model.depth=1", "model.heads=2", "train.max_steps=3", "train.accumulate=1"]
+    sizes = [
+        "model.width=16",
+        "model.depth=1",
+        "model.heads=2",
+        "train.max_steps=3",
+        "train.global_batch_size=4",
+    ]
     config = override(every, [*sizes, "train.precision=32-true"])
     train(override(config, ["train.batch_size=4"]), corpus_folder, tmp_path / "one")
     train_in_two(override(config, ["train.batch_size=2"]), corpus_folder, tmp_path / "two")

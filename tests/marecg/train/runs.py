@@ -63,7 +63,13 @@ def files(run: Path) -> dict[str, bytes]:
 
 ONTOLOGY = ecg_ontology.load()
 SMALLER = ["model.width=16", "model.depth=1", "model.heads=2"]
-SMALL = [*SMALLER, "train.batch_size=3", "train.max_steps=4", "train.checkpoint_every=2"]
+SMALL = [
+    *SMALLER,
+    "train.batch_size=3",
+    "train.global_batch_size=3",
+    "train.max_steps=4",
+    "train.checkpoint_every=2",
+]
 
 
 def small(name: str) -> Config:
@@ -105,7 +111,10 @@ def moved(net: Network, slow: torch.nn.Module, step: Callable[[], object]) -> li
 
 def assert_resumes(recipe: str, corpus: Path, run: Path) -> None:
     """A run that lost its last checkpoint and its model ends in the same bytes."""
-    config = override(by_name(recipe), [*SMALL, "train.batch_size=4", "train.precision=32-true"])
+    config = override(
+        by_name(recipe),
+        [*SMALL, "train.batch_size=4", "train.global_batch_size=4", "train.precision=32-true"],
+    )
     train(config, corpus, run)
     before = files(run)
     (run / "checkpoints" / "step-00000004.ckpt").unlink()

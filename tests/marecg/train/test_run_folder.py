@@ -34,6 +34,22 @@ def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     assert_resumes(recipe, corpus_folder, tmp_path)
 
 
+def test_a_run_whose_settings_have_no_global_batch_goes_on(pretrain, unbroken, tmp_path):
+    """Runs had these settings before recipes named their global batch."""
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    described = json.loads((run / "config.json").read_text())
+    train_settings = described["config"]["train"]
+    del train_settings["global_batch_size"]
+    train_settings |= {"accumulate": 2, "nodes": 1}
+    (run / "config.json").write_text(json.dumps(described))
+    (run / "checkpoints/step-00000006.ckpt").unlink()
+    (run / "model/model.safetensors").unlink()
+    pretrain(run, resume=True)
+    assert files(run) == files(unbroken)
+    with pytest.raises(UsageError, match=r"train\.global_batch_size=4, and is asked to go on with 8"):
+        pretrain(run, "train.global_batch_size=8")
+
+
 @pytest.mark.parametrize(
     ("settings", "resume", "problem"),
     [([], False, "holds a run already"), (["train.lr=1"], True, r"train\.lr")],

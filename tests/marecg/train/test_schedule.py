@@ -46,9 +46,9 @@ def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro):
 
 
 def test_a_last_share_of_an_epoch_is_a_step_too():
-    config = Config(train=TrainConfig(max_epochs=10, batch_size=8, accumulate=4))
-    assert _total_steps(config, records=33, world=1) == 11
-    assert _total_steps(config, records=33, world=2) == 6
+    for records, steps in ((32, 11), (64, 6)):
+        config = Config(train=TrainConfig(max_epochs=10, batch_size=8, global_batch_size=records))
+        assert _total_steps(config, records=33) == steps
 
 
 def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate():

@@ -45,7 +45,7 @@ def over_batch(views: Views, h_BD: Tensor) -> Tensor:
     gathered_BD = views.all_ranks(h_BD)
     if len(gathered_BD) < 2:
         problem = "needs the statistics of a batch, and a step has one record"
-        raise ConfigError(problem, where="train.batch_size", remedy="Set it to 64 or more")
+        raise ConfigError(problem, where="train.batch_size", remedy="Raise it, and train.global_batch_size")
     return gathered_BD
 
 

@@ -129,6 +129,7 @@ def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[s
         f"train.checkpoint_every={max(1, steps // 3)}",
         "train.seed=0",
         f"train.batch_size={STEP_RECORDS}",
+        f"train.global_batch_size={STEP_RECORDS}",
         f"train.lr={LR}",
         "train.average=0.98",
         "clean.supervised=true",

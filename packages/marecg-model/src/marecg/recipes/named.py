@@ -61,7 +61,7 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
         ar=changed(full.ar, **narrow),
         jepa=changed(full.jepa, **narrow),
         gscl=changed(full.gscl, weight=2.0, node_width=32),
-        train=TrainConfig(batch_size=16, accumulate=1, lr=2e-3, final_lr=1e-5, checkpoint_every=50),
+        train=TrainConfig(batch_size=16, global_batch_size=16, lr=2e-3, final_lr=1e-5, checkpoint_every=50),
     )
 
 
@@ -74,7 +74,7 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
         max_epochs=7,
         warmup_epochs=0.7,
         batch_size=32,
-        accumulate=1,
+        global_batch_size=32,
         lr=2e-3,
         final_lr=2e-5,
         average=0.998,
@@ -94,7 +94,13 @@ def base() -> Config:
     """Return C3 at a size for one GPU, with patches of 100 ms side by side."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
-        max_epochs=60, warmup_epochs=3, batch_size=64, lr=5e-4, final_lr=5e-6, average=0.999, accumulate=1
+        max_epochs=60,
+        warmup_epochs=3,
+        batch_size=64,
+        global_batch_size=64,
+        lr=5e-4,
+        final_lr=5e-6,
+        average=0.999,
     )
     return _as_it_is_used(c3(), "base", model, train, {"width": 192, "depth": 2, "heads": 3})
 

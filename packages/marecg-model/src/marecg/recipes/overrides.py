@@ -86,7 +86,8 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     """Return the recipe with `section.key=value` applied in order; a value that isn't JSON is plain text.
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
-    has as many positions as its window has patches, it goes on having them. Raises `ConfigError` where a key
+    has as many positions as its window has patches, it goes on having them. A number for `train.accumulate`
+    replaces the recipe's `train.global_batch_size`, and the other way round. Raises `ConfigError` where a key
     is unknown, a value impossible or of another type, or there is no `=`.
 
     Example:
@@ -99,6 +100,10 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
         return config
     if config.model.positions == config.window_patches:
         del values["model"]["positions"]
+    numbers = {change.key for change in read if change.value is not None}
+    for given, replaced in (("accumulate", "global_batch_size"), ("global_batch_size", "accumulate")):
+        if f"train.{given}" in numbers:
+            values["train"][replaced] = None
     for key, value, where in read:
         _refuse_unknown(key, keys, where)
         *path, last = key.split(".")

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, model_v
 from ecg_ontology import Ontology
 from marecg.base.requirements import requirement
 from marecg.corpus.config import CorpusConfig, SamplingConfig
+from marecg.errors import ConfigError
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
@@ -33,8 +34,10 @@ class TrainConfig(Settings):
 
     max_epochs: int = paper(100, "§subsec:implementation", gt=0)
     max_steps: int | None = chosen(None, "cuts a run short; warm-up and decay keep their shape", gt=0)
-    batch_size: int = paper(8, "§subsec:implementation: per device", gt=0)
-    accumulate: int = paper(4, "§subsec:implementation", gt=0)
+    batch_size: int = paper(8, "§subsec:implementation: per device at a time, at most", gt=0)
+    accumulate: int | None = chosen(
+        None, "micro-batches per device: as many as global_batch_size needs; a number replaces that", gt=0
+    )
     lr: float = paper(1e-4, "§subsec:implementation: the peak", gt=0)
     final_lr: float = paper(1e-6, "§subsec:implementation", ge=0)
     warmup_epochs: float = paper(10, "§subsec:implementation: linear", ge=0)
@@ -48,12 +51,25 @@ class TrainConfig(Settings):
     checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
     monitor_every: int = chosen(100, "optimiser steps between looks at collapse", gt=0)
     devices: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
-        "auto", "every GPU of the node, or one CPU process"
+        "auto", "those that torchrun or SLURM started; else every GPU of the machine, or one CPU process"
     )
-    nodes: int = chosen(1, "machines that take part, under torchrun or SLURM", gt=0)
+    nodes: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
+        "auto", "machines: those that torchrun or SLURM started; else one"
+    )
     precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
     compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
     checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
+    global_batch_size: int | None = paper(
+        64, "§subsec:implementation: records per step on all devices together, 2 × 8 × 4", gt=0
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _batch_by_accumulation(cls, values: Any) -> Any:
+        """Read settings without a global batch, in which `accumulate` sets it."""
+        if isinstance(values, dict) and values.get("accumulate") is not None:
+            return {"global_batch_size": None} | values
+        return values
 
     @model_validator(mode="after")
     def _warms_up_in_time(self) -> "TrainConfig":
@@ -62,6 +78,43 @@ class TrainConfig(Settings):
                 f"warmup_epochs {self.warmup_epochs:g} is more than max_epochs {self.max_epochs}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _has_one_batch(self) -> "TrainConfig":
+        if (self.accumulate is None) == (self.global_batch_size is None):
+            given = "neither" if self.accumulate is None else "both"
+            raise ValueError(f"either global_batch_size or accumulate must be a number, got {given}")
+        return self
+
+    def records_per_step(self, processes: int = 1) -> int:
+        """Return the number of records that an optimiser step reads on all devices together.
+
+        Example:
+            >>> TrainConfig().records_per_step(2), TrainConfig(accumulate=4).records_per_step(2)
+            (64, 64)
+            >>> TrainConfig().records_per_step(8), TrainConfig(accumulate=4).records_per_step(8)
+            (64, 256)
+        """
+        return self.global_batch_size or self.batch_size * (self.accumulate or 1) * processes
+
+    def micro_batches(self, processes: int) -> tuple[int, int]:
+        """Return the size of a micro-batch, and how many each of `processes` devices takes per step.
+
+        The size is the largest up to `batch_size` by which a device's share of the step can be divided.
+        Raises `ConfigError` if the devices can't have equal shares.
+
+        Example:
+            >>> TrainConfig().micro_batches(1), TrainConfig().micro_batches(16)
+            ((8, 8), (4, 1))
+        """
+        records = self.records_per_step(processes)
+        share, rest = divmod(records, processes)
+        if rest:
+            must = f"train.global_batch_size must be a multiple of the number of devices ({processes})"
+            remedy = "Train on another number of devices, or change train.global_batch_size"
+            raise ConfigError(f"{must}, got {records}", remedy=remedy)
+        size = next(size for size in range(min(share, self.batch_size), 0, -1) if not share % size)
+        return size, share // size
 
 
 class Config(Settings):

@@ -42,9 +42,9 @@ class Metrics(AfterStep):
     over all ranks since this process began to train, `data` the share of the time in which rank 0 fetched.
     """
 
-    def __init__(self, folder: Path, batches_per_epoch: float, tell: Tell) -> None:
+    def __init__(self, folder: Path, records: int, tell: Tell) -> None:
         self.folder = folder
-        self.batches_per_epoch = batches_per_epoch  # of all ranks
+        self.records = records  # of the corpus
         self.tell = tell
         self._batches: list[dict[str, Tensor]] = []
         self._lr = 0.0
@@ -81,14 +81,15 @@ class Metrics(AfterStep):
         self._batches = []
         if not trainer.is_global_zero:
             return
-        step, epoch = trainer.global_step, (batch.number + 1) * trainer.world_size / self.batches_per_epoch
+        stream: Any = trainer.train_dataloader
+        batches_per_epoch = self.records / stream.batch_size
+        step, epoch = trainer.global_step, (batch.number + 1) * trainer.world_size / batches_per_epoch
         row = {"epoch": epoch, "loss": losses.pop("loss"), "lr": self._lr, **losses}
         _append(self.folder / "metrics.csv", {"step": step, **row})
         looks = module.monitored if module.looked_at(step) else {}
         if looks:
             _append(self.folder / "monitors.csv", {"step": step, **looks})
         track(trainer, row | {f"monitor/{name}": value for name, value in looks.items()})
-        stream: Any = trainer.train_dataloader
         seconds = time.perf_counter() - self._began
         self._records += stream.batch_size * stream.world * trainer.accumulate_grad_batches
         notes = [f"records/s {self._records / seconds:.1f}", f"data {stream.seconds / seconds:.1%}"]

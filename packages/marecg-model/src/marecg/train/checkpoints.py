@@ -57,10 +57,25 @@ class Checkpoints(AfterStep, Checkpoint):
     def on_load_checkpoint(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Let an extended run continue behind its former last batch, which Lightning marked as the last."""
+        """Adapt Lightning's count of micro-batches to the run's present length and number of processes.
+
+        Lightning marked the former last batch of an extended run as the last.
+        """
         assert isinstance(pl_module, Pretraining)
-        if checkpoint["global_step"] < pl_module.total_steps:
-            checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["is_last_batch"] = False
+        step, loop = checkpoint["global_step"], checkpoint["loops"]["fit_loop"]
+        progress = loop["epoch_loop.batch_progress"]
+        if step < pl_module.total_steps:
+            progress["is_last_batch"] = False
+        before, now = progress["total"]["ready"] // step, trainer.accumulate_grad_batches
+        for counts in (progress["total"], progress["current"]):
+            counts |= {name: count + (now - before) * step for name, count in counts.items()}
+        loop["state_dict"]["combined_loader"] = [{"next": now * step}]
+        processes = checkpoint.get("processes", trainer.world_size)
+        if processes != trainer.world_size and trainer.is_global_zero:
+            records = pl_module.config.train.records_per_step()
+            numbers = (trainer.world_size, processes, records)
+            message = "%s: goes on in %d instead of %d processes; a step still reads %d records"
+            logger.warning(message, self.run, *numbers)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save a checkpoint if one is due."""

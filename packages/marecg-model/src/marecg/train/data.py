@@ -46,11 +46,12 @@ class CorpusData(lightning.LightningDataModule):
         """Return the stream of this rank."""
         assert self.trainer is not None
         train = self.config.train
+        size, per_step = train.micro_batches(self.trainer.world_size)
         return BatchStream(
             self.corpus,
             self.supervision,
-            train.batch_size,
-            self.steps * train.accumulate,
+            size,
+            self.steps * per_step,
             train.seed,
             self.trainer.global_rank,
             self.trainer.world_size,

@@ -55,7 +55,7 @@ class Pretraining(lightning.LightningModule):
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
-        last = (batch.number + 1) % train.accumulate == 0
+        last = (batch.number + 1) % self.trainer.accumulate_grad_batches == 0
         if last and self.looked_at(self.global_step + 1):
             self.monitored = monitor(outcome)
         losses = {name: value.detach() for name, value in outcome.losses.items()}
@@ -113,8 +113,9 @@ class Pretraining(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save the count of skipped steps in a checkpoint."""
+        """Save the count of skipped steps and the number of processes in a checkpoint."""
         checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
+        checkpoint["processes"] = self.trainer.world_size
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore the count of skipped steps from a checkpoint."""
@@ -124,7 +125,7 @@ class Pretraining(lightning.LightningModule):
         """Return the generator of a rank's draws for micro-batch k, which doesn't depend on interruptions.
 
         Micro-batch k of rank r out of W draws what micro-batch k·W + r of a single process draws, so that
-        ranks and accumulation give the same run.
+        the draws don't depend on the number of processes.
         """
         place = number * self.trainer.world_size + self.global_rank
         seed = np.random.SeedSequence([self.config.train.seed, place]).generate_state(1)

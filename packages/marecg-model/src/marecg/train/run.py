@@ -1,25 +1,22 @@
 """`marecg train`: pretrain on a corpus and write a run folder.
 
 A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
-checkpoints.sha256, what a tracker keeps and, at the end, model/. Of several processes none waits for ever for
-another that is stopped, hung or gone.
+checkpoints.sha256, what a tracker keeps and, at the end, model/.
 """
 
 import logging
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import lightning
 import torch
 from lightning.pytorch.loggers import Logger
-from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch import Tensor
@@ -30,7 +27,7 @@ from marecg.base.device import best_device
 from marecg.base.memory import keep_freed
 from marecg.base.progress import Progress, shown
 from marecg.corpus.prepared import Corpus
-from marecg.errors import PeerError, StoppedError, UsageError
+from marecg.errors import StoppedError, UsageError
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
@@ -41,15 +38,13 @@ from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpu
 from marecg.train.lightning_module import Pretraining, lr_factor
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
+from marecg.train.processes import Processes, lost_peers, processes_of, shared_out
 from marecg.train.provenance import provenance, united
 from marecg.train.run_folder import claim, note_length
 from marecg.train.trackers import opened, refuse_missing
 from marecg.train.warm_start import load_start
 
 logger = logging.getLogger(__name__)
-EXCHANGE_TIMEOUT = timedelta(minutes=10)
-"""What a process waits for the others in an exchange: longer than a step, a checkpoint or its hash takes."""
-_SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
 
 @dataclass(frozen=True)
@@ -75,8 +70,8 @@ def train(
 ) -> Run:
     """Pretrain by a recipe on a prepared corpus, or continue from the newest whole checkpoint.
 
-    Every step after a checkpoint draws what the unbroken run would have drawn. SIGTERM, SIGUSR1 and SIGINT
-    end the run after the step that it is in, with a checkpoint.
+    Every step after a checkpoint draws what the unbroken run would have drawn, also on another number of
+    processes. SIGTERM, SIGUSR1 and SIGINT end the run after the step that it is in, with a checkpoint.
 
     Args:
         config: the recipe.
@@ -97,27 +92,39 @@ def train(
             process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
             the weights can't be loaded, or follow another enumeration.
-        ConfigError: the recipe doesn't fit the corpus' graph, or the weights.
-        UsageError: the run in `out` has other settings, or began from other weights, or `resume` forbids it;
+        ConfigError: the recipe doesn't fit the corpus' graph, or the weights; or its global batch can't be
+            divided among the devices.
+        UsageError: the settings contradict torchrun or SLURM (`processes.processes_of`); or the run in `out`
+            has other settings, or began from other weights, or `resume` forbids it;
             MPCT has no sentence embeddings, and can't make them here; or a tracker is not installed.
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
-        PeerError: another process of the run gave no sign for `EXCHANGE_TIMEOUT`, or is gone.
+        PeerError: another process of the run gave no sign for ten minutes, or is gone.
     """
     refuse_missing(loggers)
+    processes = processes_of(config.train)
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
     given = None if start is None else load_start(start, ontology)
-    config = config.of_ontology(ontology)
+    config = config.of_ontology(ontology).derived(train=shared_out(config.train, processes.number))
     weights = None if given is None else given.weights(config)
     refuse_unfit(config, corpus)
     preemption, origin = Preemption(), None
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
             stack.enter_context(locked(folder, "trained in"))
-            origin = claim(folder, config, corpus, ontology, given, resume=resume, extend=extend)
+            origin = claim(
+                folder,
+                config,
+                corpus,
+                ontology,
+                given,
+                processes=processes.number,
+                resume=resume,
+                extend=extend,
+            )
             warn_of_corpus(config, corpus)
             if given is not None:
                 given.warn(config)
@@ -130,12 +137,10 @@ def train(
             raise UsageError(problem, where=folder, remedy="Name these weights again")
         followers = stack.enter_context(opened(loggers, folder, settings, at))
         keep_freed()
-        metrics = Metrics(
-            folder, len(corpus) / config.train.batch_size, stack.enter_context(progress("steps"))
-        )
+        metrics = Metrics(folder, len(corpus), stack.enter_context(progress("steps")))
         checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
-        trainer = _trainer(config, folder, [metrics, *callbacks], checkpoints, followers)
-        steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
+        trainer = _trainer(config, folder, processes, [metrics, *callbacks], checkpoints, followers)
+        steps = _total_steps(config, len(corpus))
         if extend and steps <= at:
             problem = f"has taken {at} steps, and is asked for {steps}"
             raise UsageError(problem, where=folder, remedy="Raise train.max_steps or train.max_epochs")
@@ -209,6 +214,7 @@ def _network(
 def _trainer(
     config: Config,
     folder: Path,
+    processes: Processes,
     callbacks: list[lightning.Callback],
     checkpoints: Checkpoints,
     loggers: list[Logger],
@@ -221,13 +227,13 @@ def _trainer(
     return lightning.Trainer(
         max_epochs=1,  # the stream lays the epochs end to end
         accelerator=best_device().type,  # Lightning's own choice may be one that no test has seen
-        strategy=several_processes(train.devices, train.nodes),
-        devices=train.devices,
-        num_nodes=train.nodes,
+        strategy=processes.strategy(),
+        devices=processes.per_node,
+        num_nodes=processes.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
-        accumulate_grad_batches=train.accumulate,
+        accumulate_grad_batches=train.micro_batches(processes.number)[1],
         callbacks=[*callbacks, checkpoints],
-        plugins=[checkpoints.writing],
+        plugins=[checkpoints.writing, *([processes.environment] if processes.environment else [])],
         logger=loggers or False,
         enable_model_summary=False,
         enable_progress_bar=False,
@@ -236,10 +242,10 @@ def _trainer(
     )
 
 
-def _total_steps(config: Config, records: int, world: int) -> int:
-    """Optimiser steps of the run on `world` devices."""
+def _total_steps(config: Config, records: int) -> int:
+    """Optimiser steps of the run on a corpus of so many records."""
     train = config.train
-    steps = math.ceil(train.max_epochs * records / (train.batch_size * train.accumulate * world))
+    steps = math.ceil(train.max_epochs * records / train.records_per_step())
     return min(steps, train.max_steps or steps)
 
 
@@ -253,22 +259,3 @@ def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> No
         rate = train.lr * lr_factor(at, steps, train)
         schedule = f"the schedule of {steps} steps, whose learning rate is {rate:.2g} there"
         logger.warning("%s: from step %d to %d by %s", folder, at, steps, schedule)
-
-
-def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy | Literal["auto"]:
-    """Return Lightning's strategy for a run: for several processes DDP with a longer timeout."""
-    local = max(1, torch.cuda.device_count()) if devices == "auto" else devices
-    return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if local * nodes > 1 else "auto"
-
-
-@contextmanager
-def lost_peers(world: int, run: Path) -> Iterator[None]:
-    """Replace the error of a failed exchange between `world` processes by a `PeerError`."""
-    try:
-        yield
-    except RuntimeError as error:
-        if world == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
-            raise
-        problem = f"another process gave no sign for {EXCHANGE_TIMEOUT.total_seconds():g} s, or is gone"
-        remedy = "See what became of it; the same command goes on from the newest checkpoint"
-        raise PeerError(problem, where=run, remedy=remedy) from error

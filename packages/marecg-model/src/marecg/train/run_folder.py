@@ -21,6 +21,8 @@ from marecg.train.warm_start import Start
 
 LENGTHS = ("config.train.max_steps", "config.train.max_epochs")
 """What `--extend` may change: how long a run takes."""
+LAUNCH = ("config.train.devices", "config.train.nodes")
+"""What may change at any time: the global batch and the draws don't depend on it."""
 _COPY = "Put back a copy, or begin again in another folder"
 
 
@@ -31,12 +33,14 @@ def claim(
     ontology: ecg_ontology.Ontology,
     start: Start | None = None,
     *,
+    processes: int,
     resume: bool | None,
     extend: bool = False,
 ) -> BeganFrom | None:
     """Create a locked run folder, or check that the run in it may continue.
 
     `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
+    `processes` set the global batch of a run whose settings leave it to them.
     `resume` says whether there must be a run in it; `extend`, which asks for one, that it may get another
     length (`note_length`). Returns what the run was begun from, if not from random
     weights. Raises `UsageError` where there is none, one not to be continued, of other settings, or begun
@@ -65,7 +69,7 @@ def claim(
     if resume is False:
         remedy = "Leave --fresh out to go on, or name another folder"
         raise UsageError("holds a run already", where=folder, remedy=remedy)
-    before = _begun_with(described)
+    before = _begun_with(described, processes)
     bundle = before.pop("bundle")
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
@@ -95,12 +99,14 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _begun_with(described: Path) -> dict[str, Any]:
-    """Read the settings in config.json."""
+def _begun_with(described: Path, processes: int) -> dict[str, Any]:
+    """Read the settings in config.json, with the global batch on so many processes."""
     before: dict[str, Any] = read_json(described, _COPY, CheckpointError)
     try:
         config = Config.model_validate(before["config"], context={"elsewhere": True})
+        records = config.train.records_per_step(processes)
         before["config"] = config.model_dump(mode="json")
+        before["config"]["train"] |= {"accumulate": None, "global_batch_size": records}
         if "began_from" in before:
             before["began_from"] = BeganFrom.model_validate(before["began_from"])
         before["ontology"], before["leads"], before["bundle"], before["corpus"]
@@ -145,7 +151,7 @@ def _compare(
         raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
     its_values, new_values = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
     keys = sorted({key for key, _ in its_values.items() ^ new_values.items()})
-    changed = [key for key in keys if not (extend and key in LENGTHS)]
+    changed = [key for key in keys if key not in LAUNCH and not (extend and key in LENGTHS)]
     if changed:
         values = [run.get(changed[0], "none") for run in (its_values, new_values)]
         key = changed[0].removeprefix("config.")

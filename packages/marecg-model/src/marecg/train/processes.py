@@ -1,0 +1,183 @@
+"""Processes of a run: started by torchrun or SLURM, or by Lightning as the settings ask.
+
+The launcher decides. `train.devices` and `train.nodes` follow it, and other numbers are refused. Collective
+operations time out after ten minutes, so that no process waits forever for a lost peer.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import torch
+from lightning.fabric.plugins.environments.cluster_environment import ClusterEnvironment
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
+from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
+from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.utilities import rank_zero_only
+
+from marecg.base.device import best_device
+from marecg.errors import PeerError, UsageError
+from marecg.recipes.schema import TrainConfig
+
+logger = logging.getLogger(__name__)
+EXCHANGE_TIMEOUT = timedelta(minutes=10)
+"""Longer than a step, a checkpoint or its hash takes."""
+_SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of a run, each with a device.
+
+    Attributes:
+        per_node: Number of processes on every node.
+        nodes: Number of nodes.
+        launcher: What started them, for messages. None: Lightning starts them.
+        environment: How a process finds its rank and its peers. None: Lightning finds out.
+    """
+
+    per_node: int
+    nodes: int = 1
+    launcher: str | None = None
+    environment: ClusterEnvironment | None = None
+
+    @property
+    def number(self) -> int:
+        """Number of processes on all nodes."""
+        return self.per_node * self.nodes
+
+    def strategy(self) -> DDPStrategy | Literal["auto"]:
+        """Return Lightning's strategy: for several processes, DDP with a longer timeout."""
+        return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if self.number > 1 else "auto"
+
+
+def processes_of(train: TrainConfig) -> Processes:
+    """Return the processes of the launcher that started this one, or else those of the settings.
+
+    Raises `UsageError` if the settings contradict the launcher, or if there are fewer GPUs than processes.
+    """
+    processes = _of_torchrun(train) or _of_slurm()
+    if processes is None:
+        devices = _visible_devices() if train.devices == "auto" else train.devices
+        # Lightning would wait for the tasks of an allocation, which nobody has started.
+        alone = LightningEnvironment() if "SLURM_NTASKS" in os.environ else None
+        processes = Processes(devices, 1 if train.nodes == "auto" else train.nodes, environment=alone)
+    for key, asked, started in (
+        ("devices", train.devices, processes.per_node),
+        ("nodes", train.nodes, processes.nodes),
+    ):
+        if asked not in ("auto", started):
+            what = "processes per node" if key == "devices" else "nodes"
+            problem = f"train.{key} must be the number of {what} that {processes.launcher} started"
+            remedy = f"Leave train.{key} out, or start as many {what}"
+            raise UsageError(f"{problem} ({started}), got {asked}", remedy=remedy)
+    if best_device().type == "cuda" and processes.per_node > torch.cuda.device_count():
+        problem = (
+            f"{processes.per_node} processes per node need as many GPUs, got {torch.cuda.device_count()}"
+        )
+        remedy = (
+            "Start fewer, or let each process see all GPUs of its node (--gres=gpu:N, not --gpus-per-task)"
+        )
+        raise UsageError(problem, remedy=remedy)
+    return processes
+
+
+def shared_out(train: TrainConfig, processes: int) -> TrainConfig:
+    """Return the settings with the global batch as a number, whatever `accumulate` says.
+
+    Raises `ConfigError` if the processes can't have equal shares of it; warns of smaller micro-batches.
+    """
+    size, per_step = train.micro_batches(processes)
+    records = train.records_per_step(processes)
+    if size < train.batch_size:
+        share = f"a device's share of a step is {size * per_step} of {records} records"
+        rank_zero_only(logger.warning)(f"train.batch_size is {size} instead of {train.batch_size}: {share}")
+    return train.model_copy(update={"accumulate": None, "global_batch_size": records})
+
+
+def _visible_devices() -> int:
+    return torch.cuda.device_count() if best_device().type == "cuda" else 1
+
+
+def _of_torchrun(train: TrainConfig) -> Processes | None:
+    """Return the processes that torchrun started, or Lightning in the process that the user started."""
+    if "WORLD_SIZE" not in os.environ:
+        return None
+    number = _environment_number("WORLD_SIZE")
+    if "LOCAL_RANK" not in os.environ:
+        if number == 1:
+            return None
+        remedy = "Start the command with torchrun or srun, or unset WORLD_SIZE"
+        raise UsageError(f"WORLD_SIZE is {number}, and LOCAL_RANK is not set", remedy=remedy)
+    if "LOCAL_WORLD_SIZE" in os.environ:
+        per_node = _environment_number("LOCAL_WORLD_SIZE")
+        nodes = _share(number, per_node, "WORLD_SIZE", "processes per node")
+    else:
+        nodes = 1 if train.nodes == "auto" else train.nodes
+        per_node = _share(number, nodes, "WORLD_SIZE", "nodes")
+    if "RANK" in os.environ:
+        return Processes(per_node, nodes, "torchrun", TorchElasticEnvironment())
+    return Processes(per_node, nodes, "the first process", LightningEnvironment())
+
+
+def _of_slurm() -> Processes | None:
+    """Return the tasks that srun started; None in a shell or a script of an allocation, and for one task."""
+    if "SLURM_STEP_NUM_TASKS" in os.environ:  # srun sets it
+        tasks = _environment_number("SLURM_STEP_NUM_TASKS")
+    elif "SLURM_PROCID" in os.environ and SLURMEnvironment.job_name() not in ("bash", "interactive"):
+        tasks = _environment_number("SLURM_NTASKS", 1)
+        if tasks > 1:
+            message = "waiting for %d tasks of SLURM, which only srun starts"
+            rank_zero_only(logger.warning)(message, tasks)
+    else:
+        return None
+    if tasks == 1:
+        return None
+    nodes = _environment_number("SLURM_STEP_NUM_NODES", _environment_number("SLURM_NNODES", 1))
+    return Processes(
+        _share(tasks, nodes, "SLURM_NTASKS", "nodes"), nodes, "SLURM", _Slurm(auto_requeue=False)
+    )
+
+
+def _share(number: int, parts: int, name: str, of: str) -> int:
+    if number % parts:
+        remedy = "Start as many processes on every node"
+        raise UsageError(f"{name} must be a multiple of the {of} ({parts}), got {number}", remedy=remedy)
+    return number // parts
+
+
+def _environment_number(name: str, default: int | None = None) -> int:
+    text = os.environ.get(name, "" if default is None else str(default))
+    if not text.isdecimal() or int(text) == 0:
+        raise UsageError(f"{name} must be a positive whole number, got {text!r}", remedy=f"Unset {name}")
+    return int(text)
+
+
+class _Slurm(SLURMEnvironment):
+    """SLURM's tasks, also without --ntasks-per-node, which Lightning requires."""
+
+    @staticmethod
+    def _validate_srun_variables() -> None:
+        """Accept every step, because `processes_of` has checked it."""
+
+    def validate_settings(self, num_devices: int, num_nodes: int) -> None:
+        """Accept every number, because `processes_of` has checked it."""
+
+
+@contextmanager
+def lost_peers(processes: int, run: Path) -> Iterator[None]:
+    """Replace the error of a failed exchange between processes by a `PeerError`."""
+    try:
+        yield
+    except RuntimeError as error:
+        if processes == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
+            raise
+        problem = f"another process gave no sign for {EXCHANGE_TIMEOUT.total_seconds():g} s, or is gone"
+        remedy = "See what became of it; the same command goes on from the newest checkpoint"
+        raise PeerError(problem, where=run, remedy=remedy) from error
