@@ -1,0 +1,124 @@
+"""Tables of the concept scores: `python -m research.concepts.tables`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from research.graph.prior.tables import estimate
+
+from marecg.evaluate.scores.metrics import RELIABLE_COUNT, interval, resampled_macro_auc
+
+FOLDER = Path(__file__).parent
+TASKS = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm")
+JUDGED = "5-8"
+PARTS = ("rhythm", "mean", "max", "std", "leads", "log_std", "modulation", "beat", "qrs")
+SHARES = {0.01: "16", 0.1: "160", 1.0: "1,600"}
+SHOWN = ("PAC", "1AVB", "PVC", "AF", "STD")
+
+
+def aucs() -> pd.DataFrame:
+    """Return the AUC in percent of each arm, finding or class, and folds, of those with enough positives."""
+    table = pd.read_csv(FOLDER / "auc.csv")
+    return table[table["positives"] >= RELIABLE_COUNT].assign(auc=100 * table["auc"])
+
+
+ON_THE_PAGE = {
+    "random": "random encoders and a ridge regression on the codes",
+    "minirocket": "MiniRocket and a ridge regression on the codes",
+    "prototypes": "marecg-small, prototypes, as shipped",
+    "ridge, beats": "marecg-small, ridge regression on the codes",
+    "mixture": "marecg-small, mean of both",
+}
+
+
+def of_page() -> Iterator[str]:
+    """Yield the short table of docs/pretrained.md: findings and tasks without labels."""
+    for line in without_labels():
+        head, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name = "random" if head.startswith("random") else head
+        if name in ("concept score", "---"):
+            yield line
+        elif name in ON_THE_PAGE:
+            yield f"| {ON_THE_PAGE[name]} | {' | '.join(cells)} |"
+
+
+def without_labels() -> Iterator[str]:
+    """Yield the table of the findings and tasks without labels, on the folds that judged."""
+    table = aucs()
+    table = table[table["folds"] == JUDGED]
+    of_task = table["of"].str.startswith("ptbxl")
+    findings = table[~of_task].pivot_table("auc", "of", "arm")
+    tasks = table[of_task].assign(task=table["of"].str.split().str[0])
+    means = tasks.groupby(["arm", "task"])["auc"].mean().unstack()[list(TASKS)]
+    heads = ["concept score", f"{len(findings)} findings", "minus prototypes", "worst"]
+    yield f"| {' | '.join([*heads, *(task.removeprefix('ptbxl-') for task in TASKS)])} |"
+    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |"
+    arms = [arm for arm in findings if not arm.startswith(("ridge, part", "random"))]
+    order = findings[arms].drop(columns="prototypes").mean().sort_values().index
+    rows = {arm: findings[arm] for arm in ("prototypes", *order)}
+    if random := [arm for arm in findings if arm.startswith("random")]:
+        name = f"random encoders ({len(random)}) + ridge, beats"
+        rows = {name: findings[random].mean(axis=1), **rows}
+        means.loc[name] = means.loc[random].mean()
+    for arm, auc in rows.items():
+        gain = auc - findings["prototypes"]
+        worst = f"{gain.idxmin()} {gain.min():+.1f}".replace("-", "−")
+        minus = "–" if arm == "prototypes" else str(estimate(gain.to_numpy()))
+        four = (
+            " | ".join(f"{value:.1f}" for value in means.loc[arm]) if arm in means.index else "– | – | – | –"
+        )
+        yield f"| {arm} | {auc.mean():.1f} | {minus} | {'–' if arm == 'prototypes' else worst} | {four} |"
+
+
+def over_records() -> tuple[float, float]:
+    """Return the 95 % interval over records of mixture − prototypes, in points, on the folds that judged."""
+    with np.load(FOLDER / "findings.npz") as file:
+        rows = file["fold"] > 4
+        y_ML = np.unpackbits(file["y"], axis=1)[:, : len(file["findings"])][rows]
+        enough_L = y_ML.sum(0, dtype=int) >= RELIABLE_COUNT
+        drawn = []
+        for name in ("mixture", "prototypes"):
+            score_ML = file[f"leaf/{name}"][rows][:, enough_L].astype(float)
+            drawn.append(100 * resampled_macro_auc(y_ML[:, enough_L], score_ML[None]))
+    return interval(drawn[0] - drawn[1])
+
+
+def with_labels() -> Iterator[str]:
+    """Yield the table of the probes that start from a concept score."""
+    table = pd.read_csv(FOLDER / "probe.csv")
+    table = table.assign(auc=100 * table["auc"])
+    by = ["share", "arm", "task", "rotation", "draw"]
+    means = table.groupby(by)["auc"].mean().groupby(by[:3]).mean().unstack()[list(TASKS)]
+    yield "| labels | start from | super | sub | form | rhythm | mean |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    for share, labels in SHARES.items():
+        for arm in ("beats", "prototypes", "mixture", "ridge, beats"):
+            row = means.loc[(share, arm)]
+            figures = [*row, row.mean()]
+            start = "nothing" if arm == "beats" else arm
+            yield f"| {labels} | {start} | {' | '.join(f'{value:.1f}' for value in figures)} |"
+
+
+def by_part() -> Iterator[str]:
+    """Yield the table of a few findings by the part of the readout that a ridge regression reads."""
+    table = aucs()
+    table = table[(table["folds"] == "1-8") & table["of"].isin(SHOWN)]
+    table = table.pivot_table("auc", "arm", "of")[list(SHOWN)]
+    yield f"| read from | {' | '.join(SHOWN)} |"
+    yield "| --- " + "| ---: " * len(SHOWN) + "|"
+    rows = {"prototypes (log q)": "prototypes", "ridge on W_sca h_rhythm": "ridge, W_sca h_rhythm"}
+    rows |= {f"ridge on {'h_rhythm' if part == 'rhythm' else part}": f"ridge, part {part}" for part in PARTS}
+    rows |= {"ridge on all of it": "ridge, beats"}
+    for title, arm in rows.items():
+        yield f"| {title} | {' | '.join(f'{value:.1f}' for value in table.loc[arm])} |"
+
+
+TABLES = (without_labels, with_labels, by_part)
+"""The tables of report.md."""
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page)) + "\n")
+    sys.stdout.write("mixture − prototypes over records: {:+.1f} to {:+.1f}\n".format(*over_records()))
