@@ -1,8 +1,11 @@
 """The tables of the graph experiment follow from its scores."""
 
+import numpy as np
 import pandas as pd
 import pytest
-from research.graph import make_tables, step_table
+from research.graph import answer_table, make_tables, step_table
+from research.graph.prior import tables as prior_tables
+from scipy import stats
 
 PAGE = (step_table.FOLDER.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
 
@@ -26,6 +29,24 @@ def test_a_difference_of_the_tables_is_what_the_scores_give_by_hand():
 
 def test_the_page_has_the_table_of_the_papers_step():
     assert step_table.table() in PAGE
+
+
+def test_the_page_has_the_table_of_answers():
+    assert answer_table.table() in PAGE, "python -m research.graph.answer_table"
+
+
+def test_the_page_has_the_table_of_the_prior():
+    with np.load(prior_tables.SCORES) as file:
+        assert "\n".join(prior_tables.by_encoder(dict(file))) in PAGE, "python -m research.graph.prior.tables"
+
+
+def test_intervals_over_draws_and_findings_are_those_of_equal_draws_if_nothing_else_differs():
+    at = pd.MultiIndex.from_product([range(10), ["a", "b", "c", "d"]], names=["seed", "endpoint"])
+    by_finding = pd.Series([1.0, 2.0, 3.0, 6.0] * 10, at)
+    mean, reach = answer_table.clustered(by_finding)
+    values = np.array([1.0, 2.0, 3.0, 6.0])
+    assert mean == values.mean()
+    assert reach == pytest.approx(stats.t.ppf(0.975, 3) * values.std(ddof=1) / 2, rel=0.05)
 
 
 def test_every_training_has_twelve_cells_in_all_three_arms():
