@@ -58,7 +58,7 @@ def commit(environment: Path) -> str:
 
 def call(environment: Path, script: str, *arguments: object, where: Path, log: Path) -> None:
     """Run a script with an environment's Python, and little else of the caller's surroundings."""
-    variables = SURROUNDINGS | {"MARECG_CACHE": str(where / "cache")}
+    variables = SURROUNDINGS | dict.fromkeys(("MARECG_CACHE", "ECG_RECORDS_CACHE"), str(where / "cache"))
     names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
     variables |= {name: os.environ[name] for name in names if name in os.environ}
     if script == "made.py":
