@@ -95,7 +95,7 @@ def test_a_higher_version_may_change_what_yields_and_the_routing(folder, tmp_pat
     assert ids(folder) == set()
     build(folder, tmp_path / "ccg.json", "1.3.0")
     assert ids(folder) == set()
-    assert "yields" not in (folder / "enumeration.lock").read_text(encoding="utf-8")
+    assert "\nyields" not in (folder / "enumeration.lock").read_text(encoding="utf-8")
 
 
 def raise_version(folder, version):
