@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from ecg_base import UsageError, replacing
+from ecg_base import UsageError
 from marecg_cli._options import As, Corpus, Readout
 from marecg_cli._output import message, result, result_json
 
@@ -61,8 +61,7 @@ def cohort(
     elif folder:
         write_subset(corpus, table["row"].to_pylist(), out, where)
     else:
-        with replacing(out) as temporary:
-            write(table, temporary, how)
+        write(table, out, how)
 
 
 def neighbours(

@@ -76,9 +76,12 @@ class Place:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Yield a path; its content becomes the file's when the block succeeds. Raises `OutputError`."""
+        """Yield a path; its content becomes the file's when the block succeeds. Raises `OutputError`.
+
+        Here only owner and group may read the file, since it is about patients.
+        """
         if self.path:
-            with replacing(self.path / name) as temporary:
+            with replacing(self.path / name, private=True) as temporary:
                 yield temporary
             return
         with TemporaryDirectory() as folder:

@@ -118,11 +118,10 @@ def fit_classifier(
             *group_scores(classifier, frame, counts),
         ),
     )
-    with replacing(out) as temporary:
+    with replacing(out, private=True) as temporary:
         classifier.write(temporary)
         (temporary / EVALUATION).write_text(evaluation.model_dump_json(indent=2), encoding="utf-8")
         frame.to_parquet(temporary / PREDICTIONS, index=False)
-        index.keep_private(temporary / PREDICTIONS)
     return evaluation
 
 

@@ -47,7 +47,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
         logger.warning("%s is complete already: nothing was done", out)
         return
     refuse_others(out, lambda _: False)
-    with replacing(out) as temporary:
+    with replacing(out, private=True) as temporary:
         (temporary / "shards").mkdir(parents=True)
         for first, name in zip(places[::size].tolist(), shards, strict=True):
             signals_nCL = corpus.stored(rows[first : first + size])
@@ -73,7 +73,7 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     """
     with locked(out.parent, "relabelled in"):
         if not out.exists():
-            with replacing(out) as temporary:
+            with replacing(out, private=True) as temporary:
                 _relabel(corpus, graph, temporary)
         made = Corpus.open(out)
     same_graph = made.ontology().bundle_sha256 == graph.bundle_sha256

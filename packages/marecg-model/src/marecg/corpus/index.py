@@ -71,14 +71,8 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write an index table; the same rows give the same bytes."""
+    """Write an index table into a file of `replacing(..., private=True)`; equal rows give equal bytes."""
     pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
-    keep_private(path)
-
-
-def keep_private(path: Path) -> None:
-    """Restrict a file with ages and patients to owner and group."""
-    path.chmod(path.stat().st_mode & 0o770)
 
 
 def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
@@ -111,8 +105,8 @@ def _as_stated(rows: pa.Table) -> pa.Table:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write JSON whole or not at all. Raises `OutputError`."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    """Write JSON that may name records, whole or not at all; others can't read it. Raises `OutputError`."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private=True)
 
 
 def read_json(path: Path) -> Any:

@@ -42,7 +42,7 @@ def intervals(corpus: Corpus) -> pa.Table:
     table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
     try:
         path.parent.mkdir(exist_ok=True)
-        with replacing(path) as temporary:
+        with replacing(path, private=True) as temporary:
             index.write(table, temporary)
     except (OSError, OutputError) as error:  # a corpus that only others may write
         logger.warning("they aren't kept: %s", error)

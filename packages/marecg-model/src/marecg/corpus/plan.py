@@ -178,7 +178,7 @@ class Plan:
             places = [(candidate.root_name, candidate.path) for candidate in self.shard(number)]
             quarantined = [entries[place] for place in places if place in entries]
             if all(entry.reason != Reason.unavailable for entry in quarantined):
-                with replacing(self.rows_file(number)) as temporary:
+                with replacing(self.rows_file(number), private=True) as temporary:
                     index.write(rows.filter(pc.equal(rows["shard"], number)), temporary)
                 write_json([entry.model_dump() for entry in quarantined], self.quarantine_file(number))
         write_json(self.settings, self.building / "plan.json")

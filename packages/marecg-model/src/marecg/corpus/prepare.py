@@ -171,7 +171,7 @@ def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], sha
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
     written = 0
-    with replacing(plan.signals_file(number)) as temporary:
+    with replacing(plan.signals_file(number), private=True) as temporary:
         for first, _ in _blocks(plan.shard(number)):
             block = next(blocks)
             shard.compact(block, first, written)
@@ -180,7 +180,7 @@ def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], sha
             written += len(block.rows)
         shard.end(written)
         shard.path.rename(temporary)
-    with replacing(plan.rows_file(number)) as temporary:
+    with replacing(plan.rows_file(number), private=True) as temporary:
         index.write(pa.concat_tables(rows), temporary)
     write_json(quarantined, plan.quarantine_file(number))
 
@@ -213,7 +213,7 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
         notes=rows["notes"].to_pylist(),
     )
-    with replacing(plan.out / index.FILE) as temporary:
+    with replacing(plan.out / index.FILE, private=True) as temporary:
         index.write(rows, temporary)
     write_json(account.as_json(), plan.out / "report.json")
     if unavailable := sum(entry.reason == Reason.unavailable for entry in quarantined):

@@ -84,7 +84,7 @@ class ShardWriter:
 
     def _opened(self) -> BinaryIO:
         """The file, made if need be."""
-        return os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        return os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o660), "r+b")
 
 
 def prepare_into(

@@ -124,7 +124,7 @@ def _read_or_made(
             return cached
         logger.info("the beats of %d records are read once", len(corpus))
         try:
-            with replacing(phase) as temporary:
+            with replacing(phase, private=True) as temporary:
                 shape = (len(corpus), model.context_patches)
                 numpy: Any = np.lib.format  # it has no types
                 phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
@@ -133,7 +133,7 @@ def _read_or_made(
                         os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
                 rhythm_M = _make(corpus, model, limits, phase_MT)
                 phase_MT.flush()
-            with replacing(rhythm) as temporary, temporary.open("wb") as file:
+            with replacing(rhythm, private=True) as temporary, temporary.open("wb") as file:
                 np.save(file, rhythm_M, allow_pickle=False)
         except OutputError as error:
             logger.info("%s: the beats are read in memory", error)

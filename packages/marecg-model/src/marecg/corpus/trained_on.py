@@ -78,20 +78,21 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
         "complete": "true" if complete else "false",
     }
     schema = pa.schema(dict.fromkeys(HASH_COLUMNS, pa.string()), metadata=header)
-    with replacing(run / FILE) as temporary:
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
-            batches: list[pa.Array] = []
-            for batch in rows.to_batches(BLOCK_ROWS):  # ten million rows aren't a list
-                names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
-                labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
-                columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
-                file.write_table(pa.table(columns, schema=schema))
-                if before:
-                    batches.append(columns[0])
-            if start and before:
-                theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(batches, pa.string()))
-                file.write_table(pa.table(theirs.columns, schema=schema))
-        index.keep_private(temporary)
+    with (
+        replacing(run / FILE, private=True) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as file,
+    ):
+        batches: list[pa.Array] = []
+        for batch in rows.to_batches(BLOCK_ROWS):  # ten million rows aren't a list
+            names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
+            labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
+            columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
+            file.write_table(pa.table(columns, schema=schema))
+            if before:
+                batches.append(columns[0])
+        if start and before:
+            theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(batches, pa.string()))
+            file.write_table(pa.table(theirs.columns, schema=schema))
 
 
 def read(run: Path) -> TrainedOn | None:

@@ -19,7 +19,6 @@ from ecg_records.readers.discovery import SourcesHash
 from ecg_records.storage.places import is_remote
 from marecg.base.progress import Progress, Tell, shown
 from marecg.base.temporary import temporary_folder
-from marecg.corpus.index import keep_private
 from marecg.corpus.workers import records_named
 from marecg.embedding.embed import PASS_WINDOWS, check_readout
 from marecg.embedding.embedding_files import FORMATS, schema, write
@@ -150,12 +149,11 @@ def embed_records(
     if folder:
         return fill(out)
     records.refuse(Path(out))
-    with replacing(out) as temporary:
+    with replacing(out, private=True) as temporary:
         parts = Path(f"{temporary}.parts")
         try:
             done = fill(parts)
             FORMATS[temporary.suffix](sorted(parts.glob("part-*")), temporary)
-            keep_private(temporary)
         finally:
             shutil.rmtree(parts, ignore_errors=True)
     return done
@@ -231,5 +229,4 @@ def make_part(
         )
         full = ((row | constants, vectors) for row, vectors in rows)
         write(temporary, columns, full, lambda: work.store.metadata(done))
-        keep_private(temporary)
     return done

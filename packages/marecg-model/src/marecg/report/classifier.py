@@ -52,7 +52,7 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         folder=folder.name,
     )
     for file, text in ((CARD, card), (PAGE, page(f"Classifier: {evaluation.task}", lead, sections))):
-        write_text(folder / file, text)
+        write_text(folder / file, text, private=True)
     return folder / PAGE
 
 

@@ -109,7 +109,7 @@ def write_record(
     first, *others = of_record.sections(corpus)
     called = [] if classifier is None else [of_record.called(classifier)]
     sections = [first, *called, *day_sections(model, record, ontology, say), *others]
-    with replacing(Path(out)) as temporary:
+    with replacing(Path(out), private=True) as temporary:
         text = page(
             shown.name,
             say("lead", run=name),

@@ -59,14 +59,14 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
     model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
     config, losses = _config(run)
     sections = list(_sections(run, model, config, losses, corpus))
-    with replacing(pictures) as temporary:
+    with replacing(pictures, private=True) as temporary:
         temporary.mkdir()
         for figure in (figure for section in sections for figure in section.figures):
             for number, picture in enumerate(figure.pictures, start=1):
                 name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
                 (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
     lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
-    write_text(page_path, page(run.resolve().name, lead, sections))
+    write_text(page_path, page(run.resolve().name, lead, sections), private=True)
     return page_path
 
 

@@ -27,7 +27,6 @@ from ecg_records.signal.leads import LEADS
 from marecg.base.device import best_device
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
-from marecg.corpus.index import keep_private
 from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
 from marecg.embedding.inputs import Inputs
 from marecg.embedding.recordings import Embedded, embedded, recordings
@@ -232,14 +231,13 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
     if out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")
     records.refuse(out)
-    with replacing(out) as temporary:
+    with replacing(out, private=True) as temporary:
         reader = reader_of(run)
         table, done = predict_table(reader, records, *telling(run, reader, risk))
         if out.suffix == ".csv":
             temporary.write_text(as_csv(table), encoding="utf-8")
         else:
             table.rename(columns=str).to_parquet(temporary, index=False)
-        keep_private(temporary)
     return done
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_base import replacing
-from marecg.corpus.index import keep_private
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +30,8 @@ def write_block(folder: Path, key: str, block: Block) -> None:
     Raises `OutputError` where it can't be written.
     """
     file = _file(folder, key)
-    with replacing(file) as temporary, temporary.open("wb") as stream:
+    with replacing(file, private=True) as temporary, temporary.open("wb") as stream:
         np.savez(stream, key=np.array(file.stem), features=block.x_BF, reasons=np.array(block.reasons, str))
-    keep_private(file)
 
 
 def read_block(folder: Path, key: str, records: int) -> Block | None:

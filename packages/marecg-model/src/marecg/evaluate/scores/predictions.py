@@ -80,7 +80,7 @@ def save(path: Path, predictions: Predictions) -> None:
     arrays |= {name: np.array(value) for name, value in names.items()}
     if predictions.rotation_M is not None:
         arrays["rotation"] = predictions.rotation_M
-    with replacing(path) as temporary:
+    with replacing(path, private=True) as temporary:
         np.savez_compressed(temporary, y=predictions.y_MK, **arrays)
 
 
