@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ecg_base import OutputError, replacing, write_text
+from ecg_base import OutputError, remove_left_over, replacing, write_text
 
 
 def test_what_is_written_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
@@ -169,3 +169,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one
         with suppress(ProcessLookupError):
             other.kill()
         other.wait()
+
+
+def test_what_another_machine_left_goes_only_if_the_caller_is_alone_there(tmp_path):
+    left = tmp_path / ".part-0123abcd.unfinished"
+    left.mkdir()
+    (left / ".lock").write_text("another machine")
+    remove_left_over(tmp_path)
+    assert left.exists()
+    remove_left_over(tmp_path, alone=True)
+    assert not left.exists()

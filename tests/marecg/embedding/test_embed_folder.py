@@ -80,6 +80,7 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_pat
     gone.unlink()
     (out / ".part-00001-0123abcd.unfinished").mkdir()
     (out / ".part-00001-0123abcd.unfinished/part-00001.parquet").write_bytes(b"killed while it wrote")
+    os.utime(out / ".part-00001-0123abcd.unfinished", (0, 0))
     os.truncate(cut, cut.stat().st_size // 2)
     content = bytearray(flipped.read_bytes())
     content[60] ^= 1

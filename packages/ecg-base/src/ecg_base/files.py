@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import platform
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -16,6 +18,8 @@ _UNFINISHED = ".unfinished"
 """The end of a hidden folder's name: in it lies what isn't finished."""
 _LOCK, _OLD = ".lock", ".old"
 """In that folder: a file that is locked while its process lives, and the folder that is being replaced."""
+_NEW_S = 60
+"""Seconds in which a hidden folder may have no lock, since it is being created or removed."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
 """What `Path` makes of an address such as s3://bucket/folder."""
 
@@ -92,26 +96,35 @@ def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def remove_left_over(folder: Path) -> None:
-    """Remove from a folder what killed processes didn't finish; what a living one writes stays.
-
-    Where the file system has no locks, everything stays.
+def remove_left_over(folder: Path, *, alone: bool = False) -> None:
+    """Remove from a folder what killed processes of this machine didn't finish.
 
     Args:
         folder: where `replacing` wrote.
+        alone: whether the caller keeps all others from writing there; what other machines left goes, too.
 
     Example:
         >>> import tempfile
         >>> remove_left_over(Path(tempfile.mkdtemp()))
     """
     for hidden in folder.glob(f".*{_UNFINISHED}"):
-        with suppress(OSError):  # it is in use, or gone
-            if hidden.lstat().st_uid != os.getuid():
-                continue
-            with (hidden / _LOCK).open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # another process removes it, too
+            if hidden.lstat().st_uid == os.getuid() and (alone or not _may_be_in_use(hidden)):
                 _put_back(hidden)
-            shutil.rmtree(hidden, ignore_errors=True)
+                shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _may_be_in_use(hidden: Path) -> bool:
+    try:
+        with (hidden / _LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return (
+                lock.read() != platform.node()
+            )  # clusters may mount a disk with locks that others don't see
+    except FileNotFoundError:
+        return time.time() - hidden.stat().st_mtime < _NEW_S
+    except OSError:
+        return True
 
 
 _tidy_once = cache(remove_left_over)
@@ -121,17 +134,17 @@ _tidy_once = cache(remove_left_over)
 @contextmanager
 def _hidden_folder(target: Path) -> Iterator[Path]:
     """Create a locked hidden folder beside `target`, and remove it in the end."""
-    made = Path(tempfile.mkdtemp(prefix=f".{target.stem[:50]}-", dir=target.parent))
-    hidden = Path(f"{made}{_UNFINISHED}")
+    hidden = Path(tempfile.mkdtemp(_UNFINISHED, f".{target.stem[:50]}-", target.parent))
     try:
-        with (made / _LOCK).open("a") as lock:
+        with (hidden / f"{_LOCK}~").open("w") as lock:
+            lock.write(platform.node())
+            lock.flush()
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            made.rename(hidden)  # locked before `remove_left_over` can see it
+            Path(lock.name).rename(hidden / _LOCK)  # it is locked before others can see it
             yield hidden
     finally:
-        for folder in (made, hidden):
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _replace_folder(target: Path, by: Path) -> None:

@@ -143,7 +143,7 @@ class Plan:
     def tidy(self) -> None:
         """Remove unfinished files of killed calls."""
         for folder in (self.out, self.building, self.out / "shards"):
-            remove_left_over(folder)
+            remove_left_over(folder, alone=True)
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files exist and are whole; a power cut can leave an empty file."""

@@ -79,7 +79,7 @@ def claim(
         problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
     for written in (folder, folder / "checkpoints"):
-        remove_left_over(written)
+        remove_left_over(written, alone=True)
     return origin
 
 
