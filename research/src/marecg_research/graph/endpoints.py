@@ -1,7 +1,7 @@
 """Endpoints of the experiment, computed from rows per leaf; all tables are made from them.
 
 A kept row has a regime, base, seed, arm and σ, the endpoint and its value in points. Single leaves are kept
-as `leaf LBBB`, of all arms but shuffles.
+as `leaf LBBB`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ def _parts(
         yield name, mean(metric)
     for metric in ("severity", "nDCG@10", CLOSED):
         yield metric, mean(metric)
-    single = rows[rows["metric"].eq("auc") & ~rows["arm"].str.startswith(f"{SHUFFLE} ")]
+    single = rows[rows["metric"].eq("auc")]
     for leaf, part in single[single["of"].isin(group["all leaves"])].groupby("of"):
         yield f"{LEAF}{leaf}", part
     inside = rows[rows["metric"].eq("within") & ~rows["arm"].str.startswith(f"{SHUFFLE} ")]

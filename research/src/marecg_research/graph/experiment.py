@@ -121,7 +121,7 @@ def experiment(
         path = out / "scores" / f"{weights_sha256(models[at])[:12]}-floor{len(many)}-seed{seed}.parquet"
         rows = _kept(path, lambda: run(at, "all", seed, shuffles))  # noqa: B023 (at once)
         frames.append(rows[rows["arm"].str.startswith((REAL, SHUFFLE))].assign(base=at, regime="floor"))
-    turned = support.index[support["tested"] & (support["teaching"] > 0)].tolist()
+    turned = support.index[support["tested"] & (support["taught"] > 0)].tolist()
     further: dict[str, Callable[[int, int], pd.DataFrame]] = {
         IN_TURN: lambda at, seed: in_turn(features(at), split, graphs, tested, turned, seed),
         FEW_K: lambda at, seed: cross_fitted(
@@ -176,7 +176,9 @@ def _alike(bases: Sequence[Path], corpus: Corpus, *, any_base: bool = False) -> 
 
 
 def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
-    """Per concept: name and family, how many records teach and test it, and whether it is rare.
+    """Per concept: name and family, its coded records, those of them that teach, and those that test.
+
+    `teaching` counts the held-out records as well, by which the plan calls a leaf rare; `taught` doesn't.
 
     Raises `UsageError` where no rare one can be tested.
     """
@@ -186,6 +188,7 @@ def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
             "of": [node.abbr for node in onto.nodes],
             "family": [onto.nodes[root].abbr for root in onto.families],
             "teaching": corpus.y[coded].sum(0, dtype=int),
+            "taught": corpus.y[split.teach].sum(0, dtype=int),
             "testing": corpus.y[split.test].sum(0, dtype=int),
         }
     )
