@@ -111,7 +111,7 @@ def pack(out: Path) -> dict[str, NDArray[np.generic]]:
                 fields = {
                     name.partition("/")[2].partition("_DK")[0]: _stored(values)
                     for name, values in file.items()
-                    if name.startswith(f"{hospital}/")
+                    if name.startswith(f"{hospital}/") and (stage == "real" or "/over" not in name)
                 }
                 if stage in SHUFFLED:
                     scores = Scores({f"x/{name}": values for name, values in fields.items()}, "x")
