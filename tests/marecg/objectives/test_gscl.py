@@ -62,7 +62,7 @@ def test_the_families_loss_is_added_by_its_share():
         supervision = SimpleNamespace(target_BN=y_BN.float(), root_BN=root_BN)
         seen = SimpleNamespace(concept_BK=torch.randn(3, shape.concept_width), supervision=supervision)
         views = SimpleNamespace(supervised=seen, generator=torch.Generator().manual_seed(0), logits_BN=None)
-        losses[share] = objective.losses(views)["gscl"]
+        losses[share] = objective.losses(views)["gscl"][1]
     families = family_loss(views.logits_BN, root_BN, objective.family_N)
     assert families != family_loss(views.logits_BN, y_BN, objective.family_N), "the third record teaches"
     torch.testing.assert_close(losses[0.5], losses[0.0] + 0.5 * families)

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from tests import forked
@@ -15,6 +15,7 @@ from tests import forked
 import ecg_ontology
 from marecg.corpus import index
 from marecg.model.batch import Batch
+from marecg.objectives.objective import Part
 from marecg.objectives.views import Views
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
@@ -95,6 +96,17 @@ def looked(name: str, batch: Batch) -> tuple[Any, Views]:
 def idle(net: Network) -> list[str]:
     """Its parameters that take a gradient and got none."""
     return [name for name, each in net.named_parameters() if each.requires_grad and each.grad is None]
+
+
+def assert_reaches_what_it_says(net: Network, batch: Batch) -> None:
+    """Its objectives read the parts of the model in their `reaches`, and no other part."""
+    parts = get_args(Part)
+    for part in parts:
+        getattr(net.model, part).requires_grad_(True)
+    net.zero_grad()
+    run(net, batch).loss.backward()
+    read = {part for part in parts if any(p.grad is not None for p in getattr(net.model, part).parameters())}
+    assert read == {part for objective in net.objectives.values() for part in objective.reaches}
 
 
 def moved(net: Network, slow: torch.nn.Module, step: Callable[[], object]) -> list[float]:

@@ -4,14 +4,12 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tests.marecg.train.runs import network, run, small
+from tests.marecg.train.runs import assert_reaches_what_it_says, network, run, small
 from torch import Tensor
 
-from marecg.errors import ConfigError
 from marecg.model.batch import Batch
 from marecg.objectives import jepa
 from marecg.objectives.augment import AUGMENTATIONS
-from marecg.objectives.gscl import Gscl
 from marecg.recipes.overrides import override
 from marecg.train.network import Network
 
@@ -91,10 +89,11 @@ def test_jepas_slow_encoder_sees_everything_but_padding(batch):
     assert hidden_BTC[:, 20:].all()
 
 
-def test_reading_what_no_objective_says_that_it_reaches_is_an_error(batch, monkeypatch):
-    monkeypatch.setattr(Gscl, "reaches", frozenset({"pool"}))
-    with pytest.raises(ConfigError, match="reads to_concepts and none says that it reaches it"):
-        run(network(small("tiny")), batch)
+@pytest.mark.parametrize("name", small("tiny-c3").objectives)
+def test_an_objective_reaches_the_parts_that_it_says_it_reaches(batch, name):
+    recipe = small("tiny-c3")
+    alone = override(recipe, [f"{each}=null" for each in recipe.objectives if each != name])
+    assert_reaches_what_it_says(network(alone), batch)
 
 
 def test_each_look_is_made_once_and_the_first_is_the_masked_one_or_else_the_first_that_was_made(batch):

@@ -6,7 +6,6 @@ is not open.
 Shapes: B batch, T patches, C leads, D width, K projection width.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.pooling import real_or_all
 from marecg.objectives.contrast import minus_cosine
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Pass, Views
 from marecg.settings import chosen
 from marecg_research.comparators.two_views import over_batch
@@ -64,34 +63,25 @@ class Astcl(Objective, of=AstclConfig):
         self.patient = BatchNormMLP(outputs, hidden, outputs)
         self.future = MLP(width, hidden, width)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the losses `adversarial`, `spatiotemporal` and `patient`."""
+        settings = self.settings
         noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
         logits = [
-            self.discriminator(reversed_gradient(view.rhythm_BD, self.settings.reversal))[:, 0]
+            self.discriminator(reversed_gradient(view.rhythm_BD, settings.reversal))[:, 0]
             for view in (noisy, clear)
         ]
         pasts, futures = zip(*(self._halves(view) for view in (noisy, clear)), strict=True)
         first_BK, second_BK = (self.projector(over_batch(views, view.rhythm_BD)) for view in (noisy, clear))
         patient = minus_cosine(self.patient(first_BK), second_BK)
+        patient = (patient + minus_cosine(self.patient(second_BK), first_BK)) / 2
+        future = minus_cosine(self.future(pasts[0]), futures[1])
+        future = (future + minus_cosine(self.future(pasts[1]), futures[0])) / 2
         return {
-            "adversarial": adversarial_loss(*logits),
-            "spatiotemporal": (
-                minus_cosine(self.future(pasts[0]), futures[1])
-                + minus_cosine(self.future(pasts[1]), futures[0])
-            )
-            / 2,
-            "patient": (patient + minus_cosine(self.patient(second_BK), first_BK)) / 2,
+            "adversarial": (settings.lambda_adversarial, adversarial_loss(*logits)),
+            "spatiotemporal": (settings.lambda_spatiotemporal, future),
+            "patient": (settings.lambda_patient, patient),
         }
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return the weighted sum of the losses."""
-        settings = self.settings
-        return (
-            settings.lambda_adversarial * losses["adversarial"]
-            + settings.lambda_spatiotemporal * losses["spatiotemporal"]
-            + settings.lambda_patient * losses["patient"]
-        )
 
     @staticmethod
     def _halves(view: Pass) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.contrast import info_nce
-from marecg.objectives.objective import Objective, ObjectiveConfig
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -35,7 +35,7 @@ class Clocs(Objective, of=ClocsConfig):
     reaches = frozenset({"pool"})
     settings: ClocsConfig
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `clocs`, from separately encoded halves."""
         view = views.clean()
         patches = view.h_BTCD.shape[1]
@@ -46,7 +46,7 @@ class Clocs(Objective, of=ClocsConfig):
             )
             for start in (0, half)
         )
-        return {"clocs": clocs_loss(first_BD, second_BD, self.settings.tau)}
+        return {"clocs": (1.0, clocs_loss(first_BD, second_BD, self.settings.tau))}
 
 
 def clocs_loss(first_BD: Tensor, second_BD: Tensor, tau: float) -> Tensor:

@@ -12,7 +12,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.pooling import lead_mean
 from marecg.nn.precision import in_float32
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -50,7 +50,7 @@ class Cpc(Objective, of=CpcConfig):
         )
         self.predictors.apply(init_linear)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `cpc`, from one moment drawn for the batch."""
         view = views.clean()
         moments = view.h_BTCD.shape[1] - self.ahead - self.horizons + 1
@@ -65,7 +65,7 @@ class Cpc(Objective, of=CpcConfig):
         every = [views.all_ranks(part.flatten(1)) for part in (predicted_BHD, latent_BHD)]
         real_BH = views.all_ranks(real_BH.to(every[0].dtype)) > 0
         predicted_BHD, latent_BHD = (part.view(len(part), self.horizons, -1) for part in every)
-        return {"cpc": cpc_loss(predicted_BHD, latent_BHD, real_BH)}
+        return {"cpc": (1.0, cpc_loss(predicted_BHD, latent_BHD, real_BH))}
 
 
 @in_float32

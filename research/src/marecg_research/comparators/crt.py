@@ -6,8 +6,6 @@ Shapes: B batch, S patches of the window, T of the context, F patches of magnitu
 T + 2F, K kept ones, C leads, P samples or bins per patch, L samples, D width, W width of the decoder.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
@@ -18,7 +16,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor
 from marecg.nn.precision import in_float32
-from marecg.objectives.objective import NarrowConfig, Objective, Parts
+from marecg.objectives.objective import Losses, NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -97,8 +95,8 @@ class Crt(Objective, of=CrtConfig):
         self.projector = MLP(width, width, settings.outputs)
         self.register_buffer("progress", torch.zeros(()))
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return the losses `time`, `spectrum` and `discrimination`."""
+    def losses(self, views: Views) -> Losses:
+        """Return the losses: the mean of `time` and `spectrum`, plus β times `discrimination`."""
         patches, model = self.shape.context_patches, views.model
         signal = views.signal
         x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]
@@ -121,14 +119,13 @@ class Crt(Objective, of=CrtConfig):
         there_BFC = ~absent_B1C1[..., 0].expand(magnitude.shape[:3])
         of_bands = [_error(magnitude, spectral[0], there_BFC), _error(phase, spectral[1], there_BFC)]
         return {
-            "time": _error(time, x_BTCP, ~hidden_BTC),
-            "spectrum": (of_bands[0] + of_bands[1]) / 2,
-            "discrimination": discrimination_loss(views.all_ranks(self.projector(rhythm_BD))),
+            "time": (0.5, _error(time, x_BTCP, ~hidden_BTC)),
+            "spectrum": (0.5, (of_bands[0] + of_bands[1]) / 2),
+            "discrimination": (
+                self.settings.beta,
+                discrimination_loss(views.all_ranks(self.projector(rhythm_BD))),
+            ),
         }
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return the mean of the errors in time and spectrum, plus β times the discrimination loss."""
-        return (losses["time"] + losses["spectrum"]) / 2 + self.settings.beta * losses["discrimination"]
 
     def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
         """Note the progress of the run, along which the dropped share rises."""

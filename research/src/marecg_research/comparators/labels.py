@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from marecg.nn.attention import init_linear
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -32,11 +32,11 @@ class Labels(Objective, of=LabelsConfig):
         self.to_leaves = nn.Linear(parts.shape.width, len(self.leaves))
         init_linear(self.to_leaves)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `labels`."""
         view = views.supervised
         y_BN = view.supervision.y_BN[:, self.leaves]
-        return {"labels": labels_loss(self.to_leaves(view.rhythm_BD), y_BN)}
+        return {"labels": (1.0, labels_loss(self.to_leaves(view.rhythm_BD), y_BN))}
 
 
 def labels_loss(logits_BN: Tensor, y_BN: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ Shapes: B batch, S patches of the window, T of the context, C leads, P samples p
 from torch import Tensor
 
 from ecg_records.signal.leads import LEADS
-from marecg.objectives.objective import NarrowConfig, Objective, Parts
+from marecg.objectives.objective import Losses, NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 
 EPS = 1e-6
@@ -38,12 +38,12 @@ class MaskedPatches(Objective):
         super().__init__(settings, parts)
         self.decoder = settings.predictor(parts.shape, self.leads, outputs=parts.shape.patch)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the reconstruction loss."""
         view, [name] = views.masked, self.settings.captions
         x_BTCP = view.x_BSCP[:, : view.h_BTCD.shape[1]]
         predicted_BTCP = self.decoded(view.h_BTCD)
-        return {name: masked_patch_loss(predicted_BTCP, x_BTCP, view.masked_BTC, view.real_BT)}
+        return {name: (1.0, masked_patch_loss(predicted_BTCP, x_BTCP, view.masked_BTC, view.real_BT))}
 
     def decoded(self, h_BTCD: Tensor) -> Tensor:
         """Return x̂ [B, T, C, P]."""

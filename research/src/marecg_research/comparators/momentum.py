@@ -22,7 +22,7 @@ from marecg.nn.encoder import Encoder
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import info_nce
-from marecg.objectives.objective import Parts
+from marecg.objectives.objective import Losses, Parts
 from marecg.objectives.views import Pass, Views
 from marecg.settings import chosen
 from marecg_research.comparators.two_views import TwoViews, TwoViewsConfig, over_batch
@@ -98,10 +98,10 @@ class Byol(Momentum, of=ByolConfig):
         super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, outputs))
         self.predictor = BatchNormMLP(outputs, hidden, outputs)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `byol`."""
         terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
-        return {"byol": terms[0] + terms[1]}
+        return {"byol": (1.0, terms[0] + terms[1])}
 
 
 def byol_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
@@ -133,13 +133,13 @@ class Moco(Momentum, of=MocoConfig):
         super().__init__(settings, parts, BatchNormMLP(width, hidden, hidden, outputs, closing=True))
         self.predictor = BatchNormMLP(outputs, hidden, outputs, closing=True)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `moco`."""
         tau = self.settings.tau
         there, back = (
             moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
         )
-        return {"moco": there + back}
+        return {"moco": (1.0, there + back)}
 
 
 def moco_loss(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
@@ -173,14 +173,14 @@ class Dino(Momentum, of=DinoConfig):
         super().__init__(settings, parts, _Head(parts.shape.width, settings))
         self.register_buffer("centre_K", torch.zeros(settings.prototypes))
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `dino`, and update the centre over all ranks."""
         pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
         terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
         with torch.no_grad():
             slow = torch.cat([slow_BK for _, slow_BK in pairs])
             self.centre_K.lerp_(slow.mean(0), 1 - self.settings.centring)
-        return {"dino": (terms[0] + terms[1]) / 2}
+        return {"dino": (1.0, (terms[0] + terms[1]) / 2)}
 
 
 @in_float32

@@ -6,8 +6,6 @@ Shapes: B batch, T patches, C leads, D width, K projection width, H horizons, N 
 from.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -19,7 +17,7 @@ from marecg.nn.heads import MLP
 from marecg.nn.pooling import lead_mean
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -63,8 +61,9 @@ class Tstcc(Objective, of=TstccConfig):
         self.predictors.apply(init_linear)
         self.projector = MLP(width, width, settings.outputs)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return the losses `temporal` and `contextual`, from one moment drawn for the batch."""
+    def losses(self, views: Views) -> Losses:
+        """Return λ_1 and `temporal`, L_s + L_w, and λ_2 and `contextual`, from one moment for the batch."""
+        settings = self.settings
         weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
         latest = weak.h_BTCD.shape[1] - self.horizons
         draw = torch.rand((), generator=views.generator, device=views.generator.device)
@@ -77,16 +76,9 @@ class Tstcc(Objective, of=TstccConfig):
             temporal.append(temporal_loss(_gathered(views, predicted_BHD), _gathered(views, future_BHD)))
         first_BK, second_BK = (views.all_ranks(self.projector(context_BD)) for context_BD in contexts)
         return {
-            "temporal": temporal[0] + temporal[1],
-            "contextual": nt_xent(first_BK, second_BK, self.settings.tau),
+            "temporal": (settings.lambda_temporal, temporal[0] + temporal[1]),
+            "contextual": (settings.lambda_contextual, nt_xent(first_BK, second_BK, settings.tau)),
         }
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return λ_1 (L_s + L_w) + λ_2 L_c; `temporal` is L_s + L_w."""
-        return (
-            self.settings.lambda_temporal * losses["temporal"]
-            + self.settings.lambda_contextual * losses["contextual"]
-        )
 
 
 @in_float32

@@ -16,7 +16,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import minus_cosine, nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Augmentation, Pass, Views
 from marecg.settings import chosen
 
@@ -87,12 +87,12 @@ class Simclr(TwoViews, of=SimclrConfig):
         width = parts.shape.width
         super().__init__(settings, parts, MLP(width, width, settings.outputs))
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `simclr`."""
         first_BK, second_BK = (
             views.all_ranks(self.projector(view.rhythm_BD)) for view in self.settings.looks(views)
         )
-        return {"simclr": nt_xent(first_BK, second_BK, self.settings.tau)}
+        return {"simclr": (1.0, nt_xent(first_BK, second_BK, self.settings.tau))}
 
 
 class SimsiamConfig(TwoViewsConfig):
@@ -116,11 +116,11 @@ class Simsiam(TwoViews, of=SimsiamConfig):
         )
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `simsiam`, the mean of eq. 1 in both directions."""
         first_BK, second_BK = self.both(views)
         there = minus_cosine(self.predictor(first_BK), second_BK)
-        return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}
+        return {"simsiam": (1.0, (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2)}
 
 
 class BarlowConfig(TwoViewsConfig):
@@ -142,9 +142,9 @@ class Barlow(TwoViews, of=BarlowConfig):
         hidden = settings.hidden
         super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `barlow`."""
-        return {"barlow": barlow_loss(*self.both(views), self.settings.redundancy)}
+        return {"barlow": (1.0, barlow_loss(*self.both(views), self.settings.redundancy))}
 
 
 @in_float32

@@ -9,7 +9,7 @@ from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, decoder_flops
 from marecg.nn.decoder import Decoder
-from marecg.objectives.objective import NarrowConfig, Objective, Parts
+from marecg.objectives.objective import Losses, NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 
 
@@ -41,12 +41,13 @@ class Ar(Objective, of=ArConfig):
             shape.mlp_ratio,
         )
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the losses `recon` and `mask`; L_AR is their sum."""
         view = views.masked
-        return ar_losses(
+        losses = ar_losses(
             self.decoder(view.h_BTCD, view.x_BSCP), view.x_BSCP, view.masked_BTC, ~view.hidden_BSC
         )
+        return {name: (1.0, value) for name, value in losses.items()}
 
 
 def ar_losses(

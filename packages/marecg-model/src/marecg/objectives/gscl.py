@@ -12,7 +12,7 @@ from torch.nn.functional import log_softmax
 from marecg.model.batch import SoftTargets
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.concepts import concept_logits
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen
 
@@ -57,7 +57,7 @@ class Gscl(Objective, of=GsclConfig):
         if parts.model.prototypes.any():  # of given weights
             self.prototypes.begin_at(parts.model.prototypes)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `gscl`, and leave its logits to the monitors."""
         view = views.supervised
         concept_BK = view.concept_BK
@@ -67,7 +67,7 @@ class Gscl(Objective, of=GsclConfig):
             loss = loss + self.families * family_loss(
                 views.logits_BN, view.supervision.root_BN, self.family_N
             )
-        return {"gscl": loss}
+        return {"gscl": (1.0, loss)}
 
     @torch.no_grad()
     def export(self, model: WindowEncoder) -> None:

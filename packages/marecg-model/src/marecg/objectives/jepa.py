@@ -14,7 +14,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
-from marecg.objectives.objective import NarrowConfig, Objective, Parts
+from marecg.objectives.objective import Losses, NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen, paper
 
@@ -45,12 +45,12 @@ class Jepa(Objective, of=JepaConfig):
         self.ema = Ema(_followed(parts.model))
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `jepa`, over masked patches without padding."""
         view = views.masked
         target_BTCD = views.slow(*self._slow())
         asked_BTC = view.masked_BTC & view.real_BT[..., None]
-        return {"jepa": jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC)}
+        return {"jepa": (1.0, jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC))}
 
     def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
         """Update the slow encoder."""

@@ -7,8 +7,6 @@ Shapes: B records (A of them, where two are compared), T patches, K beats, V tex
 concept), N concepts, D width, in the losses that of the common space, which is W elsewhere, E text width.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
@@ -16,7 +14,7 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 from marecg.nn.precision import in_float32
 from marecg.nn.text import TextAlignment, pool_beats
 from marecg.objectives.concept_text import embedded
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen, paper
 
@@ -51,8 +49,8 @@ class Mpct(Objective, of=MpctConfig):
         self.patch, self.stride = shape.patch, shape.stride
         self.text = TextAlignment(embedded(parts.ontology, parts.texts), shape.width, shape.concept_width)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return L_ICA, L_BCA and L_OPA."""
+    def losses(self, views: Views) -> Losses:
+        """Return L_ICA, L_BCA and L_OPA with their weights β (eq. mgca-loss)."""
         mpct, view = self.settings, views.supervised
         truth, concept_BK = view.supervision, view.concept_BK
         beats_BKD, real_BK = pool_beats(
@@ -60,16 +58,10 @@ class Mpct(Objective, of=MpctConfig):
         )
         to = self.text(beats_BKD, view.rhythm_BD)
         active_BV = self.text.active_variants(truth.y_BN)
-        return {
-            "ica": instance_concept_loss(concept_BK, to.text_VW, active_BV, mpct.tau),
-            "bca": beat_concept_loss(to.beats_BKW, real_BK, to.text_VW, active_BV, mpct.tau),
-            "opa": ontology_prototype_loss(to.record_BE, to.prototypes_NE, truth.y_BN, mpct.tau),
-        }
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return L_MPCT = β_ICA L_ICA + β_BCA L_BCA + β_OPA L_OPA (eq. mgca-loss)."""
-        mpct = self.settings
-        return mpct.beta_ica * losses["ica"] + mpct.beta_bca * losses["bca"] + mpct.beta_opa * losses["opa"]
+        ica = instance_concept_loss(concept_BK, to.text_VW, active_BV, mpct.tau)
+        bca = beat_concept_loss(to.beats_BKW, real_BK, to.text_VW, active_BV, mpct.tau)
+        opa = ontology_prototype_loss(to.record_BE, to.prototypes_NE, truth.y_BN, mpct.tau)
+        return {"ica": (mpct.beta_ica, ica), "bca": (mpct.beta_bca, bca), "opa": (mpct.beta_opa, opa)}
 
 
 @in_float32

@@ -3,7 +3,6 @@
 Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position and K_φ phase classes.
 """
 
-from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import torch
@@ -12,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from marecg.model.physiology import RhythmThresholds
 from marecg.nn.heads import MLP
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 from marecg.settings import chosen, paper
 
@@ -60,27 +59,25 @@ class Msps(Objective, of=MspsConfig):
         self.rhythm_head = MLP(width, settings.hidden, RHYTHM_OUTPUTS)
         self.position_head = MLP(width, settings.hidden, settings.buckets + PHASES)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
-        view = views.supervised
+    def losses(self, views: Views) -> Losses:
+        """Return L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase with their weights (eq. msps-loss)."""
+        msps, view = self.settings, views.supervised
         truth = view.supervision
         target = RhythmTarget(truth.alternates_B, truth.rate_B, truth.mean_rr_B, truth.rr_cv_B, truth.known_B)
-        within_batch = self.settings.z_score == "batch"
         h_BTD, real_BT = view.h_bar_BTD, view.real_BT
-        losses = patch_rhythm_losses(self.rhythm_head(h_BTD), target, real_BT, z_score=within_batch)
-        return losses | patch_position_losses(self.position_head(h_BTD), truth.phase_BT, real_BT)
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. msps-loss)."""
-        msps = self.settings
-        patch_rhythm = (
-            msps.alpha_alt * losses["alt"]
-            + msps.alpha_rate * losses["rate"]
-            + msps.alpha_mrr * losses["mrr"]
-            + msps.alpha_cv * losses["cv"]
+        rhythm = patch_rhythm_losses(
+            self.rhythm_head(h_BTD), target, real_BT, z_score=msps.z_score == "batch"
         )
-        patch_position = losses["seq"] + losses["phase"]
-        return msps.lambda_rhythm * patch_rhythm + msps.lambda_pos * patch_position
+        position = patch_position_losses(self.position_head(h_BTD), truth.phase_BT, real_BT)
+        weights = {
+            "alt": msps.lambda_rhythm * msps.alpha_alt,
+            "rate": msps.lambda_rhythm * msps.alpha_rate,
+            "mrr": msps.lambda_rhythm * msps.alpha_mrr,
+            "cv": msps.lambda_rhythm * msps.alpha_cv,
+            "seq": msps.lambda_pos,
+            "phase": msps.lambda_pos,
+        }
+        return {name: (weights[name], value) for name, value in (rhythm | position).items()}
 
 
 class RhythmTarget(NamedTuple):

@@ -5,7 +5,6 @@ source, and `Objective`. docs/extending.md begins with the smallest one.
 """
 
 from abc import ABC, abstractmethod
-from collections import UserDict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -25,6 +24,9 @@ from marecg.settings import Settings, chosen, paper
 
 Part = Literal["pool", "to_concepts"]
 """What of the model not every objective reaches: the pool that makes h_rhythm, and W_sca."""
+
+Losses = dict[str, tuple[float, Tensor]]
+"""Each loss of an objective by its name in `captions`: its weight, and its unweighted scalar value."""
 
 
 class Parts(NamedTuple):
@@ -91,17 +93,12 @@ class Objective(nn.Module, ABC):
         self.settings = settings
 
     @abstractmethod
-    def losses(self, views: Views) -> dict[str, Tensor]:
-        """Return every loss by its name in `captions`, unweighted, each a scalar."""
+    def losses(self, views: Views) -> Losses:
+        """Return every loss with its weight, by its name in `captions`."""
 
-    def forward(self, views: Views) -> dict[str, Tensor]:
+    def forward(self, views: Views) -> Losses:
         """Return the losses, when PyTorch calls the module."""
         return self.losses(views)
-
-    def total(self, losses: Mapping[str, Tensor]) -> Tensor:
-        """Return the term of L before its coefficient: by default the sum of the losses."""
-        first, *further = losses.values()
-        return sum(further, start=first)
 
     def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
         """Update the objective's own state, such as a slow encoder, after an optimiser step."""
@@ -114,36 +111,10 @@ class Objective(nn.Module, ABC):
         """Copy into the exported model what the heads contribute to it."""
 
 
-class _LookedUp(UserDict[str, Tensor]):
-    """Losses of an objective, which record the names that are looked up."""
-
-    read: frozenset[str] = frozenset()
-
-    def __getitem__(self, name: str) -> Tensor:
-        self.read |= {name}
-        return super().__getitem__(name)
-
-
-def weighed(name: str, objective: Objective, terms: Mapping[str, Tensor], epoch: float) -> Tensor:
-    """Return an objective's term of L (eq. total-loss).
-
-    Raises `ConfigError` where it names a loss that it does not announce, or leaves one without a weight.
-    """
-    settings = objective.settings
-    if set(terms) != set(settings.captions):
-        raise ConfigError(
-            f"names the losses {', '.join(terms)} and announces {', '.join(settings.captions) or 'none'}",
-            where=f"objective {name}",
-            remedy=f"List each loss in {type(settings).__name__}.captions with what it measures",
-        )
-    losses = _LookedUp(dict(terms))
-    total = objective.total(losses)
-    forgotten = [loss for loss in terms if loss not in losses.read]
-    if forgotten:
-        problem = f"never weighs its loss {', '.join(forgotten)}: it would be logged and not trained"
-        remedy = f"Add it in {type(objective).__name__}.total()"
-        raise ConfigError(problem, where=f"objective {name}", remedy=remedy)
-    return settings.share(epoch) * total
+def weighted_sum(losses: Losses) -> Tensor:
+    """Return an objective's term of L before its coefficient (eq. total-loss)."""
+    first, *further = (weight * value for weight, value in losses.values())
+    return sum(further, start=first)
 
 
 def ramp(epoch: float, ramp_epochs: float) -> float:

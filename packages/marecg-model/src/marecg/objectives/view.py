@@ -3,13 +3,11 @@
 Shapes: B batch, D width, K projection width (d_view).
 """
 
-from torch import Tensor
-
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
 from marecg.objectives.contrast import nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Augmentation, Views
 from marecg.settings import paper
 
@@ -42,9 +40,9 @@ class View(Objective, of=ViewConfig):
         width = parts.shape.width
         self.head = MLP(width, width, settings.width)
 
-    def losses(self, views: Views) -> dict[str, Tensor]:
+    def losses(self, views: Views) -> Losses:
         """Return the loss `view`."""
         first_BD = views.masked.rhythm_BD
         second_BD = views.clean(self.settings.augmentation).rhythm_BD
         projected = (views.all_ranks(self.head(first_BD)), views.all_ranks(self.head(second_BD)))
-        return {"view": nt_xent(*projected, self.settings.tau)}
+        return {"view": (1.0, nt_xent(*projected, self.settings.tau))}

@@ -94,7 +94,6 @@ class Pass:
         self.h_BTCD = h_BTCD
         self.encoded = [h_BTCD]
         self.supervision = supervision
-        self.reached: set[str] = set()
 
     @property
     def real_BT(self) -> Tensor:
@@ -114,13 +113,10 @@ class Pass:
     @cached_property
     def concept_BK(self) -> Tensor:
         """Record embeddings in the concept space, W_sca h_rhythm, not yet normalised."""
-        rhythm_BD = self.rhythm_BD
-        self.reached.add("to_concepts")
-        return self._model.to_concepts(rhythm_BD)  # type: ignore[no-any-return]
+        return self._model.to_concepts(self.rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
         """Return h_rhythm [B, D], pooled from a given H of the records."""
-        self.reached.add("pool")
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
@@ -212,11 +208,6 @@ class Views:
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
         """Encode the unmasked context with another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
-
-    @property
-    def reached(self) -> set[str]:
-        """Return the names of the parts of the model that objectives have read so far."""
-        return {part for one in self._passes for part in one.reached}
 
     @property
     def encoded(self) -> list[Tensor]:

@@ -15,11 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.errors import ConfigError
 from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.collapse import effective_rank
-from marecg.objectives.objective import Objective, Parts, weighed
+from marecg.objectives.objective import Objective, Parts, weighted_sum
 from marecg.objectives.views import Views
 from marecg.recipes import Config
 
@@ -62,28 +61,17 @@ class Network(nn.Module):
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """Return L = Σ λ L_objective (eq. total-loss); coefficients depend on `epoch` of the full run.
-
-        Raises `ConfigError` where an objective names a loss that it never weighs, or reads what it
-        does not reach.
-        """
+        """Return L = Σ λ L_objective (eq. total-loss); coefficients depend on `epoch` of the full run."""
         config = self.config
         views = Views(
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
         )
         terms: list[Tensor] = []
         all_losses: dict[str, Tensor] = {}
-        for name, objective in self.objectives.items():
-            assert isinstance(objective, Objective)
+        for objective in self._objectives():
             losses = objective(views)
-            terms.append(weighed(name, objective, losses, epoch))
-            all_losses |= losses
-        for part in views.reached:
-            if not next(getattr(self.model, part).parameters()).requires_grad:
-                problem = (
-                    f"an objective reads {part} and none says that it reaches it: it would not be trained"
-                )
-                raise ConfigError(problem, remedy=f'Add "{part}" to the objective\'s `reaches`')
+            terms.append(objective.settings.share(epoch) * weighted_sum(losses))
+            all_losses |= {name: value for name, (_, value) in losses.items()}
         return Outcome(sum(terms[1:], start=terms[0]), all_losses, views)
 
     def after_step(self, step: int, total_steps: int) -> None:
