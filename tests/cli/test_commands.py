@@ -7,7 +7,7 @@ import shlex
 from typing import Any, get_args
 
 import pytest
-from tests.cli.calls import APPS, commands, invoke
+from tests.cli.calls import APPS, commands, invoke, run
 
 from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
 from marecg_cli._commands import tree
@@ -47,7 +47,8 @@ def test_every_command_takes_q_and_v_says_by_out_where_something_goes_and_knows_
     params = COMMANDS[name].params
     assert {"--quiet", "-q", "--verbose", "-v"} <= {option for each in params for option in each.opts}
     arguments = {each.name for each in params if each.param_type_name == "argument"}
-    assert not arguments & {"out", "output", "target"}, f"{name}: an argument says where"
+    if name != "ecgonto export":  # all it does is write its argument
+        assert not arguments & {"out", "output", "target"}, f"{name}: an argument says where"
     options = [each for each in params if each.param_type_name == "option"]
     assert all(sum(name.startswith("--") for name in each.opts) == 1 for each in options)
 
@@ -156,3 +157,21 @@ def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(mon
     monkeypatch.delenv("OMP_WAIT_POLICY")
     assert answer("marecg recipes --help")[0] == 0
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_a_command_of_other_tools_is_led_to_the_one_that_does_it(capsys):
+    for word, here in (("finetune", "classify fit"), ("version", "--version"), ("list-models", "predict")):
+        assert run(word, "x") == 2
+        assert f"Did you mean marecg {here}" in capsys.readouterr().err
+
+
+def test_an_unknown_task_suggests_one_and_names_the_table_of_labels(capsys):
+    assert run("probe", "marecg-small", "--task", "ptbxl", "--root", ".") == 2
+    assert "Did you mean ptbxl-super?" in capsys.readouterr().err
+    assert run("probe", "marecg-small", "--task", "AF", "--root", ".") == 2
+    assert "a table of labels as FILE.csv" in capsys.readouterr().err
+
+
+def test_an_installed_model_has_no_run_page(capsys):
+    assert run("report", "marecg-small-codes") == 2
+    assert "is an installed model and has no run page. Name a record after it" in capsys.readouterr().err

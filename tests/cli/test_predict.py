@@ -45,7 +45,7 @@ def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_
 
 def test_a_prediction_names_concepts_with_their_neighbours(place, header):
     def shares(concepts):
-        return [concept["probability"] for concept in concepts]
+        return [concept["share"] for concept in concepts]
 
     concepts = json.loads(invoke("predict", place / "run", header, "--top", "40", "--format", "json")[1])
     assert sum(shares(concepts)) == pytest.approx(1, abs=1e-5)
@@ -57,10 +57,10 @@ def test_a_prediction_names_concepts_with_their_neighbours(place, header):
         assert shares(near) == sorted(shares(near), reverse=True)
     by_name = {concept["abbr"]: concept for concept in concepts}
     ami, anterior = by_name["AMI"], by_name["AntMI"]
-    about = {"index", "abbr", "label", "probability", "neighbours"}
+    about = {"index", "abbr", "label", "share", "neighbours"}
     assert set(anterior) == about | {"support", "by_family", "told"}
     beside = {each["abbr"]: each for each in anterior["neighbours"]}
-    about = {name: ami[name] for name in ("index", "abbr", "label", "probability")}
+    about = {name: ami[name] for name in ("index", "abbr", "label", "share")}
     assert beside["AMI"] == about | {"relation": "subtype of"}
     relations = {name: each["relation"] for name, each in beside.items()}
     assert relations == {"AMI": "subtype of", "OMI": "subtype of", "InfMI": "sibling", "Ischemic": "family"}
@@ -96,7 +96,7 @@ def test_a_block_that_no_record_of_the_training_bore_has_its_familys_share_and_a
     concepts = json.loads(invoke("predict", counted, header, "--top", "40", "--format", "json")[1])
     onto = ecg_ontology.load()
     conduction = onto.families[onto.node("LBBB").index]
-    of_family = sum(each["probability"] for each in concepts if onto.families[each["index"]] == conduction)
+    of_family = sum(each["share"] for each in concepts if onto.families[each["index"]] == conduction)
     shares = {each["abbr"]: each["by_family"] for each in concepts}
     assert shares.pop("LBBB") == pytest.approx(of_family, abs=1e-6)
     assert set(shares.values()) == {None}
@@ -155,10 +155,11 @@ def calibrated(place) -> Path:
 
 def test_what_can_be_told_at_a_risk_is_a_finding_or_its_family_alone(calibrated, header):
     _, out, _ = invoke("predict", calibrated, header, "--top", "1", "--set", "risk=0.3")
-    told = [line.removeprefix("told at a risk of 30%: ") for line in out.splitlines() if "told at" in line]
+    start = "at a 30% risk of error: "
+    told = [line.removeprefix(start) for line in out.splitlines() if line.startswith(start)]
     assert sorted(told) == [
         "Atrial fibrillation (AF), probability 100%",
-        "Conduction: which finding of it can't be told (Conduction), probability 100%",
+        "Conduction, without saying which finding (Conduction), probability 100%",
     ]
     _, out, _ = invoke("predict", calibrated, header, "--top", "1", "--format", "json")
     assert {each["abbr"] for each in json.loads(out) if each["told"]} == {"AF", "Conduction"}

@@ -124,21 +124,18 @@ def predict(
     fs: Fs = None,
     set_: Annotated[
         list[str] | None,
-        set_option(
-            "risk=0.2: how often what is told may be wrong. array.KEY says what arrays are, as for embed."
-        ),
+        set_option("risk=0.2: how often an answer may be wrong. array.KEY describes arrays, as for embed."),
     ] = None,
     form: As = "text",
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
-    The shares of all concepts make 100 %; they are not calibrated. Where answers are (marecg-small-codes), it
-    is told at a risk of 10 % which findings the record has, or which family alone, or nothing. A disorder of
-    conduction or ischaemia that no record of the training bore is given its family's share, marked
-    `by family`. Needs a run trained with GSCL. A folder of
-    `marecg classify fit` in its place gives the calibrated probability of each of its classes. Many records
-    are a table, as CSV: a row for each, or each step, with its names and patient, and a column for each
-    concept or class.
+    The shares of all concepts add up to 100 %. They are not calibrated. If the model has calibrated answers
+    (marecg-small-codes), the command prints the findings that it can state at a 10 % risk of error, or only
+    a family, or nothing. A finding that no training record had is scored by its family, marked `by family`.
+    The model must be trained with GSCL. A folder of `marecg classify fit` in its place prints the calibrated
+    probability of each class. Several records give a CSV table with a row per record (or step) and a column
+    per concept or class.
 
     Example: marecg predict /data/georgia/E00001
 

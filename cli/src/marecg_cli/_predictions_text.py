@@ -31,24 +31,26 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
         return
     names = [c.label if c.label == c.abbr else f"{c.label} ({c.abbr})" for c in concepts]
     for concept, name in zip(concepts, names, strict=True):
-        result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}")
+        result(f"{concept.share:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}")
     for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
         result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
     for at, probability in answered.items():
         node = reader.ontology.nodes[at]
-        which = f"{node.label}: which finding of it can't be told" if node.root else node.label
-        result(f"told at a risk of {risk:.0%}: {which} ({node.abbr}), probability {probability:.0%}")
+        which = f"{node.label}, without saying which finding" if node.root else node.label
+        certain = f"probability {probability:.0%}"
+        result(f"at a {risk:.0%} risk of error: {which} ({node.abbr}), {certain}")
     if answers is not None and not answered:
-        result(f"told at a risk of {risk:.0%}: nothing")
+        result(f"No finding can be reported at a {risk:.0%} risk of error.")
     message(
-        "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
+        "Shares show which concepts of the graph the record is nearest to. They aren't probabilities, and "
+        "they aren't a diagnosis."
     )
 
 
 def _around(concept: Any) -> str:
     """The nearest neighbours of a concept in the graph, and whether no record taught it."""
-    near = [f"{other.relation} {other.abbr} {other.probability:.1%}" for other in concept.neighbours]
+    near = [f"{other.relation} {other.abbr} {other.share:.1%}" for other in concept.neighbours]
     around = " · ".join(near[:BESIDE])
     if len(near) > BESIDE:
         around += f" · {len(near) - BESIDE} more"
@@ -79,7 +81,7 @@ def print_steps(steps: dict[float, list[Any]], form: str) -> None:
         return
     for start, near in steps.items():
         minutes, seconds = divmod(round(start), 60)
-        shares = " · ".join(f"{concept.abbr} {concept.probability:.1%}" for concept in near)
+        shares = " · ".join(f"{concept.abbr} {concept.share:.1%}" for concept in near)
         result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 

@@ -34,8 +34,12 @@ def report(
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
+        from marecg.model.pretrained import installed
         from marecg.report.run_page import write_report
 
+        if not Path(given[0]).exists() and installed(given[0]):
+            problem = f"{given[0]} is an installed model and has no run page"
+            raise UsageError(problem, remedy="Name a record after it, or a run folder")
         result(str(write_report(Path(given[0]), data, out)))
         return
     if out is None:

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Sequence
 
 import typer
+from typer.core import TyperGroup
 
+from ecg_base import UsageError
 from marecg_cli._commands import Panels, application, tree
 from marecg_cli._output import run
 
@@ -22,6 +24,18 @@ PANELS: Panels = {
     },
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
+ELSEWHERE = {
+    "convert": "prepare",
+    "download": "data",
+    "evaluate": "probe",
+    "finetune": "classify fit",
+    "fit": "classify fit",
+    "list": "recipes",
+    "list-models": "predict --help",
+    "pretrain": "train",
+    "version": "--version",
+}
+"""Words that users of other tools try, and what does it here."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
@@ -35,4 +49,11 @@ def main(argv: list[str] | None = None) -> None:
     # A thread that waits for another by spinning keeps it from running where other programs run too. OpenMP
     # reads this when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    run(lambda given: tree(app(given)), sys.argv[1:] if argv is None else argv)
+
+    def commands(given: Sequence[str]) -> TyperGroup:
+        if given and given[0] in ELSEWHERE:
+            remedy = f"Did you mean marecg {ELSEWHERE[given[0]]}?"
+            raise UsageError(f"there is no command {given[0]!r}", remedy=remedy)
+        return tree(app(given))
+
+    run(commands, sys.argv[1:] if argv is None else argv)

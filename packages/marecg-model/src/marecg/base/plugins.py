@@ -54,7 +54,11 @@ def offered_names(what: str) -> list[str]:
 
 def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
     listed = "marecg recipes lists them" if what == "recipe" else f"Choose from {', '.join(choice)}"
-    remedy = suggest(name, choice, f"{listed}, or name your own as FILE.py:NAME")
+    own = "your own as FILE.py:NAME"
+    if what == "task":
+        own = f"a table of labels as FILE.csv, or {own}"
+    first = next((known for known in choice if known.startswith(f"{name}-")), name)
+    remedy = suggest(first, choice, f"{listed}, or name {own}")
     return UsageError(f"unknown {what} {name!r}", remedy=remedy)
 
 

@@ -51,7 +51,7 @@ class Neighbour:
     abbr: str
     label: str
     relation: str
-    probability: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Prediction:
     index: int
     abbr: str
     label: str
-    probability: float
+    share: float
     neighbours: list[Neighbour]
     support: int | None = None
     by_family: float | None = None
