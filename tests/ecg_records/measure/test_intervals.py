@@ -27,6 +27,7 @@ def drawn(
     qt: float = 0.4,
     *,
     p: float = 0.12,
+    t: float = 0.3,
     rr: float = 0.8,
     fs: float = FS,
     onsets: Sequence[float] = (),
@@ -36,7 +37,7 @@ def drawn(
     weights = np.array([[0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7]]).T
     x_KL = np.random.default_rng(7).normal(0, 0.005, (12, len(t_L)))
     for beat in onsets or np.arange(0.6, 9.6, rr):
-        for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, 0.3, 1)):
+        for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, t, 1)):
             phase_L = (t_L - beat - begin) / length
             inside_L = (phase_L > 0) & (phase_L < 1)
             x_KL += weights * height * inside_L * ((1 - np.cos(2 * np.pi * phase_L)) / 2) ** foot
@@ -150,6 +151,32 @@ def test_a_t_end_beyond_four_fifths_of_the_cycle_is_not_believed():
     found = measure(drawn(qt=0.58, rr=0.7, p=0.0), FS, LEADS)
     assert found.rate == pytest.approx(60 / 0.7, abs=2)
     assert (found.qt, found.qtc(), found.reasons["qt"]) == (None, None, "unseen")
+
+
+def with_noise_and_wander(x_KL: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
+    """25 µV of noise, and a wander of another height in each lead."""
+    rng, t_L = np.random.default_rng(seed), np.arange(x_KL.shape[1]) / FS
+    heights_K1 = rng.normal(0, 0.1, (len(x_KL), 1))
+    wander_KL = heights_K1 * np.sin(2 * np.pi * rng.uniform(0.3, 0.9) * t_L + rng.uniform(0, 6))
+    return (x_KL + rng.normal(0, 0.025, x_KL.shape) + wander_KL).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_qt_of_a_t_wave_that_noise_hides_is_a_dash_and_of_a_low_one_is_right_or_a_dash(seed):
+    none, low, tall = (
+        measure(with_noise_and_wander(drawn(t=height, rr=0.9), seed)[[1, 10]], FS, ("II", "V5"))
+        for height in (0.0, 0.05, 0.2)
+    )
+    assert none.qt is None
+    assert none.reasons["qt"] in {"flat_t", "ends_apart", "unsteady", "unseen"}
+    assert low.qt is None or low.qt == pytest.approx(400, abs=30)
+    assert tall.qt == pytest.approx(400, abs=25)
+
+
+def test_one_lead_with_a_late_wave_decides_no_qt():
+    x_KL = np.stack([*drawn(rr=1.0)[[1, 7]], drawn(qt=0.56, t=0.9, rr=1.0)[10]])
+    found = measure(x_KL, FS, ("II", "V2", "V5"))
+    assert found.qt is None or found.qt == pytest.approx(400, abs=25)
 
 
 def test_the_next_beats_p_wave_is_not_the_end_of_t():

@@ -124,6 +124,13 @@ def test_remarks_of_a_fast_heart_and_of_a_child_who_has_the_limits_of_the_age():
     assert measurement_remarks(slow, say) == ""
 
 
+def test_a_long_qtc_is_to_be_checked_by_hand():
+    say, long = Texts("en"), Measurements(rate=60, pr=160, qrs=80, qt=500)
+    assert measurement_remarks(long, say) == say("qtc_long")
+    assert "by hand" in say("qtc_long")
+    assert measurement_remarks(long._replace(qt=499), say) == ""
+
+
 def test_a_childs_fast_heart_has_no_qtc():
     say, fast = Texts("en"), Measurements(rate=123, qt=300)
     assert measurement_facts(fast, say, 3)["QTc (Bazett)"] == "–"

@@ -62,19 +62,20 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     beat_KB = np.nan_to_num(beat_KB)
     spikes = spike_samples(beat_KB, FS) - BEFORE
     beat_KB = without_spikes(beat_KB, FS)
-    on, off = _qrs(_velocity(beat_KB, QRS_HZ))
+    on, off = _qrs(velocity(beat_KB, QRS_HZ))
     before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
     on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricle begins behind it
     seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # it stands still behind that
-    t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr, seen)
+    t_off = t_end(gaussian_filter1d(velocity(beat_KB, T_HZ), 4), off, rr, seen)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
-    slow_B = gaussian_filter1d(_velocity(beat_KB, P_HZ), 3)
-    fast_B = gaussian_filter1d(_velocity(beat_KB, P_END_HZ), 3)
+    slow_B = gaussian_filter1d(velocity(beat_KB, P_HZ), 3)
+    fast_B = gaussian_filter1d(velocity(beat_KB, P_END_HZ), 3)
     p_on, p_off = _p(slow_B, fast_B, BEFORE + round(on), before)
     return Boundaries(p_on, p_off, on, off, t_off)
 
 
-def _velocity(beat_KB: Floats, hertz: float) -> Floats:
+def velocity(beat_KB: Floats, hertz: float) -> Floats:
+    """Return the length of the slope over all leads, in mV/s, below a frequency."""
     slope_KB = np.gradient(low_pass(beat_KB, hertz), axis=1)
     return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
 
@@ -98,7 +99,7 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
     return last
 
 
-def _t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
+def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
     """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
     first = BEFORE + int(qrs_off) + 30
     room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))

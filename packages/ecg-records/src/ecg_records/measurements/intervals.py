@@ -27,6 +27,7 @@ from ecg_records.measurements.median_beat import (
 )
 from ecg_records.measurements.pacing import goes_before, spike_samples
 from ecg_records.measurements.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
+from ecg_records.measurements.t_end import TReason, believed_qt
 from ecg_records.signal.samples import resample
 
 AGREE_MS, AGREE_DEGREES = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}, 30
@@ -50,9 +51,10 @@ OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
 chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
 PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
-Reason = Literal[RateReason, PReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"]
+Reason = Literal[RateReason, PReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"]
 """Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
-fibrillation); one that lies on the T wave before; an end that can't be seen; all beats and every other one
+fibrillation); one that lies on the T wave before; a T wave too flat to be seen; its end at another place by
+another way (`t_end.py`); an end that can't be seen; all beats and every other one
 that disagree; beats of two shapes, about as frequent, that do; a record that is coded as paced, without a
 spike (the record page's reason); swapped arms, which change no interval."""
 
@@ -90,7 +92,21 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
     """Measure a record in mV with any leads; the axis needs I and aVF."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
-    return measure_beats(beats(x_KL, order), [leads[row] for row in order])
+    aligned = beats(x_KL, order)
+    ends = delineate(aligned.median_KB, aligned.rr) if len(aligned.peaks_N) >= LEAST_BEATS else None
+    measured = measure_beats(aligned, [leads[row] for row in order], ends)
+    return measured if ends is None else _doubted(measured, aligned, ends)
+
+
+def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:
+    """Leave out what another way of measuring contradicts."""
+    if measured.qt is not None:
+        qt = believed_qt(measured.qt, aligned, ends)
+        if isinstance(qt, str):
+            reasons: dict[str, Reason] = {**measured.reasons, "qt": qt}
+            return measured._replace(qt=None, t_axis=None, reasons=reasons)
+        measured = measured._replace(qt=qt)
+    return measured
 
 
 def measure_beats(
@@ -98,7 +114,8 @@ def measure_beats(
 ) -> Measurements:
     """Measure intervals and axes of aligned beats, whose rows `leads` names.
 
-    `boundaries` are those of their median beat, where they have been measured already.
+    `boundaries` are those of their median beat, where they have been measured already. Nothing is compared
+    with another way of measuring, as in the values that classifiers were fitted on (`measured.py`).
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)

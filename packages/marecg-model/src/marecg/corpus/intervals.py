@@ -22,7 +22,7 @@ INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
 """Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
 BLOCK_RECORDS = 64
-MEASURED_BY = 4
+MEASURED_BY = 5
 """The version of what measures: intervals of an earlier one are measured again."""
 
 

@@ -18,7 +18,7 @@ from ecg_records.signal.quality import MENDED
 from marecg.errors import UsageError
 from marecg.report.records import Shown
 
-LONG_PR_MS, WIDE_QRS_MS = 220, 120
+LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
 
 
@@ -108,13 +108,15 @@ def measurement_facts(measured: Measurements, say: Texts, age: float | None = No
 def measurement_remarks(
     measured: Measurements, say: Texts, age: float | None = None, sex: str | None = None
 ) -> str:
-    """Return remarks on the intervals: pacing, a long PR, QTc of a fast heart or a wide complex.
+    """Return remarks on the intervals: pacing, a long PR or QTc, QTc of a fast heart or a wide complex.
 
     Those of a child are compared with the limits of the age, and with none of adults.
     """
     child, fast = is_child(age), measured.qt is not None and (measured.rate or 0) > FAST
+    qtcs = [qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")]
     remarks = {
         "paced": measured.paced,
+        "qtc_long": max(qtc or 0 for qtc in qtcs) >= LONG_QTC_MS,
         "pr_long": (measured.pr or 0) >= LONG_PR_MS and not child,
         "qtc_wide": (measured.qrs or 0) >= WIDE_QRS_MS and measured.qt is not None,
         "child_fast" if child else "qtc_fast": fast,

@@ -1,0 +1,101 @@
+"""The T wave's end by ways that don't share their errors: of all leads on single beats, and of each lead.
+
+The end by the median beat (`delineation.py`) is believed where the others are near it. Of a single lead it is
+where the area between the wave's fall and a level behind it is largest, which needs no threshold
+(Vázquez-Seisdedos et al. 2011, doi:10.1186/1475-925X-10-77).
+
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, T those in which a T wave has its top.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+
+from ecg_records.measurements.delineation import (
+    SHORTEST,
+    T_EXPECTED,
+    T_HZ,
+    T_LATEST,
+    T_OF_RR,
+    T_WIDTH,
+    Boundaries,
+    t_end,
+    velocity,
+)
+from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats, Floats, low_pass
+
+LEAD_HZ = 20
+BEHIND_QRS, FALL, LEVEL = 30, 75, 90
+"""Samples from QRS to where T may have its top, from there to its steepest fall, from this to the level."""
+TOP_EARLIER_S = 0.05
+"""By which T has its top before it falls most steeply."""
+OUTWARD = 2
+"""Samples by which people see a T wave end after the largest area."""
+LEAST_MV, OVER_NOISE = 0.03, 5
+"""How high a T wave is that can be seen, in mV and in standard errors of the median beat."""
+NEAR_MS = 40
+"""How far ends by different ways may lie apart."""
+LEADS_NEAR = 0.5
+"""Share of the leads that show a T wave whose own end must be near."""
+TReason = Literal["flat_t", "ends_apart"]
+
+
+def believed_qt(qt: float, aligned: AlignedBeats, ends: Boundaries) -> float | TReason:
+    """Return the median of three QT in ms, of which `qt` is the median beat's, or why it isn't believed."""
+    lead_ends_K = 1000 / FS * (_of_each_lead(aligned, ends) - ends.qrs_on)
+    seen_K = np.isfinite(lead_ends_K)
+    if not seen_K.any():
+        return "flat_t"
+    single = 1000 / FS * (_of_single_beats(aligned, ends) - ends.qrs_on)
+    near_K = abs(lead_ends_K[seen_K] - qt) <= NEAR_MS
+    if not abs(single - qt) <= NEAR_MS or near_K.mean() < LEADS_NEAR:
+        return "ends_apart"
+    return float(np.median([qt, single, np.median(lead_ends_K[seen_K][near_K])]))
+
+
+def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
+    """Return the median of the single beats' T ends over all leads, in samples from R; NaN with too few."""
+    velocity_L = gaussian_filter1d(velocity(aligned.x_KL, T_HZ), 4)
+    padded_L = np.pad(velocity_L, (BEFORE, AFTER))
+    beats = zip(aligned.peaks_N[aligned.alike_N], aligned.next_N[aligned.alike_N], strict=True)
+    found = []
+    for peak, following in beats:
+        seen = min(int(min(following, len(velocity_L)) - peak) + BEFORE, BEFORE + AFTER - 1)
+        window_B = padded_L[peak : peak + BEFORE + AFTER]
+        found.append(t_end(window_B, ends.qrs_off, aligned.rr, seen))
+    known = [end for end in found if math.isfinite(end)]
+    return float(np.median(known)) if len(known) >= max(2, len(found) / 2) else math.nan
+
+
+def _of_each_lead(aligned: AlignedBeats, ends: Boundaries) -> Floats:
+    """Return each lead's T end on the median beat in samples from R; NaN where its T wave can't be seen."""
+    rr, beat_KB, windows_NKB = aligned.rr, aligned.median_KB, aligned.windows_NKB
+    found_K = np.full(len(beat_KB), np.nan)
+    first = BEFORE + int(ends.qrs_off) + BEHIND_QRS
+    end = min(BEFORE + AFTER - 10, BEFORE + int(min(T_OF_RR * rr, T_LATEST * math.sqrt(rr)) * FS))
+    if end - first < SHORTEST:
+        return found_K
+    next_wave = ends.p_on if math.isfinite(ends.p_on) else ends.qrs_on - 20
+    last = min(BEFORE + int(rr * FS + next_wave), beat_KB.shape[1] - 1)
+    slow_KB = low_pass(beat_KB, LEAD_HZ)
+    spread_KT = np.median(abs(np.nan_to_num(windows_NKB[:, :, first:end] - beat_KB[:, first:end])), axis=0)
+    error_K = 1.25 * 1.48 * np.median(spread_KT, axis=1) / math.sqrt(len(windows_NKB))
+    seconds_T = (np.arange(first, end) - BEFORE) / FS
+    middle = (T_EXPECTED - TOP_EARLIER_S) * math.sqrt(rr)
+    likely_T = np.exp(-(((seconds_T - middle) / T_WIDTH) ** 2) / 2)
+    for lead, slow_B in enumerate(slow_KB):
+        away_T = slow_B[first:end] - np.linspace(slow_B[first - 10], slow_B[end], end - first)
+        highest = int(np.argmax(abs(away_T) * likely_T))
+        top, upright_B = first + highest, np.sign(away_T[highest]) * slow_B
+        if last - top < SHORTEST:
+            continue
+        steepest = top + int(np.argmin(np.diff(upright_B[top : min(top + FALL, last)])))
+        level = min(steepest + LEVEL, last)
+        behind_n = np.arange(steepest, level)
+        areas_n = (upright_B[steepest] - upright_B[behind_n]) * (2 * level - behind_n - steepest)
+        off = steepest + int(np.argmax(areas_n)) if level > steepest else steepest
+        if upright_B[top] - upright_B[off] >= max(LEAST_MV, OVER_NOISE * error_K[lead]):
+            found_K[lead] = off + OUTWARD - BEFORE
+    return found_K
