@@ -39,7 +39,7 @@ REFUSED = [
     ("embed P/run imaginary.npy --fs 500 --out x.npz", 2, "no numbers"),
     ("embed P/run absent.npy --fs 500 --out x.npz", 3, "is not there"),
     ("embed P/run P/wfdb --out x.csv", 2, "Use .npz or .parquet, or end a folder's name in /"),
-    ("embed P/run nowhere --out x.npz", 3, "not one record"),
+    ("embed P/run nowhere --out x.npz", 3, "nowhere: no such file"),
     ("embed P/run empty --out x.npz", 3, "no WFDB header"),
     (f"embed {'a' * 300} b --out x.npz", 3, f"error: {'a' * 300}: File name too long"),
     ("embed P/run P/wfdb --out x.npz --shard 1/2", 2, "for a folder of parts. End --out in / to write one"),

@@ -44,6 +44,26 @@ def _coded(value: str, scheme: str, **values):
     return _dataset(CodeValue=value, CodingSchemeDesignator=scheme, **values)
 
 
+def group_of(data, leads, first=0, stop=None, offset_ms=None, label="", fs=None):
+    """A group of some leads of the file's only one, from one sample to another."""
+    from copy import deepcopy
+
+    import numpy as np
+
+    whole = data.WaveformSequence[0]
+    group = deepcopy(whole)
+    d_LC = np.frombuffer(whole.WaveformData, "<i2").reshape(-1, len(LEADS))[first:stop]
+    places = [LEADS.index(lead) for lead in leads]
+    group.ChannelDefinitionSequence = [whole.ChannelDefinitionSequence[place] for place in places]
+    group.WaveformData = np.ascontiguousarray(d_LC[:, places]).tobytes()
+    group.NumberOfWaveformChannels, group.NumberOfWaveformSamples = len(leads), len(d_LC)
+    group.MultiplexGroupLabel = label
+    group.SamplingFrequency = fs or group.SamplingFrequency
+    if offset_ms is not None:
+        group.MultiplexGroupTimeOffset = offset_ms
+    return group
+
+
 def picture(data) -> None:
     del data.WaveformSequence
     data.Rows = data.Columns = 100

@@ -12,7 +12,7 @@ from tests.ecg_records.clinical_files.recording import ACQUIRED, HIGH, LOW, NAME
 from ecg_records.signal.leads import LEADS
 
 
-def edf(path, x_CL, leads=LEADS, fs=500, unit="uV", other_rate=""):
+def edf(path, x_CL, leads=LEADS, fs=500, unit="uV", other_rate="", prefix="ECG "):
     from edfio import Edf, EdfSignal, Patient
 
     signals = []
@@ -23,7 +23,7 @@ def edf(path, x_CL, leads=LEADS, fs=500, unit="uV", other_rate=""):
             EdfSignal.from_digital(
                 row[::2].copy() if half else row,
                 fs / 2 if half else fs,
-                label=f"ECG {lead}",
+                label=f"{prefix}{lead}",
                 physical_dimension=unit,
                 prefiltering=f"HP:{LOW}Hz LP:{HIGH}Hz",
                 **limits,

@@ -14,11 +14,13 @@ from tests.ecg_records.clinical_files import recording as ecg
 from ecg_records.signal.leads import LEADS
 
 
-def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):
+def sequence_set(x_CL, leads=LEADS, fs=500, unit="uV", more="", milliseconds=0):
+    """A set of sequences that begins so long after the recording."""
+    seconds, milliseconds = divmod(milliseconds, 1000)
     time = (
         '<component><sequence><code code="TIME_ABSOLUTE"/><value xsi:type="GLIST_TS">'
-        f'<head value="{ecg.ACQUIRED}.000"/><increment value="{1 / fs!r}" unit="s"/>'
-        "</value></sequence></component>"
+        f'<head value="{int(ecg.ACQUIRED) + seconds}.{milliseconds:03}"/>'
+        f'<increment value="{1 / fs!r}" unit="s"/></value></sequence></component>'
     )
     rows = [
         f'<component><sequence><code code="MDC_ECG_LEAD_{lead.upper()}"/><value xsi:type="SLIST_PQ">'
@@ -26,6 +28,12 @@ def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):
         f"<digits>{' '.join(map(str, row))}</digits></value></sequence></component>"
         for lead, row in zip(leads, ecg.steps(x_CL).tolist(), strict=True)
     ]
+    return f"<component><sequenceSet>{time}{more}{''.join(rows)}</sequenceSet></component>"
+
+
+def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more="", sets=None):
+    """`sets`: the sequence sets, in place of one of all leads."""
+    sets = sequence_set(x_CL, leads, fs, unit, more) if sets is None else "".join(sets)
     person = (
         f'<componentOf><trialSubject><id extension="{ecg.NUMBER}"/><subjectDemographicPerson>'
         f'<name>{ecg.NAME}</name><administrativeGenderCode code="F"/>'
@@ -42,8 +50,7 @@ def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more=""):
         '<?xml version="1.0" encoding="UTF-8"?><AnnotatedECG xmlns="urn:hl7-org:v3" '
         f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{person}<component><series>'
         f'<effectiveTime><low value="{ecg.ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", ecg.LOW)}'
-        f"{_cutoff('LOW', ecg.HIGH)}<component><sequenceSet>"
-        f"{time}{more}{''.join(rows)}</sequenceSet></component><subjectOf><annotationSet>{annotations}"
+        f"{_cutoff('LOW', ecg.HIGH)}{sets}<subjectOf><annotationSet>{annotations}"
         "</annotationSet></subjectOf></series></component></AnnotatedECG>",
         encoding="utf-8",
     )

@@ -160,13 +160,15 @@ def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path, x_CL):
     files.muse(tmp_path / "m.xml", x_CL)
     exponent = ("<SampleExponent>0<", "<SampleExponent>1<"), ("<SampleBase>500<", "<SampleBase>50<")
     assert altered(tmp_path / "m.xml", *exponent).fs == 500
-    assert altered(tmp_path / "m.xml", ("YEARS", "MONTHS")).age is None
+    assert altered(tmp_path / "m.xml", ("YEARS", "MONTHS")).age == 3.5
 
 
-@pytest.mark.parametrize(("unit", "age"), [(1, 42.0), (2, None), (3, None), (5, None)])
+@pytest.mark.parametrize(
+    ("unit", "age"), [(1, 42.0), (2, 3.5), (3, 294 / 365.25), (4, 42 / 365.25), (5, 1.75 / 365.25)]
+)
 def test_scp_s_age_has_a_unit(unit, age):
     """42 of 1 years, 2 months, 3 weeks, 4 days, 5 hours."""
-    assert scp._patient(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == age
+    assert scp._patient(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == pytest.approx(age)
 
 
 @pytest.mark.parametrize("tables", [None, 19999])

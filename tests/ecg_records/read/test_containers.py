@@ -18,7 +18,7 @@ from ecg_records.readers.arrays.array_files import arrays_in
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.arrays.arrays import ArrayFile
 from ecg_records.readers.arrays.lazy_array import Unpacked
-from ecg_records.signal.leads import LEADS
+from ecg_records.signal.leads import LEADS, lead_name
 from ecg_records.stretch import Stretch
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
@@ -60,7 +60,7 @@ def test_columns_named_by_lead_name_the_leads_themselves(tmp_path):
     cells = {f"lead_{lead.lower()}": pa.array(list(X_BCL[:, LEADS.index(lead)])) for lead in order}
     pq.write_table(pa.table(cells), tmp_path / "lists.parquet", row_group_size=11)
     file = ArrayFile(tmp_path / "lists.parquet", Layout(500))
-    assert file.leads == tuple(order)
+    assert [lead_name(lead) for lead in file.leads] == order
     np.testing.assert_array_equal(file.signal(30)[0], X_BCL[30][[LEADS.index(lead) for lead in order]])
     pq.write_table(pa.table(dict(zip(LEADS, X_BCL[3], strict=True))), tmp_path / "one.parquet")
     np.testing.assert_array_equal(everything(ArrayFile(tmp_path / "one.parquet", Layout(500)))[0], X_BCL[3])

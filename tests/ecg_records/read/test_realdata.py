@@ -2,9 +2,9 @@
 
 import pytest
 
+from ecg_records.notes import Note, NoteKind
 from ecg_records.readers.datasets import ptbxl
 from ecg_records.readers.discovery import find
-from ecg_records.signal.quality import BRIDGED
 from marecg.corpus import index
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
@@ -21,7 +21,7 @@ def test_every_challenge_record_is_kept_but_those_without_chest_leads(realdata, 
         ("ningbo/JS45544.hea", "flat-lead"),
     }
     rows = index.of(tmp_path / "corpus", ["id", "hidden", "notes"]).to_pylist()
-    bridged = {row["id"] for row in rows if any(note.endswith(BRIDGED) for note in row["notes"])}
+    bridged = {row["id"] for row in rows if any(Note(note).kind == NoteKind.bridged for note in row["notes"])}
     assert bridged == {"A0061", "JS20011", "HR00599"}, "an electrode moved for less than a second"
     alternate, swinging = ["V2", "V4", "V6"], ["V4", "V5"]
     hidden = {"JS20004": alternate, "JS20008": alternate, "HR20715": swinging}

@@ -60,6 +60,7 @@ class Reason(StrEnum):
     path = "path"  # it lies outside the source folder
     no_signal_file = "no-signal-file"
     truncated = "truncated"
+    checksum = "checksum"  # all checksums differ, and the limb leads contradict one another
     signal_format = "format"
     # The dataset's table.
     unlisted = "unlisted"  # it does not name the record

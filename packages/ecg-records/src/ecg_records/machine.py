@@ -55,9 +55,10 @@ class MachineReport(NamedTuple):
 
 
 def number(value: object) -> float:
-    """Return a table cell as a number; NaN if it isn't one."""
+    """Return a table cell as a number, also with a decimal comma; NaN if it isn't one."""
+    text = str(value)
     try:
-        return float(str(value))
+        return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
         return math.nan
 

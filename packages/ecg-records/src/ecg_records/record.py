@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError, located
 from ecg_records.machine import MachineReport, number
+from ecg_records.notes import Note, NoteKind
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import order_leads
 from ecg_records.storage.availability import blamed
@@ -36,7 +37,7 @@ class Record:
         length: samples per lead in the file.
         codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
         age, sex, patient: years, "F" or "M", and the source's id, as far as they are known.
-        notes: what had to be mended or passed over.
+        notes: everything that was repaired, ignored or missing; each a text (`ecg_records.notes.Note`).
         leads: names out of `LEADS`.
         acquired, device: when it was recorded (ISO 8601, local time) and by what, as its file says.
         machine: what the device measured and stated; of PTB-XL the report and the statements in its table.
@@ -81,7 +82,8 @@ class Record:
     def coded(self, codes: tuple[str, ...]) -> "Record":
         """Return the record with other codes."""
         notes = tuple(note for note in self.notes if note != NO_DIAGNOSIS)
-        return replace(self, codes=codes, notes=notes if codes else (*notes, NO_DIAGNOSIS))
+        none = Note(NO_DIAGNOSIS, NoteKind.codes)
+        return replace(self, codes=codes, notes=notes if codes else (*notes, none))
 
 
 class StatedCodes(Protocol):

@@ -9,16 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from ecg_base import UsageError
-from ecg_records.errors import RecordError
+from ecg_records.errors import CorpusError, Reason, RecordError
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.arrays.arrays import is_array
 from ecg_records.readers.datasets.cinc2021 import is_header
 from ecg_records.readers.discovery import HEADERS, find, format_of, names_apart, with_root_names
-from ecg_records.record import Candidate, Record, as_text, is_regular, without_ending
+from ecg_records.record import Candidate, Record, Unusable, as_text, is_regular, without_ending
 from ecg_records.signal.leads import lead_places
-from ecg_records.signal.quality import QualityLimits, mended, verdict
+from ecg_records.signal.quality import CONTRADICT, QualityLimits, mended, verdict
 from ecg_records.signal.samples import amplitude_doubt
 from ecg_records.storage.copies import ensure_local
+
+FORMATS_READ = (
+    "WFDB (.hea), DICOM (.dcm), HL7 aECG, MUSE and Philips (.xml), EDF (.edf), SCP-ECG (.scp), "
+    "and with --fs .csv, .tsv, .txt, .npy, .npz, .mat, .h5 and .parquet"
+)
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
@@ -26,8 +31,9 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
 
     A record in a folder is called by the folder and its path in it, a file that was named by its own name. A
     record that is named twice is there once: a shell's `*` names its header and its signal. Raises
-    `CorpusError` where a folder holds no records; `UsageError` where an array is given without a layout, or
-    does not have it, or that names unknown leads; `InputError` where an array file can't be read.
+    `CorpusError` where a folder holds no records or a file isn't there; `UsageError` where an array is given
+    without a layout, or does not have it, or that names unknown leads; `InputError` where an array file can't
+    be read.
     """
     if layout is not None:
         lead_places(layout.leads)
@@ -76,7 +82,8 @@ def mended_record(record: Record, place: str | None = None) -> Record:
         problem = f"no lead is usable ({'; '.join(fault for _, fault in broken)})"
         remedy = "Cut it to where its leads are whole"
         raise RecordError(broken[0][0], problem, where=place or record.path, remedy=remedy)
-    return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes))
+    contradict = [CONTRADICT] * (mend.measures.montage > QualityLimits().montage_limit)
+    return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes, *contradict))
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
@@ -86,4 +93,20 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
     if not is_header(given.name):  # the header of the record, or of the signal file, of that name
         header, other = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
         header = other if is_regular(other) and not is_regular(header) else header
+    if not is_regular(header) and _is_absent(header):
+        if _is_absent(given):
+            raise CorpusError("no such file", where=given, remedy="Check its name and folder")
+        unusable = Unusable(Reason.signal_format, f"isn't an ECG in a format that is read: {FORMATS_READ}")
+        return [Candidate(given.parent, given, as_text(given.parent.name), HEADERS, unusable=unusable)]
     return HEADERS.records(given.parent, [header])
+
+
+def _is_absent(file: Path) -> bool:
+    """Whether a file surely isn't there; one that can't be reached may be."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

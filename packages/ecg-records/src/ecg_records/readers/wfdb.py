@@ -4,6 +4,8 @@ Shapes: K leads as found (in `LEADS` order), L samples at the record's own rate.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,21 @@ from numpy.typing import NDArray
 
 from ecg_records.dx import diagnoses
 from ecg_records.errors import Reason, RecordError, located
+from ecg_records.notes import Note, NoteKind, turned, unused
 from ecg_records.readers.wfdb_header import Channel, WfdbHeader, read_header
 from ecg_records.record import Record, age_in_years, inside, is_regular, sex_letter
-from ecg_records.signal.leads import known_leads, lead_rows
+from ecg_records.signal.leads import find_leads
 from ecg_records.storage.availability import refuse_unreachable
 from ecg_records.stretch import WHOLE, Stretch
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
 """The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""
+
+SUMMED_AT_ONCE = 1 << 20
+"""Samples of all channels that are read at a time for the checksums."""
+SUMMED_ROWS = 256
+MONTAGE_LIMIT = 0.3
+"""Of I + III − II, relative to the limb leads: as `QualityLimits.montage_limit`."""
 
 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
@@ -51,21 +60,131 @@ def read_leads(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read a record's standard leads: (x_KL in mV, names, samples per lead, notes).
 
-    Samples that the format marks as invalid are NaN. Raises `RecordError` for what can't be used.
+    Samples that the format marks as invalid are NaN. Where the stretch is the beginning, the checksums of the
+    whole file are compared. Raises `RecordError` for what can't be used.
     """
-    names = [channel.name for channel in header.channels]
     with located(header.path):
-        leads = known_leads(names)
-        rows = lead_rows(names, leads)
-        length = _checked_length(header, rows, root)
+        found = find_leads(tuple(channel.name for channel in header.channels))
+        length = _checked_length(header, found.rows, root)
         cut = stretch.samples(header.fs, length)
-        d_KL = np.ascontiguousarray(_samples(header, rows, cut).T)
-    channels = [header.channels[row] for row in rows]
-    notes = _checksum_notes(leads, channels, d_KL) if cut == slice(0, length) else ()
-    x_KL = _millivolts(d_KL, channels)
-    lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
-    x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
-    return x_KL, leads, length, notes
+        channels = [header.channels[row] for row in found.rows]
+        files = {channel.file: _SignalFile.of(header, channel.file) for channel in channels}
+        try:
+            part = {name: file.frames(cut.start, cut.stop) for name, file in files.items()}
+            sums = {name: file.sums(length) for name, file in files.items()} if cut.start == 0 else {}
+        except (ValueError, OSError) as error:
+            raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
+        columns = [
+            files[channel.file].columns[row] for row, channel in zip(found.rows, channels, strict=True)
+        ]
+        d_KL = np.stack(
+            [part[channel.file][:, column] for channel, column in zip(channels, columns, strict=True)]
+        )
+        x_KL = _millivolts(d_KL, channels)
+        lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
+        x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
+        wrong = [
+            lead
+            for lead, channel, column in zip(found.leads, channels, columns, strict=True)
+            if sums and channel.checksum is not None
+            if (channel.checksum - int(sums[channel.file][column])) % 65536
+        ]
+        stated = sum(channel.checksum is not None for channel in channels)
+        wrong = wrong if any(channel.checksum for channel in channels) else []  # zeros stand for none
+        if wrong and len(wrong) == stated and contradicts(found.leads, x_KL):
+            problem = (
+                "has other samples than its header describes: all checksums differ, and I + III is not II"
+            )
+            remedy = "Download the record again, or compare its header with its signal file"
+            raise RecordError(Reason.checksum, problem, remedy=remedy)
+    notes = (Note(f"checksum differs in {', '.join(wrong)}", NoteKind.checksum, wrong),) if wrong else ()
+    return found.upright(x_KL), found.leads, length, (*notes, *turned(found), *unused(found.unused))
+
+
+@dataclass(frozen=True)
+class _SignalFile:
+    """Signal file of frames, each with one sample or more of each channel.
+
+    `columns` are the places in a frame of the record's channels in the file, by their number.
+    """
+
+    path: Path
+    format: int
+    offset: int
+    width: int
+    columns: dict[int, int]
+
+    @classmethod
+    def of(cls, header: WfdbHeader, name: str) -> "_SignalFile":
+        shared = [(row, channel) for row, channel in enumerate(header.channels) if channel.file == name]
+        ends = np.cumsum([0, *(channel.per_frame for _, channel in shared)]).tolist()
+        columns = {row: ends[place] for place, (row, _) in enumerate(shared)}
+        first = shared[0][1]
+        return cls(header.path.parent / name, first.format, first.offset, ends[-1], columns)
+
+    def frames(self, first: int, stop: int) -> NDArray[np.signedinteger]:
+        """Read frames, [frames, width]."""
+        start, count = first * self.width, (stop - first) * self.width
+        return self._samples(start, count).reshape(stop - first, self.width)
+
+    def sums(self, length: int) -> NDArray[np.uint16]:
+        """Sum the samples of each column modulo 2¹⁶, as WFDB's checksums are."""
+        state = self.path.stat()
+        place = (str(self.path), state.st_size, state.st_mtime_ns)
+        return _sums(place, self.format, self.offset, self.width, length)
+
+    def _samples(self, start: int, count: int) -> NDArray[np.signedinteger]:
+        """Decode samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
+        packed = {24: 3, 80: 1}.get(self.format)
+        if self.format == 212:  # two samples in three bytes
+            odd = start % 2
+            size, offset = (3 * (count + odd) + 1) // 2, self.offset + start // 2 * 3
+        elif packed:
+            size, offset = packed * count, self.offset + packed * start
+        else:
+            kind = np.dtype({16: "<i2", 32: "<i4", 61: ">i2", 160: "<u2"}[self.format])
+            d_n = np.fromfile(self.path, kind, count, offset=self.offset + kind.itemsize * start)
+            if self.format == 160:
+                return d_n.astype(np.int32) - 32768
+            return d_n.astype(kind.newbyteorder("="), copy=False)
+        raw = np.fromfile(self.path, np.uint8, size, offset=offset)
+        if self.format == 80:
+            return raw.astype(np.int16) - 128
+        if self.format == 24:
+            wide = np.zeros((count, 4), np.uint8)
+            wide[:, 1:] = raw.reshape(count, 3)
+            return wide.view("<i4")[:, 0].astype(np.int32) >> 8
+        low, both, high = (
+            np.concatenate([raw, np.zeros(-len(raw) % 3, np.uint8)]).reshape(-1, 3).T.astype(np.int16)
+        )
+        pairs = np.stack([low | (both & 0x0F) << 8, high | (both & 0xF0) << 4], axis=1).reshape(-1)
+        d_n = pairs[odd : odd + count]
+        return np.where(d_n > 2047, d_n - 4096, d_n).astype(np.int16)
+
+
+@lru_cache(maxsize=16)
+def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length: int) -> NDArray[np.uint16]:
+    """The columns' sums of a file; of a long one the pieces ask for them again."""
+    file = _SignalFile(Path(place[0]), fmt, offset, width, {})
+    total = np.zeros(width, np.uint16)
+    step = max(1, SUMMED_AT_ONCE // width)
+    for first in range(0, length, step):
+        d_LF = file.frames(first, min(length, first + step)).astype(np.uint16, copy=False)
+        even = len(d_LF) // SUMMED_ROWS * SUMMED_ROWS  # numpy adds long rows many times as fast as short ones
+        folded = d_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
+        total += folded.reshape(SUMMED_ROWS, width).sum(axis=0, dtype=np.uint16)
+        total += d_LF[even:].sum(axis=0, dtype=np.uint16)
+    return total
+
+
+def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
+    """Whether I + III isn't II by more than a montage may be off (`QualityLimits.montage_limit`)."""
+    if not {"I", "II", "III"} <= set(leads):
+        return False
+    i, ii, iii = (x_KL[leads.index(lead)].astype(np.float64) for lead in ("I", "II", "III"))
+    away_L, limb_3L = i + iii - ii, np.stack([i, ii, iii])
+    away_L, limb_3L = away_L - np.nanmean(away_L), limb_3L - np.nanmean(limb_3L, axis=1, keepdims=True)
+    return bool(np.nanmean(away_L**2) > (MONTAGE_LIMIT**2) * np.nanmean(limb_3L**2))
 
 
 def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
@@ -90,7 +209,7 @@ def _bits(fmt: int) -> int:
     return {212: 12, 80: 8}.get(fmt, int(BYTES_PER_SAMPLE[fmt] * 8))
 
 
-def _checked_length(header: WfdbHeader, rows: list[int], root: Path) -> int:
+def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
     """Samples per lead, after every signal file has been seen to be inside `root` and long enough."""
     lengths = []
     for name in sorted({header.channels[row].file for row in rows}):
@@ -100,7 +219,9 @@ def _checked_length(header: WfdbHeader, rows: list[int], root: Path) -> int:
         if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
             stated = ", ".join(map(str, sorted(formats)))
             raise RecordError(Reason.signal_format, f"{name} is in WFDB format {stated}, which is not read")
-        holds = int(max(size, 0) / (len(shared) * BYTES_PER_SAMPLE[formats.pop()]))
+        holds = int(
+            max(size, 0) / (sum(channel.per_frame for channel in shared) * BYTES_PER_SAMPLE[formats.pop()])
+        )
         length = holds if header.length is None else header.length
         if holds < length:
             problem = f"{name} holds {holds} of the {length} samples that the header announces"
@@ -120,34 +241,3 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     if not is_regular(path):
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing")
     return path
-
-
-def _samples(header: WfdbHeader, rows: list[int], cut: slice) -> NDArray[np.signedinteger]:
-    """Digital samples [L, K]; the common format 16 by numpy, the others by wfdb."""
-    try:
-        files = {channel.file for channel in header.channels}
-        if len(files) == 1 and header.channels[0].format == 16:
-            first, count, read = header.channels[0], len(header.channels), cut.stop - cut.start
-            offset, file = first.offset + 2 * count * cut.start, header.path.parent / first.file
-            return np.fromfile(file, "<i2", read * count, offset=offset).reshape(read, count)[:, rows]
-        import wfdb  # noqa: PLC0415 (a second that corpora in format 16 save)
-
-        record = str(header.path.with_suffix(""))
-        part = {"channels": rows, "sampfrom": cut.start, "sampto": cut.stop}
-        digital = wfdb.rdrecord(record, physical=False, return_res=32, **part).d_signal
-    except (ValueError, OSError, IndexError, TypeError) as error:
-        raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
-    return np.asarray(digital, np.int64)
-
-
-def _checksum_notes(
-    names: Sequence[str], channels: list[Channel], d_KL: NDArray[np.signedinteger]
-) -> tuple[str, ...]:
-    """WFDB's checksum is the sum of a lead's samples modulo 2¹⁶."""
-    sums = d_KL.sum(axis=1, dtype=np.int64)
-    differ = [
-        name
-        for name, channel, total in zip(names, channels, sums, strict=True)
-        if channel.checksum is not None and (channel.checksum - int(total)) % 65536
-    ]
-    return (f"checksum differs in {', '.join(differ)}",) if differ else ()

@@ -16,7 +16,8 @@ from ecg_records.dx import header_comments
 from ecg_records.errors import Reason, RecordError, located
 from ecg_records.machine import number
 from ecg_records.record import inside
-from ecg_records.signal.samples import FASTEST, SLOWEST, UNITS_PER_MV
+from ecg_records.signal.leads import is_lead
+from ecg_records.signal.samples import FASTEST, SLOWEST, unit_in_volts
 
 HEADER_BYTES = 1 << 20
 """A header has a few hundred, so a longer file is something else."""
@@ -25,18 +26,20 @@ MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Damaged headers have thousands."""
 
 # Possessive (`++`): a digit once taken is not given back, so a million of them cost a millisecond.
-_RECORD = re.compile(
-    r"(?P<name>[^\s/]++)(?P<segments>/\d++)?\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?"
-)
+_RECORD = re.compile(r"(?P<name>\S++)\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?")
 _FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?(\+(?P<offset>\d++))?")
 _GAIN = re.compile(
     r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
 )
 _INTEGER = re.compile(r"-?\d{1,9}")
+_SEGMENTS = re.compile(r"[^/]++/\d++")
 
 
 class Channel(NamedTuple):
-    """Signal line of a header: place of the samples, and scale from integers to millivolts."""
+    """Signal line of a header: place of the samples, and scale from integers to millivolts.
+
+    The scale is NaN if the signal is no lead and isn't in volts. `per_frame` is its samples per frame.
+    """
 
     name: str
     file: str
@@ -45,6 +48,7 @@ class Channel(NamedTuple):
     per_mv: float
     baseline: int
     checksum: int | None
+    per_frame: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
     if record is None:
         problem = "has no record line (name, number of signals, sampling rate, length)"
         raise RecordError(Reason.header, problem)
-    if record["segments"]:
+    # `name/3` is a record of three segments, each with its name and length; `folder/name` is a record's name
+    if _SEGMENTS.fullmatch(record["name"]) and all(len(line.split()) < 3 for line in body[1:]):
         raise RecordError(Reason.multi_segment, "is the header of several segments")
     announced, described = _integer(record["signals"]), len(body) - 1
     if announced != described or not 0 < announced <= MOST_SIGNALS:
@@ -110,29 +115,37 @@ def _channel(line: str) -> Channel:
     layout = _fullmatch(_FORMAT, fields[1]) if len(fields) > 1 else None
     if layout is None:
         raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
-    if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
-        raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
     name = fields[8].strip() if len(fields) == 9 else ""
+    used = not name or is_lead(name)  # what isn't used may be in any unit
+    if used and (layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0")):
+        raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
     scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
-    if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
-        problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
-        raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
-    units = (scale["units"] or "mV").lower()
-    if units not in UNITS_PER_MV:
-        raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
     zero, checksum = (
         int(fields[place]) if len(fields) > place and _INTEGER.fullmatch(fields[place]) else None
         for place in (4, 6)
     )
+    stated = zero or 0 if scale is None or scale["baseline"] is None else _integer(scale["baseline"])
     return Channel(
         name=name,
         file=fields[0],
         format=_integer(layout["format"]),
         offset=_integer(layout["offset"] or "0"),
-        per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
-        baseline=zero or 0 if scale["baseline"] is None else _integer(scale["baseline"]),
+        per_mv=_per_mv(scale, name) if used else math.nan,
+        baseline=stated,
         checksum=checksum,
+        per_frame=max(1, _integer(layout["per_frame"] or "1")),
     )
+
+
+def _per_mv(scale: re.Match[str] | None, name: str) -> float:
+    """The number of a lead's units in a millivolt. Raises `RecordError`."""
+    if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
+        problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
+        raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
+    units = unit_in_volts(scale["units"] or "mV")
+    if units is None:
+        raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
+    return float(scale["gain"]) * units
 
 
 @lru_cache(maxsize=256)

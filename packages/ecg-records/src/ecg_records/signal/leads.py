@@ -1,6 +1,12 @@
 """Standard leads: their order, and their names as files spell them."""
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecg_base import UsageError
 from ecg_records.errors import Reason, RecordError
@@ -8,11 +14,116 @@ from ecg_records.errors import Reason, RecordError
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The twelve leads, in the order of every signal's rows."""
 
-_BY_NAME = {lead.lower(): lead for lead in LEADS}
+_LABEL = re.compile(
+    r"(?P<minus>[-−–])?\s*"
+    r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD|ABLEITUNG|ABL\.?|DERIVATION|DERIVACI[OÓ]N)[ _.:-]*)*"
+    r"(?P<lead>[DL]?(?:III|II|I)|D[123]|AV[RLF]|V[ _]?[1-6])(?P<neg>NEG)?"
+    r"(?:[ _-]*REF)?"
+    r"(?:\s*\((?P<round>[^()]*)\)|\s*\[(?P<square>[^\[\]]*)\]|[ _](?P<plain>[MUNµμ\ufffd]?V))?",
+    re.I,
+)
+"""A lead's name as files spell it: `DII`, `ECG II`, `MDC_ECG_LEAD_AVR`, `V1-Ref`, `I (uV)`, `-aVR`."""
+_PLAIN = {lead.lower(): lead for lead in LEADS}
+_CANONICAL = {
+    **{lead.upper(): lead for lead in LEADS},
+    **{f"{letter}{lead}": lead for letter in "DL" for lead in LEADS[:3]},
+    **{f"D{number}": lead for number, lead in enumerate(LEADS[:3], 1)},
+}
+
+
+class Label(NamedTuple):
+    """Content of a signal's name: the lead, whether it is turned round (−aVR), and its unit, if any."""
+
+    lead: str
+    negative: bool = False
+    unit: str | None = None
+
+
+@lru_cache(maxsize=1024)
+def read_label(text: str) -> Label | None:
+    """Return what a signal's name says; None if it names none of the twelve leads.
+
+    Example:
+        >>> read_label("DII"), read_label("I (uV)"), read_label("-aVR"), read_label("RESP")
+        (Label(lead='II', negative=False, unit=None), Label(lead='I', negative=False, unit='uV'),
+         Label(lead='aVR', negative=True, unit=None), None)
+    """
+    match = _LABEL.fullmatch(text.strip().strip('"').strip())
+    if match is None:
+        return None
+    lead = _CANONICAL[re.sub(r"[ _]", "", match["lead"]).upper()]
+    about = match["round"] or match["square"] or match["plain"]
+    return Label(lead, bool(match["minus"]) != bool(match["neg"]), about.strip() if about else None)
+
+
+def lead_name(text: str) -> str:
+    """Return a lead's usual name; a text that names no lead is returned unchanged.
+
+    Example:
+        >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
+        ['aVR', 'II', 'I', 'EEG Fp1']
+    """
+    label = read_label(text)
+    if label is None:
+        return text.strip()
+    return f"-{label.lead}" if label.negative else label.lead
+
+
+def is_lead(text: str) -> bool:
+    """Whether a text names one of the twelve leads, also turned round."""
+    return read_label(text) is not None
+
+
+class Found(NamedTuple):
+    """Standard leads among named signals, in the order of `LEADS`.
+
+    `rows` are their places, `turned` the leads whose sign is to be changed, and `unused` the names of all
+    other signals.
+    """
+
+    leads: tuple[str, ...]
+    rows: tuple[int, ...]
+    turned: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+    def upright(self, x_KL: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the signals of `rows` with the sign of the turned leads changed."""
+        if not self.turned:
+            return x_KL
+        signs_K = np.array([-1 if lead in self.turned else 1 for lead in self.leads], x_KL.dtype)
+        return x_KL * signs_K[:, None]
+
+
+@lru_cache(maxsize=256)
+def find_leads(names: tuple[str, ...]) -> Found:
+    """Find the standard leads among the names of a file's signals.
+
+    A lead that is there upright isn't taken turned round. Raises `RecordError` (`missing-lead` if there is no
+    lead, `duplicated-lead`).
+    """
+    labels = list(map(read_label, names))
+    upright = {label.lead for label in labels if label and not label.negative}
+    used = [label if label and not (label.negative and label.lead in upright) else None for label in labels]
+    places: dict[str, list[int]] = {}
+    for row, label in enumerate(used):
+        if label:
+            places.setdefault(label.lead, []).append(row)
+    if not places:
+        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
+    twice = [lead for lead in LEADS if len(places.get(lead, ())) > 1]
+    if twice:
+        raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
+    leads = tuple(lead for lead in LEADS if lead in places)
+    return Found(
+        leads,
+        tuple(places[lead][0] for lead in leads),
+        tuple(lead for lead in leads if (label := used[places[lead][0]]) and label.negative),
+        tuple(name for name, label in zip(names, used, strict=True) if label is None),
+    )
 
 
 def lead_places(names: Sequence[str]) -> list[int]:
-    """Return the places of named leads among the twelve, ignoring case.
+    """Return the places of named leads among the twelve.
 
     Raises:
         UsageError: a name is unknown or stands there twice, or there is none.
@@ -20,7 +131,7 @@ def lead_places(names: Sequence[str]) -> list[int]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         remedy = f"Use names out of {', '.join(LEADS)}"
         raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
-    leads = [_BY_NAME.get(name.strip().lower()) for name in names]
+    leads = [_upright(name) for name in names]
     unknown = [name for name, lead in zip(names, leads, strict=True) if lead is None]
     if unknown or not leads or len(set(leads)) != len(leads):
         fault = f"unknown {unknown}" if unknown else "one is named twice" if leads else "none is named"
@@ -28,24 +139,12 @@ def lead_places(names: Sequence[str]) -> list[int]:
     return [LEADS.index(lead) for lead in leads if lead]
 
 
-def known_leads(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the standard leads in `names`, ignoring case, in the order of `LEADS`.
-
-    Raises `RecordError` (`missing-lead`) where there is none.
-    """
-    lower = {name.strip().lower() for name in names}
-    leads = tuple(lead for lead in LEADS if lead.lower() in lower)
-    if not leads:
-        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
-    return leads
-
-
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the row in `names` of each of the `leads`, ignoring case; `names` may hold others.
+    """Return the row in `names` of each of the `leads`; `names` may hold others.
 
     Raises `RecordError` (`missing-lead` or `duplicated-lead`).
     """
-    present = [_BY_NAME.get(name.strip().lower()) for name in names]
+    present = [_upright(name) for name in names]
     twice = [lead for lead in leads if present.count(lead) > 1]
     if twice:
         raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
@@ -53,3 +152,11 @@ def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
     if missing:
         raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
     return [present.index(lead) for lead in leads]
+
+
+def _upright(name: str) -> str | None:
+    plain = _PLAIN.get(name.strip().lower())
+    if plain:  # a network that is traced can't look into patterns
+        return plain
+    label = read_label(name)
+    return None if label is None or label.negative else label.lead

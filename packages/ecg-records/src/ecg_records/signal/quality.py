@@ -17,13 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.ndimage import maximum_filter1d
 
 from ecg_records.errors import Reason, RecordError
+from ecg_records.notes import Note, NoteKind
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import median
 
-BRIDGED, DERIVED, HIDDEN = MENDED = ("bridged", "derived", "hidden")
-"""How the notes of `mended` end."""
 Signal = NDArray[np.float32]
-CONTRADICT = "limb leads contradict one another: a wrong name, sign or gain?"
+CONTRADICT = Note("limb leads contradict one another: a wrong name, sign or gain?", NoteKind.contradict)
 LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
 """The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
 
@@ -156,7 +155,7 @@ class Mended(NamedTuple):
     x_CL: Signal
     hidden_C: NDArray[np.bool_]
     measures: Measures
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def mended(
@@ -168,22 +167,26 @@ def mended(
     electrode that is off no lead knows the voltage.
     """
     measures = measure(x_CL[:, :judged], fs, limits)
-    lines: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if (measures.amplitude_C > limits.amplitude_limit).any() or measures.nan_C.any():
-        first_CL, lines = bridged(x_CL[:, :judged], fs, limits, leads)
+        first_CL, notes = bridged(x_CL[:, :judged], fs, limits, leads)
         x_CL = np.concatenate([first_CL, x_CL[:, first_CL.shape[1] :]], axis=1)
         measures = measure(first_CL, fs, limits)
     faults = _faults(measures, limits)
     if not faults:
-        return Mended(x_CL, np.zeros(len(x_CL), bool), measures, lines)
+        return Mended(x_CL, np.zeros(len(x_CL), bool), measures, notes)
     x_CL = _from_limb_leads(x_CL, faults, leads, limits, judged)
     measures = measure(x_CL[:, :judged], fs, limits)
     hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, limits)])
-    alike: dict[str, list[str]] = {}
+    alike: dict[tuple[str, NoteKind], list[str]] = {}
     for row, problem in faults.items():
-        alike.setdefault(f"{problem}: {HIDDEN if hidden_C[row] else DERIVED}", []).append(leads[row])
-    lines += tuple(f"{', '.join(names)}: {what}" for what, names in alike.items())
-    return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, lines)
+        kind = NoteKind.hidden if hidden_C[row] else NoteKind.derived
+        alike.setdefault((problem, kind), []).append(leads[row])
+    notes += tuple(
+        Note(f"{', '.join(names)}: {problem}: {kind}", kind, names)
+        for (problem, kind), names in alike.items()
+    )
+    return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, notes)
 
 
 def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
@@ -227,7 +230,7 @@ def _from_limb_leads(
 @np.errstate(invalid="ignore")  # of infinite samples, which are beyond as NaN is
 def bridged(
     x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS
-) -> tuple[Signal, tuple[str, ...]]:
+) -> tuple[Signal, tuple[Note, ...]]:
     """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
 
     An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
@@ -236,17 +239,18 @@ def bridged(
     away_CL = np.abs(x_CL - median(x_CL)[:, None])
     beyond_CL = ~(away_CL <= limits.amplitude_limit)  # NaN is beyond, too
     reach = round(limits.bridge_margin * fs)
-    lines: list[str] = []
+    notes: list[Note] = []
     for lead in np.flatnonzero(beyond_CL.any(axis=1)).tolist():
         bad_L = maximum_filter1d(beyond_CL[lead], 2 * reach + 1, mode="constant")
         if np.count_nonzero(bad_L) > limits.bridge_limit * len(bad_L):
             continue
-        x_CL = x_CL.copy() if not lines else x_CL
+        x_CL = x_CL.copy() if not notes else x_CL
         good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)
         x_CL[lead, bad] = np.interp(bad, good, x_CL[lead, good])
         what = "of extreme amplitude" if np.isfinite(away_CL[lead]).all() else "without numbers"
-        lines.append(f"{leads[lead]}: {len(bad) / fs:.2f} s {what} {BRIDGED}")
-    return x_CL, tuple(lines)
+        text = f"{leads[lead]}: {len(bad) / fs:.2f} s {what} bridged"
+        notes.append(Note(text, NoteKind.bridged, [leads[lead]]))
+    return x_CL, tuple(notes)
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:

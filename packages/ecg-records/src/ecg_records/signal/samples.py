@@ -19,6 +19,19 @@ SLOWEST, FASTEST = 50, 100_000
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
 """How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
 
+
+def unit_in_volts(unit: str | None) -> float | None:
+    """Return how many of a unit make a millivolt; None if the unit isn't volts.
+
+    A micro sign in Latin-1 can't be decoded as UTF-8; it is the only letter of a unit that can be lost.
+
+    Example:
+        >>> unit_in_volts("uV"), unit_in_volts("\N{REPLACEMENT CHARACTER}V"), unit_in_volts("mmHg")
+        (1000.0, 1000.0, None)
+    """
+    return UNITS_PER_MV.get((unit or "").strip().lower().replace("\N{REPLACEMENT CHARACTER}", "u"))
+
+
 COMPUTABLE_MV = 1e9
 """mV: beyond this a signal's square may leave float32, and it has been no voltage for long."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecg_records.signal.quality import MENDED
+from ecg_records.notes import MENDED, NoteKind, reported
 from ecg_records.storage.documents import read_model
 from marecg.corpus.index import AGAIN, MOST_JSON_BYTES
 from marecg.errors import CorpusError
@@ -65,7 +65,7 @@ class PreparationReport(Account):
 
     `duplicates` are groups of names whose signals are the same bit for bit, `records` the quarantined ones,
     `codes` how a code table met the records, where there was one; `mended` how many kept records have leads
-    that are bridged for moments, computed from others or hidden.
+    that are bridged for moments, computed from others or hidden; `noted` how many have other notes of a kind.
     """
 
     sources: dict[str, Account]
@@ -73,13 +73,15 @@ class PreparationReport(Account):
     records: tuple[Quarantined, ...]
     codes: CodeAccount | None = None
     mended: dict[str, Count] | None = None
+    noted: dict[str, Count] | None = None
 
     def mended_lines(self) -> list[str]:
         """Return what was done to leads of kept records, and to how many, as lines of text."""
-        return [f"{what}: {count:,} records" for what, count in (self.mended or {}).items()]
+        counts = (self.mended or {}) | (self.noted or {})
+        return [f"{what}: {count:,} records" for what, count in counts.items()]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `report.json`: without `codes` and `mended` where there are none."""
+        """Return the content of `report.json`: without `codes`, `mended` and `noted` where there are none."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -92,9 +94,7 @@ def report(
     notes: Iterable[Sequence[str]] = (),
 ) -> PreparationReport:
     """Count a preparation's outcomes; `found`, `kept` are sources, `hashes` and `notes` of kept records."""
-    mended = Counter(
-        ending for lines in notes for ending in MENDED if any(line.endswith(ending) for line in lines)
-    )
+    noted = Counter(kind for lines in notes for kind in {note.kind for note in reported(lines)})
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:
@@ -112,7 +112,8 @@ def report(
         duplicates=tuple(sorted(tuple(sorted(names)) for names in names_of.values() if len(names) > 1)),
         records=tuple(quarantined),
         codes=codes,
-        mended={ending: mended[ending] for ending in MENDED if mended[ending]} or None,
+        mended={str(kind): noted[kind] for kind in MENDED if noted[kind]} or None,
+        noted={str(kind): noted[kind] for kind in NoteKind if noted[kind] and kind not in MENDED} or None,
     )
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.notes import reported
 from ecg_records.record import Record, as_text
 from ecg_records.signal.leads import LEADS
-from ecg_records.signal.quality import MENDED
 from ecg_records.signal.samples import amplitude_doubt
 from marecg.corpus.shards import notes
 from marecg.embedding.embed import WideEmbeddings, encode
@@ -142,7 +142,7 @@ def recordings(
             refused = InputError(error.problem, where=place, remedy=error.remedy)
             done.failed[name] = as_text(str(refused))
             continue
-        doubts = [amplitude_doubt(record.x_KL), *(note for note in record.notes if note.endswith(MENDED))]
+        doubts = [amplitude_doubt(record.x_KL), *reported(record.notes)]
         if any(doubts):
             done.doubtful[name] = "; ".join(filter(None, doubts))
         done.records += 1

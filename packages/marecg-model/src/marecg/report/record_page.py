@@ -3,6 +3,7 @@
 Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of a corpus.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from ecg_base import replacing
 from ecg_ontology import Ontology, load
 from ecg_records.measurements.electrodes import doubts
 from ecg_records.measurements.intervals import AGREE_MS, Measurements, Reason, measure
+from ecg_records.notes import reported
 from ecg_records.readers.inputs import find_one, read_mended
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import order_leads, resample
@@ -49,6 +51,8 @@ from marecg.report.texts import (
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.use.answers import RISK, answers_of
 from marecg.use.predict import concepts
+
+logger = logging.getLogger(__name__)
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
@@ -97,6 +101,8 @@ def write_record(
     name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     ontology = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
+    for note in reported(shown.notes):
+        logger.warning("%s: %s", record, note)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
     # what may begin or end at a spike isn't known
     if not measured.paced and "Paced" in {model.ontology.nodes[leaf].abbr for leaf in shown.coded}:

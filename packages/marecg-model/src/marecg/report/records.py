@@ -19,6 +19,7 @@ from ecg_ontology.views.draw import graph_figure
 from ecg_ontology.views.figures import inline_svg
 from ecg_records import read
 from ecg_records.machine import MachineReport
+from ecg_records.notes import Note, NoteKind
 from ecg_records.readers.datasets import ptbxl
 from ecg_records.readers.inputs import mended_record
 from ecg_records.record import Record
@@ -65,7 +66,7 @@ class Shown(NamedTuple):
     filters: str = ""
     length: int = 0
     drawn_KL: NDArray[np.float32] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
@@ -87,10 +88,10 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         machine=record.machine,
         source=record.source,
         patient=record.patient or "",
-        filters="; ".join(note for note in record.notes if note.startswith("filtered")),
+        filters="; ".join(note for note in map(Note, record.notes) if note.kind == NoteKind.filters),
         length=record.length,
         drawn_KL=record.x_KL,
-        notes=usable.notes,
+        notes=tuple(note if isinstance(note, Note) else Note(note) for note in usable.notes),
     )
 
 

@@ -14,12 +14,15 @@ from ecg_records.machine import MachineReport
 from ecg_records.measurements.childhood import FAST, is_child, limits_of, qtc_at
 from ecg_records.measurements.electrodes import Doubts
 from ecg_records.measurements.intervals import Measurements
-from ecg_records.signal.quality import MENDED
+from ecg_records.notes import DOUBTS, MENDED, reported
 from marecg.errors import UsageError
 from marecg.report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
 """From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
+
+INFANT = 2
+"""Years below which an age is told in months or days."""
 
 
 class Texts:
@@ -76,7 +79,7 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     )
     cells = {
         say("patient"): shown.patient,
-        say("age"): f"{shown.age:g}" if shown.age is not None else "",
+        say("age"): _age(shown.age, say),
         say("sex"): sexes.get(shown.sex or "", ""),
         say("date"): shown.date,
         say("device"): " ".join(shown.device.split()),
@@ -86,15 +89,29 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     return {name: text for name, text in cells.items() if text}
 
 
+def _age(age: float | None, say: Texts) -> str:
+    """An age in years, of an infant in months or days."""
+    if age is None:
+        return ""
+    if 0 < age < 1 / 12:
+        return say("age_days", number=round(age * 365.25))
+    return say("age_months", number=round(age * 12)) if 0 < age < INFANT else f"{age:g}"
+
+
 def electrode_quality(suspected: Doubts, shown: Shown, say: Texts) -> tuple[str, str]:
     """Return electrode faults and mended leads as sentences, and their class; I and V6 tell swapped arms."""
     faults = suspected._asdict()
     lines = [say("quality_swapped_arms")] * faults.pop("swapped_arms")
-    for ending in MENDED:
-        faults[ending] = [note.partition(":")[0] for note in shown.notes if note.endswith(ending)]
+    for kind in MENDED:
+        faults[kind] = [lead for note in shown.notes if note.kind == kind for lead in note.leads]
     lines += [say(f"quality_{name}", leads=", ".join(bad)) for name, bad in faults.items() if bad]
     good = "quality_good" if {"I", "V6"} <= {*shown.leads} else "quality_good_but_arms"
-    return " ".join(lines) or say(good), "warning" if lines else ""
+    others = [note for note in reported(shown.notes) if note.kind not in MENDED]
+    doubtful = bool(lines) or any(note.kind in DOUBTS for note in others)
+    sentences = lines if doubtful else [say(good)]
+    if others:
+        sentences = [*sentences, say("quality_noted", notes="; ".join(others).removesuffix("?"))]
+    return " ".join(sentences), "warning" if doubtful else ""
 
 
 def measurement_facts(measured: Measurements, say: Texts, age: float | None = None) -> dict[str, str]:

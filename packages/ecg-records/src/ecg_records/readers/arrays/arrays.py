@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 from ecg_base import EcgError, InputError, OutputError, UsageError
 from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError, in_short
+from ecg_records.notes import Note, NoteKind, turned, unused
 from ecg_records.readers.arrays import delimited
 from ecg_records.readers.arrays.array_files import OPENERS, Lazy, arrays_in
 from ecg_records.readers.arrays.array_layout import Layout
+from ecg_records.readers.arrays.clock import Clock
 from ecg_records.record import Candidate, Record, as_text, is_regular
-from ecg_records.signal.leads import known_leads, lead_rows
+from ecg_records.signal.leads import find_leads, read_label
+from ecg_records.signal.samples import unit_in_volts
 from ecg_records.stretch import WHOLE, Stretch
 
 SLAB = 16 << 20
@@ -51,6 +54,12 @@ class ArrayFile:
             problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
             raise InputError(problem, where=path, remedy="Check that the file is whole")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
+        clocks: tuple[Clock, ...] = getattr(self._array, "clocks", ())
+        for clock in clocks:
+            clock.refuse_other(layout.fs)
+        self._clocks = clocks
+        self._unused: tuple[str, ...] = getattr(self._array, "unused", ())
+        self._per_mv_K1 = np.array([[self._units(name)] for name in self.leads])
         self.names: tuple[str, ...] = getattr(self._array, "names", ())
         self.one = len(self._array.shape) == 2
         self._ragged: bool = getattr(self._array, "ragged", False)
@@ -59,6 +68,17 @@ class ArrayFile:
 
     def __len__(self) -> int:
         return 1 if self.one else self._array.shape[0]
+
+    def notes(self, row: int = 0) -> tuple[Note, ...]:
+        """Return notes on what was done to a record's rows, and on columns that aren't read."""
+        timing = self._clocks[row].notes if row < len(self._clocks) else ()
+        return (*timing, *unused(self._unused))
+
+    def _units(self, name: str) -> float:
+        """The number of units in a millivolt, also by a heading such as `I (uV)`."""
+        label = read_label(name)
+        stated = unit_in_volts(label.unit) if label else None
+        return self._layout.per_mv if stated is None else stated
 
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
         """Read one record in mV, or a stretch: (x_KL, samples per lead in the file).
@@ -84,7 +104,7 @@ class ArrayFile:
             length = x_KL.shape[1]
             x_KL = x_KL[:, stretch.samples(self._layout.fs, length)]
         with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find what isn't a number
-            return np.ascontiguousarray(x_KL.astype(np.float64) / self._layout.per_mv, np.float32), length
+            return np.ascontiguousarray(x_KL.astype(np.float64) / self._per_mv_K1, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
         """A stretch of a record, and its length; None and all of it where records differ in length."""
@@ -143,7 +163,7 @@ class Arrays:
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `read_row` does."""
         file, row = candidate.file, candidate.row
-        x_KL, leads, length = read_row(file, self.layout, row, stretch)
+        x_KL, leads, length, notes = read_row(file, self.layout, row, stretch)
         return Record(
             id=candidate.own_name or (file.stem if row < 0 else f"{file.stem}/{row}"),
             source=candidate.source,
@@ -151,21 +171,23 @@ class Arrays:
             x_KL=x_KL,
             fs=self.layout.fs,
             length=length,
-            notes=(NO_DIAGNOSIS,),
+            notes=(*notes, Note(NO_DIAGNOSIS, NoteKind.codes)),
             leads=leads,
         )
 
 
 def read_row(
     file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
-) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
+) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[Note, ...]]:
     """Read the standard leads of a record, or a stretch; `row` −1 means that the file is one record.
 
-    Returns x_KL in mV, the leads' names in the order of `LEADS`, and samples per lead in the file.
+    Returns x_KL in mV, the leads' names in the order of `LEADS`, samples per lead in the file, and notes.
     Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
     """
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns)
+    except RecordError:
+        raise
     except (UsageError, InputError) as error:
         reason = Reason.shape if isinstance(error, UsageError) else Reason.unreadable
         raise RecordError(reason, error.problem) from error
@@ -174,8 +196,9 @@ def read_row(
     x_KL, length = array.signal(max(row, 0), stretch)
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
-    leads = known_leads(array.leads)
-    return x_KL[lead_rows(array.leads, leads)], leads, length
+    found = find_leads(array.leads)
+    notes = (*array.notes(max(row, 0)), *turned(found), *unused(found.unused))
+    return found.upright(x_KL[list(found.rows)]), found.leads, length, notes
 
 
 @lru_cache(maxsize=2)

@@ -1,7 +1,8 @@
 """Signals as text: a column per lead, a row per instant; separated by comma, semicolon, tab or blank.
 
-Columns named by lead are taken and others, such as the time, passed over; without names the user says them.
-A column `record` says whose a row is; then a row may also hold one `value` of one `lead`.
+Columns named by lead are taken, and others are passed over; without names the user says them. A column of
+time gives the order of rows and their gaps (`clock`). A column `record` says whose a row is; then a row may
+also hold one `value` of one `lead`.
 """
 
 import re
@@ -9,26 +10,24 @@ from collections.abc import Iterator
 from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_records.machine import number
+from ecg_records.readers.arrays.clock import RECORD, TIME, Clock, clock_of
 from ecg_records.readers.arrays.lazy_array import Unpacked
-from ecg_records.signal.leads import LEADS
-from ecg_records.stretch import FILE_BYTES
+from ecg_records.signal.leads import is_lead
+from ecg_records.stretch import FILE_BYTES, LONGEST
 
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16
 PARSED_ROWS = 1 << 16
 """Rows that are parsed at a time."""
-_LEADS = {lead.lower(): lead for lead in LEADS}
-RECORD = ("record", "record_id", "ecg_id", "study_id")
-"""What a column is called that says whose a row is."""
-TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
-"""And one that says in which order rows stand; without it they stand as they come."""
+SORTED_BYTES = 4 * FILE_BYTES
+"""Of a file whose rows are out of order, or have gaps: they are arranged in memory."""
 
 
 class Form(NamedTuple):
@@ -41,13 +40,23 @@ class Form(NamedTuple):
 
     @property
     def leads(self) -> dict[int, str]:
-        """Return the columns that are named after leads."""
-        plain = (re.sub(r"^(lead|ecg)[ _]", "", name.strip().strip('"').lower()) for name in self.names or ())
-        return {place: _LEADS[name] for place, name in enumerate(plain) if name in _LEADS}
+        """Return the headings of the columns that are named after leads."""
+        return {place: name for place, name in enumerate(self.headings) if is_lead(name)}
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Return the names of columns without quotes; () if there are none."""
+        return tuple(name.strip().strip('"').strip() for name in self.names or ())
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Return the names of columns that hold neither leads nor time, nor whose a row is."""
+        known = {*RECORD, *TIME, "lead", "value"}
+        return tuple(name for name in self.headings if not is_lead(name) and name.lower() not in known)
 
     def column(self, *called: str) -> int | None:
         """Return the first column with one of these names."""
-        names = [name.strip().strip('"').lower() for name in self.names or ()]
+        names = [name.lower() for name in self.headings]
         return next((names.index(name) for name in called if name in names), None)
 
     @property
@@ -62,14 +71,14 @@ class Form(NamedTuple):
 def form_of(path: Path) -> Form | None:
     """Detect the form of a text file of signals; None if its first lines have none."""
     try:
-        with path.open(encoding="utf-8-sig", errors="strict") as file:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may have a µ in Latin-1
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
     except (OSError, ValueError):
         return None
-    if not first.strip():
+    if not first.strip() or "\0" in first + second:
         return None
     separator = next((sign for sign in (";", "\t", ",") if sign in (second or first)), r"\s+")
-    decimal = "," if separator == ";" and "," in second else "."
+    decimal = "," if separator != "," and "," in (second or first) else "."
     heading, row = (re.split(separator, line.strip()) for line in (first, second or first))
     has_names = not all(_is_number(cell, decimal) for cell in heading)
     form = Form(separator, decimal, tuple(heading) if has_names else None, len(row))
@@ -88,9 +97,44 @@ def _one(path: Path, form: Form) -> Unpacked:
     columns = list(form.leads) or list(range(form.columns))
     with path.open("rb") as file:
         lines = sum(bool(line.strip()) for line in iter(lambda: file.readline(LONGEST_LINE), b""))
-    shape = (lines - (form.names is not None), len(columns))
+    clock = _clock(path, form)
     rows = partial(_rows, path, form, columns)
-    return Unpacked(shape, np.dtype(np.float64), rows, leads=tuple(form.leads.values()))
+    length = lines - (form.names is not None)
+    if clock is not None and (clock.order is not None or clock.places is not None):
+        if path.stat().st_size > SORTED_BYTES:
+            problem = f"has rows out of order or gaps, and more than {SORTED_BYTES >> 20} MB"
+            raise ValueError(f"{problem}: sort it, or write a file for each part")
+        length, rows = clock.length, partial(_arranged, path, form, columns, clock)
+    return Unpacked(
+        (length, len(columns)),
+        np.dtype(np.float64),
+        rows,
+        leads=tuple(form.leads.values()),
+        unused=form.unused,
+        clocks=() if clock is None else (clock,),
+    )
+
+
+def _clock(path: Path, form: Form) -> Clock | None:
+    """The time column of a file of one record, if it has one."""
+    column = form.column(*TIME)
+    if column is None:
+        return None
+    how: dict[str, Any] = {"sep": form.separator, "decimal": form.decimal, "header": None, "skiprows": 1}
+    how |= {"usecols": [column], "encoding": "utf-8", "encoding_errors": "replace"}
+    try:
+        cells = pd.read_csv(path, dtype=np.float64, **how)[column].to_numpy()
+    except ValueError:
+        if path.stat().st_size > FILE_BYTES:
+            return None
+        cells = pd.read_csv(path, dtype=str, **how)[column]
+    return clock_of(form.headings[column].lower(), cells, LONGEST)
+
+
+def _arranged(path: Path, form: Form, columns: list[int], clock: Clock) -> Iterator[bytes]:
+    """All rows in the order of time."""
+    x_LK = np.frombuffer(b"".join(_rows(path, form, columns))).reshape(-1, len(columns))
+    yield clock.arranged(x_LK).tobytes()
 
 
 def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
@@ -104,6 +148,8 @@ def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
         usecols=columns,
         dtype=np.float64,
         chunksize=PARSED_ROWS,
+        encoding="utf-8",
+        encoding_errors="replace",
     )
     with reader:
         for block in reader:
@@ -136,14 +182,24 @@ class Several:
                 **({lead: str} if lead is not None else {}),
             },
             encoding="utf-8-sig",
+            encoding_errors="replace",
         )
         of_record = dict(iter(table.groupby(record, sort=False)))
-        if time is not None:
-            of_record = {name: rows.sort_values(time, kind="stable") for name, rows in of_record.items()}
+        self.unused, self.clocks = form.unused, tuple[Clock, ...]()
         if lead is None:
             self.leads = tuple(form.leads.values())
             self._records = [rows[form.numbers].to_numpy() for rows in of_record.values()]
+            if time is not None:
+                called = form.headings[time].lower()
+                clocks = [clock_of(called, rows[time], LONGEST) for rows in of_record.values()]
+                self.clocks = tuple(clock for clock in clocks if clock is not None)
+                self._records = [
+                    x_LK if clock is None else clock.arranged(x_LK)
+                    for x_LK, clock in zip(self._records, clocks, strict=True)
+                ]
         else:
+            if time is not None:
+                of_record = {name: rows.sort_values(time, kind="stable") for name, rows in of_record.items()}
             of_lead = {name: _leads_of(rows, lead, form.numbers[0], name) for name, rows in of_record.items()}
             self.leads = tuple(next(iter(of_lead.values())))
             if other := [name for name, columns in of_lead.items() if set(columns) != set(self.leads)]:
@@ -158,10 +214,8 @@ class Several:
 
 def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[str, NDArray[np.float64]]:
     """One record's samples by lead. Raises `ValueError` where leads differ in length, or none is one."""
-    values = {
-        str(name).strip().lower(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)
-    }
-    leads = {_LEADS[name]: samples for name, samples in values.items() if name in _LEADS}
+    values = {str(name).strip(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)}
+    leads = {name: samples for name, samples in values.items() if is_lead(name)}
     if len({len(samples) for samples in leads.values()}) != 1:
         raise ValueError(f"record {record}: {'its leads differ in length' if leads else 'names no lead'}")
     return leads

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.readers.arrays.clock import Clock
+
 Slices = tuple[slice, ...]
 
 
@@ -16,7 +18,8 @@ class Unpacked:
     """Array decompressed on first use, piece by piece, into a memory map.
 
     `pieces` gives the bytes, of which `skip` come before the array, or raises `ValueError`; they lie
-    `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them.
+    `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them, as
+    are `unused` signals and `clocks` of its records.
     """
 
     def __init__(
@@ -28,10 +31,12 @@ class Unpacked:
         skip: int = 0,
         by_column: bool = False,
         leads: tuple[str, ...] = (),
+        unused: tuple[str, ...] = (),
+        clocks: tuple[Clock, ...] = (),
     ) -> None:
         if min(shape, default=0) < 0:
             raise ValueError("has an axis of negative length")
-        self.shape, self.dtype, self.leads = shape, dtype, leads
+        self.shape, self.dtype, self.leads, self.unused, self.clocks = shape, dtype, leads, unused, clocks
         self._pieces, self._skip, self._by_column = pieces, skip, by_column
 
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ecg_records.readers.arrays.clock import RECORD, TIME, Clock, clock_of
 from ecg_records.readers.arrays.lazy_array import Unpacked
-from ecg_records.signal.leads import LEADS
+from ecg_records.signal.leads import is_lead
+from ecg_records.stretch import LONGEST
 
 BLOCK_ROWS = 16
 """Rows decoded at a time."""
@@ -34,17 +36,31 @@ LEAD_COLUMNS = "the lead columns"
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
     """Yield the arrays of a file, each with its column's name."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
-    names = {lead.lower(): lead for lead in LEADS}
-    columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
-    leads = {names[name]: field for name, field in columns.items() if name in names}
+    leads = {field.name: field for field in file.schema_arrow if is_lead(field.name)}
     kinds = {_depth(field.type) for field in leads.values()}
+    alike = [field.name for field in file.schema_arrow if {_depth(field.type)} == kinds]
+    others = (name for name in alike if name not in leads and not name.startswith("__"))  # indexes of pandas
+    unused = tuple(name for name in others if name.lower() not in {*TIME, *RECORD})
     if kinds in ({0}, {1}):
         names_in_file = [field.name for field in leads.values()]
         if kinds == {1}:
-            yield LEAD_COLUMNS, Nested(file, names_in_file, tuple(leads))
+            yield LEAD_COLUMNS, Nested(file, names_in_file, tuple(leads), unused)
         else:  # one record of as many samples as the file has rows
-            shape, pieces = (file.metadata.num_rows, len(leads)), partial(_samples, file, names_in_file)
-            yield LEAD_COLUMNS, Unpacked(shape, np.dtype(np.float64), pieces, leads=tuple(leads))
+            rows, pieces = file.metadata.num_rows, partial(_samples, file, names_in_file)
+            clock = _clock(file)
+            if clock is not None and (clock.order is not None or clock.places is not None):
+                rows, pieces = clock.length, partial(_arranged, file, names_in_file, clock)
+            yield (
+                LEAD_COLUMNS,
+                Unpacked(
+                    (rows, len(leads)),
+                    np.dtype(np.float64),
+                    pieces,
+                    leads=tuple(leads),
+                    unused=unused,
+                    clocks=() if clock is None else (clock,),
+                ),
+            )
     for field in file.schema_arrow:
         if _depth(field.type) == 2:
             yield field.name, Nested(file, [field.name])
@@ -67,8 +83,14 @@ class Nested:
 
     ragged = True
 
-    def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...] = ()) -> None:
-        self._file, self._columns, self.leads = file, columns, leads
+    def __init__(
+        self,
+        file: pq.ParquetFile,
+        columns: list[str],
+        leads: tuple[str, ...] = (),
+        unused: tuple[str, ...] = (),
+    ) -> None:
+        self._file, self._columns, self.leads, self.unused = file, columns, leads, unused
         groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         self._starts = np.cumsum([0, *groups])
         self._restart(0)
@@ -118,6 +140,22 @@ def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:
     for batch in file.iter_batches(TABLE_BATCH, columns=columns):
         rows = np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
         yield rows.astype(np.float64).tobytes()
+
+
+def _clock(file: pq.ParquetFile) -> Clock | None:
+    """The time column of a file of one record, if it has one."""
+    names = {field.name.lower(): field for field in file.schema_arrow}
+    field = next((names[name] for name in TIME if name in names), None)
+    if field is None or file.metadata.num_rows > LONGEST:
+        return None
+    cells = file.read([field.name]).column(0).to_pandas()
+    return clock_of(field.name.lower(), cells, LONGEST)
+
+
+def _arranged(file: pq.ParquetFile, columns: list[str], clock: Clock) -> Iterator[bytes]:
+    """All rows in the order of time."""
+    x_LK = np.frombuffer(b"".join(_samples(file, columns))).reshape(-1, len(columns))
+    yield clock.arranged(x_LK).tobytes()
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:

@@ -5,6 +5,8 @@ The rhythm is read, not the representative beat, which is a derived series.
 Shapes: K leads as found, L samples.
 """
 
+import datetime
+import re
 import warnings
 from xml.etree.ElementTree import Element
 
@@ -13,16 +15,10 @@ from numpy.typing import NDArray
 
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport, number
-from ecg_records.readers.clinical.waveform import (
-    Waveform,
-    filtered,
-    finite_gain,
-    is_lead,
-    moment,
-    per_mv,
-    stacked,
-)
+from ecg_records.readers.clinical.groups import Group, is_derived, joined
+from ecg_records.readers.clinical.waveform import Waveform, filtered, finite_gain, moment, per_mv, stacked
 from ecg_records.record import sex_letter
+from ecg_records.signal.leads import is_lead
 
 ROOT = "AnnotatedECG"
 _MEASURED = {
@@ -36,46 +32,84 @@ _MEASURED = {
     "axis": "MDC_ECG_ANGLE_QRS_FRONT",
 }
 _STATEMENT = "MDC_ECG_INTERPRETATION_STATEMENT"
+WITH_SECONDS = 14
+"""Digits of a date and a time."""
+_DIGITS = re.compile(r"\d*")
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def waveform(root: Element) -> Waveform:
     """Read an HL7 aECG document. Raises `RecordError`."""
-    sets = root.findall("{*}component/{*}series/{*}component/{*}sequenceSet")
+    sets = [
+        (series, group)
+        for series in root.findall("{*}component/{*}series")
+        for group in series.findall("{*}component/{*}sequenceSet")
+    ]
     if not sets:
         raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")
-    best = max(sets, key=lambda group: sum(map(is_lead, _codes(group))))
-    rates, names, rows = set(), [], []
-    for code, sequence in zip(_codes(best), best.findall("{*}component/{*}sequence"), strict=True):
-        value = sequence.find("{*}value")
-        if value is None:
-            continue
-        if code.startswith("TIME_"):
-            rates.add(_rate(value))
-        elif is_lead(code):
-            names.append(code)
-            rows.append(_millivolts(value))
-    if len(rates) != 1:
-        stated = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
-        raise RecordError(Reason.sampling_rate, f"says {stated} Hz for one set of leads")
+    names, x_KL, fs, notes = joined([_group(series, group) for series, group in sets])
+    codes = dict.fromkeys(code for _, group in sets for code in _codes(group))
     person = root.find(".//{*}subjectDemographicPerson")
     birth = None if person is None else person.find("{*}birthTime")
     gender = None if person is None else person.find("{*}administrativeGenderCode")
     subject = root.find(".//{*}trialSubject/{*}id")
     start = root.find("{*}component/{*}series/{*}effectiveTime/{*}low")
     start = start if start is not None else root.find("{*}effectiveTime/{*}low")
-    several = ("several recordings in one file: the first with most leads",) if len(sets) > 1 else ()
     return Waveform(
         names=names,
-        x_KL=stacked(rows),
-        fs=rates.pop(),
+        x_KL=x_KL,
+        fs=fs,
         patient=_attribute(subject, "extension") or _attribute(subject, "root"),
         born=moment(_attribute(birth, "value")),
         acquired=moment(_attribute(start, "value")),
         sex=sex_letter(_attribute(gender, "code")),
-        notes=(*several, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
+        notes=(*notes, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
         machine=_machine(root),
+        unused=tuple(code for code in codes if not code.startswith("TIME_") and not is_lead(code)),
     )
+
+
+def _group(series: Element, group: Element) -> Group:
+    """The leads of a sequence set, read when they are asked for."""
+    rates, starts, names, values = set(), list[float](), [], []
+    for code, sequence in zip(_codes(group), group.findall("{*}component/{*}sequence"), strict=True):
+        value = sequence.find("{*}value")
+        if value is None:
+            continue
+        if code.startswith("TIME_"):
+            rates.add(_rate(value))
+            starts += _head(value.find("{*}head"))
+        elif is_lead(code):
+            names.append(code)
+            values.append(value)
+    label = " ".join(_attribute(part.find("{*}code"), "code") or "" for part in (series, group))
+    if names and not is_derived(label) and len(rates) != 1:
+        stated = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
+        raise RecordError(Reason.sampling_rate, f"says {stated} Hz for one set of leads")
+    samples = len((values[0].findtext("{*}digits") or "").split()) if values else 0
+    return Group(
+        names=names,
+        samples=samples,
+        fs=min(rates, default=1.0),
+        read=lambda: stacked(list(map(_millivolts, values))),
+        start=starts[0] if starts else None,
+        label=label,
+    )
+
+
+def _head(head: Element | None) -> list[float]:
+    """The second at which a set of sequences begins, as one number or none."""
+    text = _attribute(head, "value") or ""
+    unit = _attribute(head, "unit")
+    if unit in _SECONDS:
+        return [number(text) * _SECONDS[unit]] if number(text) == number(text) else []
+    when, _, fraction = text.partition(".")
+    begun = moment(when) if len(when) >= WITH_SECONDS else None
+    if begun is None:
+        return []
+    second = datetime.datetime.fromisoformat(begun).replace(tzinfo=datetime.UTC).timestamp()
+    digits = _DIGITS.match(fraction)
+    return [second + float(f"0.{digits[0] if digits else ''}0")]
 
 
 def _machine(root: Element) -> MachineReport:
@@ -123,9 +157,10 @@ def _rate(value: Element) -> float:
 def _millivolts(value: Element) -> NDArray[np.float64]:
     origin, scale = value.find("{*}origin"), value.find("{*}scale")
     step = finite_gain(_attribute(scale, "value")) / per_mv(_attribute(scale, "unit"))
-    start = float(_attribute(origin, "value") or 0)
+    start = number(_attribute(origin, "value") or 0)
     start = start / per_mv(_attribute(origin, "unit")) if start else 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # what is not a number
-        digits_L = np.fromstring(value.findtext("{*}digits") or "", np.float64, sep=" ")
+        digits = (value.findtext("{*}digits") or "").replace(",", ".")
+        digits_L = np.fromstring(digits, np.float64, sep=" ")
     return digits_L * step + start

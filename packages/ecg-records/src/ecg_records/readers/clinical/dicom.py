@@ -1,10 +1,11 @@
 """DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
 
-Of several multiplex groups the one that is original and has most leads is read; a median beat is derived.
+Multiplex groups of leads are joined by their time offsets (`groups.joined`); a median beat is derived.
 
 Shapes: K leads as found, L samples.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -16,19 +17,23 @@ from numpy.typing import NDArray
 
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport
+from ecg_records.notes import Note, NoteKind
+from ecg_records.readers.clinical.groups import Group, joined
 from ecg_records.readers.clinical.waveform import (
     BY_NUMBER,
     Format,
     Waveform,
     filtered,
     finite_gain,
-    is_lead,
-    lead_name,
+    flagged,
     moment,
     per_mv,
+    silenced,
     stacked,
+    years,
 )
-from ecg_records.record import age_in_years, sex_letter
+from ecg_records.record import sex_letter
+from ecg_records.signal.leads import is_lead, lead_name
 from ecg_records.stretch import WHOLE, Stretch, refuse_large
 
 PREAMBLE = 128
@@ -54,6 +59,11 @@ LONG_HEADS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
 """The kinds of element whose size stands in four bytes, behind two that mean nothing."""
 SHORT_HEADS = frozenset(b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split())
 """Those whose size stands in two; elsewhere, as in an implicit syntax, it fills the place of both."""
+PADDING_RUN = 10
+"""Samples that are filled in all channels at once, from which on they are missing."""
+QUESTIONABLE = "QUESTIONABLE"
+"""The channel status of a lead that is still read."""
+_AGE = re.compile(r"(\d{1,3})([DWMY])")
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -70,26 +80,38 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         what = "a picture and " if "Rows" in data else "a document and " if document else ""
         raise RecordError(Reason.signal_format, f"holds {what}no waveform")
     groups = list(data.WaveformSequence)
-    original = [group for group in groups if group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL"]
+    is_original = [group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL" for group in groups]
+    original = [group for group, own in zip(groups, is_original, strict=True) if own]
     if not original:
         raise RecordError(Reason.signal_format, "holds derived waveforms only, such as a median beat")
-    group = max(original, key=lambda item: sum(map(is_lead, _leads(item))))
-    notes = ("several recordings in one file: the first with most leads",) if len(original) > 1 else ()
-    names = _leads(group)
-    rows = [place for place, name in enumerate(names) if is_lead(name)]
-    age = str(data.get("PatientAge") or "")
-    first = group.ChannelDefinitionSequence[rows[0]] if rows else {}
+    derived = [
+        str(group.get("MultiplexGroupLabel") or "a derived waveform")
+        for group, own in zip(groups, is_original, strict=True)
+        if not own
+    ]
+    names, x_KL, fs, notes = joined(list(map(_group, original)))
+    found = [(channel, lead) for group in original for channel, lead in _channels(group)]
+    marked = {lead: status for channel, lead in found if (status := _status(channel)) and lead}
+    marked = {lead: status for lead, status in marked.items() if lead in names}
+    off = [lead for lead, status in marked.items() if status != QUESTIONABLE]
+    shift = _largest_shift(original)
+    if shift:
+        text = f"channels shifted by their skew, up to {1000 * shift:.3g} ms"
+        notes = (*notes, Note(text, NoteKind.timing))
+    age = _AGE.fullmatch(str(data.get("PatientAge") or "").strip())
+    first = next((channel for channel, lead in found if lead), {})
     cut = (first.get(f"{what}Frequency") for what in ("FilterLow", "FilterHigh", "NotchFilter"))
     return Waveform(
-        names=[names[place] for place in rows],
-        x_KL=_millivolts(group, rows),
-        fs=float(group.SamplingFrequency),
+        names=names,
+        x_KL=silenced(names, x_KL, off),
+        fs=fs,
         patient=str(data.get("PatientID") or ""),
         born=moment(str(data.get("PatientBirthDate") or "")),
         acquired=moment(_acquired(data)),
-        age=age_in_years(age[:-1]) if age.endswith("Y") else None,
+        age=years(age[1], age[2]) if age else None,
         sex=sex_letter(str(data.get("PatientSex") or "")),
-        notes=(*notes, *filtered(*cut)),
+        notes=(*notes, *flagged(marked), *filtered(*cut)),
+        unused=tuple(dict.fromkeys([*(_called(channel) for channel, lead in found if not lead), *derived])),
         device=str(data.get("ManufacturerModelName") or ""),
         machine=_machine(data),
     )
@@ -173,8 +195,81 @@ def _acquired(data: Any) -> str:
     return ""
 
 
-def _leads(group: Any) -> list[str]:
-    return list(map(_lead, group.ChannelDefinitionSequence))
+def _channels(group: Any) -> list[tuple[Any, str]]:
+    """The channels of a group, each with its lead, or an empty text."""
+    return [(channel, _lead(channel)) for channel in group.ChannelDefinitionSequence]
+
+
+def _called(channel: Any) -> str:
+    """What a channel that is no lead is called."""
+    [source] = list(channel.get("ChannelSourceSequence") or [{}])[:1]
+    names = (channel.get("ChannelLabel"), source.get("CodeMeaning"), source.get("CodeValue"))
+    return next((str(name) for name in names if name), "")
+
+
+def _status(channel: Any) -> str:
+    """The first of a channel's flags that is a reason for doubt."""
+    status = channel.get("ChannelStatus") or ()
+    flags = [status] if isinstance(status, str) else list(status)
+    return next((flag for flag in map(str, flags) if flag.strip().upper() not in ("", "OK")), "")
+
+
+def _shift(channel: Any, fs: float) -> float:
+    """By how many samples a channel begins later than its group."""
+    skew = float(channel.get("ChannelSampleSkew") or 0)
+    skew = skew or float(channel.get("ChannelTimeSkew") or 0) * fs
+    return skew + float(channel.get("ChannelOffset") or 0) * fs
+
+
+def _shifts(group: Any) -> list[int]:
+    """The channels' shifts in whole samples, of leads; others don't matter."""
+    fs = float(group.SamplingFrequency)
+    return [round(_shift(channel, fs)) for channel, lead in _channels(group) if lead]
+
+
+def _largest_shift(groups: Sequence[Any]) -> float:
+    """The largest difference in seconds between the leads of a group."""
+    spans = [
+        (max(shifts) - min(shifts)) / float(group.SamplingFrequency)
+        for group in groups
+        if (shifts := _shifts(group))
+    ]
+    return max(spans, default=0)
+
+
+def _group(group: Any) -> Group:
+    """The leads of a multiplex group, read when they are asked for."""
+    places = [place for place, (_, lead) in enumerate(_channels(group)) if lead]
+    shifts, fs = _shifts(group), float(group.SamplingFrequency)
+    offset = group.get("MultiplexGroupTimeOffset")
+    span = max(shifts, default=0) - min(shifts, default=0)
+    if not 0 < fs < math.inf:
+        raise RecordError(Reason.sampling_rate, f"{fs:g} Hz isn't a sampling rate of an ECG")
+    start = None if offset in (None, "") else float(offset) / 1000
+    return Group(
+        names=[lead for _, lead in _channels(group) if lead],
+        samples=max(0, int(group.NumberOfWaveformSamples) - span),
+        fs=fs,
+        read=lambda: _aligned(_millivolts(group, places), shifts),
+        start=None if start is None else start + max(shifts, default=0) / fs,
+        label=str(group.get("MultiplexGroupLabel") or ""),
+    )
+
+
+def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.float64]:
+    """Cut channels that were sampled one after another to the time that they share.
+
+    Example:
+        >>> _aligned(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), [0, 1])
+        array([[1, 2, 3],
+               [1, 2, 3]])
+    """
+    last, length = max(shifts), x_KL.shape[1] - (max(shifts) - min(shifts))
+    if length <= 0:
+        raise RecordError(Reason.truncated, "has channels that share no time")
+    return np.stack(
+        [x_L[last - shift : last - shift + length] for x_L, shift in zip(x_KL, shifts, strict=True)]
+    )
 
 
 def _lead(channel: Any) -> str:
@@ -204,8 +299,7 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
     if available < samples:
         raise RecordError(Reason.truncated, f"has {available} of {samples} samples")
     d_LK = np.frombuffer(content, dtype, channels * samples).reshape(samples, channels)
-    padding = group.get("WaveformPaddingValue")
-    filler = np.frombuffer(padding, dtype, 1)[0] if isinstance(padding, bytes) and padding else None
+    missing_LK = _padding(d_LK, group.get("WaveformPaddingValue"))
     rows = []
     for place in places:
         channel = group.ChannelDefinitionSequence[place]
@@ -213,10 +307,31 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
         step = finite_gain(channel.get("ChannelSensitivity"))
         step *= finite_gain(channel.get("ChannelSensitivityCorrectionFactor", 1))
         x_L = d_LK[:, place] * step + float(channel.get("ChannelBaseline") or 0)
-        if filler is not None:
-            x_L[d_LK[:, place] == filler] = np.nan
+        if missing_LK is not None:
+            x_L[missing_LK[:, place]] = np.nan
         rows.append(x_L / per_mv(str(units[0].get("CodeValue", ""))))
     return stacked(rows)
+
+
+def _padding(d_LK: NDArray[Any], padding: object) -> NDArray[np.bool_] | None:
+    """Return where samples are missing; None if there is no padding value.
+
+    A value that a signal could have, such as 0, marks missing samples only in runs over all channels. The
+    lowest and the highest of a kind of numbers mark each sample.
+    """
+    if not isinstance(padding, bytes) or len(padding) < d_LK.dtype.itemsize:
+        return None
+    filler = np.frombuffer(padding, d_LK.dtype, 1)[0]
+    filled_LK: NDArray[np.bool_] = d_LK == filler
+    if d_LK.dtype.kind in "iu" and filler in (np.iinfo(d_LK.dtype).min or -1, np.iinfo(d_LK.dtype).max):
+        return filled_LK
+    all_L = np.concatenate([[False], filled_LK.all(axis=1), [False]])
+    edges = np.flatnonzero(np.diff(all_L.astype(np.int8)))
+    missing_LK = np.zeros_like(filled_LK)
+    for begin, end in edges.reshape(-1, 2).tolist():
+        if end - begin >= PADDING_RUN:
+            missing_LK[begin:end] = True
+    return missing_LK
 
 
 DICOM = Format("DICOM", ("*.dcm", "*.dicom"), waveform, (PREAMBLE, b"DICM"))

@@ -16,10 +16,10 @@ from ecg_records.readers.clinical.waveform import (
     Waveform,
     filtered,
     finite_gain,
-    is_lead,
     per_mv,
     stacked,
 )
+from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import WHOLE, Stretch
 
 RECORDS = slice(236, 244)
@@ -63,6 +63,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         fs=rates[0] if rates else 0.0,
         notes=filtered(*(match and match[1] for match in cutoffs)),  # as in `HP:0.05Hz LP:150Hz N:50Hz`
         length=min(samples, default=0),
+        unused=tuple(signal.label for signal in data.signals if not is_lead(signal.label)),
         **_patient(data),
     )
 

@@ -7,6 +7,7 @@ Shapes: K leads as found, L samples.
 
 import base64
 import datetime
+import math
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
@@ -14,9 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.errors import Reason, RecordError
-from ecg_records.machine import MachineReport
-from ecg_records.readers.clinical.waveform import Waveform, filtered, finite_gain, is_lead, per_mv, stacked
-from ecg_records.record import age_in_years, sex_letter
+from ecg_records.machine import MachineReport, number
+from ecg_records.readers.clinical.groups import Group, is_derived, joined
+from ecg_records.readers.clinical.waveform import (
+    Waveform,
+    filtered,
+    finite_gain,
+    flagged,
+    per_mv,
+    silenced,
+    stacked,
+    years,
+)
+from ecg_records.record import sex_letter
+from ecg_records.signal.leads import is_lead
 
 ROOT = "RestingECG"
 SAMPLE_BYTES = "2"
@@ -32,33 +44,59 @@ _MEASURED = {
     "atrial_rate": "AtrialRate",
 }
 _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
+_TRUE = {"TRUE", "1", "YES"}
 
 
 def waveform(root: Element) -> Waveform:
     """Read a GE MUSE document. Raises `RecordError`."""
-    rhythms = [part for part in root.findall("Waveform") if _text(part, "WaveformType") == "Rhythm"]
+    parts = root.findall("Waveform")
+    rhythms = [part for part in parts if _text(part, "WaveformType") == "Rhythm"]
+    rhythms = rhythms or [part for part in parts if not is_derived(_text(part, "WaveformType"))]
+    rhythms = [part for part in rhythms if _leads(part)]
     if not rhythms:
         raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")
-    best = max(rhythms, key=lambda item: len(_leads(item)))
-    leads = _leads(best)
-    if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
-        raise RecordError(Reason.shape, "has leads that begin at different times")
-    try:
-        fs = float(_text(best, "SampleBase")) * 10 ** float(_text(best, "SampleExponent") or 0)
-    except (ValueError, OverflowError) as error:
-        raise RecordError(Reason.sampling_rate, "does not say its sampling rate") from error
-    years = _text(root, "PatientDemographics/AgeUnits").upper() in {"", "YEARS"}
+    names, x_KL, fs, notes = joined(list(map(_group, rhythms)))
+    leads = [lead for part in rhythms for lead in _leads(part)]
+    off = {_text(lead, "LeadID"): "lead off" for lead in leads if _text(lead, "LeadOff").upper() in _TRUE}
+    demographics = root.find("PatientDemographics")
+    demographics = Element("") if demographics is None else demographics
+    others = (_text(lead, "LeadID") for part in rhythms for lead in part.findall("LeadData"))
     return Waveform(
-        names=[_text(lead, "LeadID") for lead in leads],
-        x_KL=stacked([_millivolts(lead) for lead in leads]),
+        names=names,
+        x_KL=silenced(names, x_KL, off),
         fs=fs,
         patient=_text(root, "PatientDemographics/PatientID"),
         acquired=_acquired(root),
-        age=age_in_years(_text(root, "PatientDemographics/PatientAge")) if years else None,
+        age=years(_text(demographics, "PatientAge"), _text(demographics, "AgeUnits") or "YEARS"),
+        born=_day(_text(demographics, "DateofBirth")),
         sex=sex_letter(_text(root, "PatientDemographics/Gender")),
-        notes=filtered(high=_text(best, "LowPassFilter"), notch=_text(best, "ACFilter")),
+        notes=(
+            *notes,
+            *flagged(off),
+            *filtered(high=_text(rhythms[0], "LowPassFilter"), notch=_text(rhythms[0], "ACFilter")),
+        ),
+        unused=tuple(dict.fromkeys(name for name in others if not is_lead(name))),
         device=_text(root, "TestDemographics/AcquisitionDevice"),
         machine=_machine(root),
+    )
+
+
+def _group(part: Element) -> Group:
+    """The leads of a waveform, read when they are asked for."""
+    leads = _leads(part)
+    if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
+        raise RecordError(Reason.shape, "has leads that begin at different times")
+    fs = number(_text(part, "SampleBase")) * 10 ** number(_text(part, "SampleExponent") or 0)
+    if not 0 < fs < math.inf:
+        raise RecordError(Reason.sampling_rate, "does not say its sampling rate")
+    announced = number(_text(leads[0], "LeadSampleCountTotal"))
+    content = len("".join(_text(leads[0], "WaveFormData").split())) * 3 // 4 // int(SAMPLE_BYTES)
+    return Group(
+        names=[_text(lead, "LeadID") for lead in leads],
+        samples=int(announced) if 0 < announced < math.inf else content,
+        fs=fs,
+        read=lambda: stacked([_millivolts(lead) for lead in leads]),
+        label=_text(part, "WaveformType"),
     )
 
 
@@ -96,6 +134,14 @@ def _acquired(root: Element) -> str | None:
     day, time = (_text(root, f"TestDemographics/Acquisition{what}") for what in ("Date", "Time"))
     try:
         return datetime.datetime.strptime(f"{day} {time}", "%m-%d-%Y %H:%M:%S").isoformat()
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> str | None:
+    """A date; MUSE writes the month first."""
+    try:
+        return datetime.datetime.strptime(text, "%m-%d-%Y").date().isoformat()
     except ValueError:
         return None
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport, number
-from ecg_records.readers.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
-from ecg_records.record import age_in_years, sex_letter
+from ecg_records.notes import Note, NoteKind
+from ecg_records.readers.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked, years
+from ecg_records.record import sex_letter
 from ecg_records.signal.leads import LEADS
 
 ROOT = "restingecgdata"
@@ -36,6 +37,7 @@ _MEASURED = {
     "axis": ("qrsfrontaxis",),
 }
 """What version 1.04 calls a measurement, and 1.03."""
+_AGES = ("years", "months", "weeks", "days", "hours")
 _GROUPS = ("{*}globalmeasurements/*", "{*}interpretationmeasurements/*")
 
 
@@ -69,7 +71,9 @@ def waveform(root: Element) -> Waveform:
         patient=_text(person, "patientid"),
         born=moment(_text(person, "age/dateofbirth")),
         acquired=None if taken is None else moment(f"{taken.get('date')}T{taken.get('time')}"),
-        age=age_in_years(_text(person, "age/years")),
+        age=next(
+            (age for unit in _AGES if (age := years(_text(person, f"age/{unit}"), unit)) is not None), None
+        ),
         sex=sex_letter(_text(person, "sex")),
         notes=(*notes, *filtered(_text(signal, "hipass") or low, _text(signal, "lowpass") or high)),
         machine=_machine(root),
@@ -162,10 +166,10 @@ def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([i, ii, iii, avr, avl, avf, *d_KL[6:]])
 
 
-def _without_mark(d_KL: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _without_mark(d_KL: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[Note, ...]]:
     """The recording without the calibration pulse behind it, which is equal in all leads, as no beat is."""
     apart = np.flatnonzero((d_KL != d_KL[0]).any(axis=0))
     end = int(apart[-1]) + 1 if len(apart) else d_KL.shape[1]
     if not d_KL[0, end:].any():
         return d_KL, ()
-    return d_KL[:, :end], ("the calibration mark at the end is left out",)
+    return d_KL[:, :end], (Note("the calibration mark at the end is left out", NoteKind.unused),)

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport
-from ecg_records.readers.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
+from ecg_records.readers.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked, years
+from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import WHOLE, Stretch, refuse_large
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
@@ -36,6 +37,7 @@ _DEFAULT = 19999
 _WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
 """Words of the default code: 0, ±1 to ±8 by the number of ones, 8 or 16 bits as they are; what is left."""
 _LONGEST = 26
+_AGE_UNITS = {1: "years", 2: "months", 3: "weeks", 4: "days", 5: "hours"}
 _NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _LOW, _HIGH, _END = 2, 4, 5, 8, 25, 26, 27, 28, 255
 """Tags of section 1. Those of names are passed over."""
 
@@ -61,9 +63,10 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     leads = _leads(sections[_LEADS])
     x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
     return Waveform(
-        names=[lead.name for lead in leads],
+        names=[lead.name for lead in leads if is_lead(lead.name)],
         x_KL=x_KL,
         fs=fs,
+        unused=tuple(lead.name for lead in leads if not is_lead(lead.name)),
         machine=_machine(sections.get(_MEASURED, b""), sections.get(_STATED, b"")),
         **_patient(sections.get(_NAMES, b"")),
     )
@@ -105,7 +108,7 @@ def _leads(section: bytes) -> list[_Lead]:
     if flags & 1:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
     rows = [struct.unpack_from("<IIB", section, 2 + 9 * place) for place in range(count)]
-    if len({first for first, _, _ in rows}) > 1:
+    if len({first for first, _, number in rows if number in BY_NUMBER}) > 1:
         raise RecordError(Reason.shape, "has leads that begin at different times")
     return [
         _Lead(BY_NUMBER.get(number, f"SCP lead {number}"), first, last - max(first, 1) + 1)
@@ -128,6 +131,8 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
     ends = np.cumsum([6 + 2 * len(leads), *sizes]).tolist()
     rows = []
     for lead, (begin, end) in zip(leads, pairwise(ends), strict=True):
+        if not is_lead(lead.name):
+            continue
         stream = section[begin:end]
         plain = codes is None
         d_L = np.frombuffer(stream, "<i2", len(stream) // 2) if plain else _words(stream, lead.samples)
@@ -185,14 +190,14 @@ def _patient(section: bytes) -> dict[str, Any]:
         tags.setdefault(tag, section[place + 3 : place + 3 + size])
         place += 3 + size
     day, time = _day(tags, _DAY), tags.get(_TIME, b"")[:3]
-    years, unit = struct.unpack("<HB", tags[_AGE]) if len(tags.get(_AGE, b"")) == 3 else (0, 0)
+    count, unit = struct.unpack("<HB", tags[_AGE]) if len(tags.get(_AGE, b"")) == 3 else (0, 0)
     when = None
     if day and len(time) == 3 and time < b"\x18":
         when = f"{day}T{time[0]:02}:{time[1] % 60:02}:{time[2] % 60:02}"
     return {
         "patient": tags.get(_NUMBER, b"").split(b"\0")[0].decode("latin-1"),
         "sex": {b"\1": "M", b"\2": "F"}.get(tags.get(_SEX, b"")[:1]),
-        "age": float(years) if unit == 1 and 0 < years <= 120 else None,
+        "age": years(count, _AGE_UNITS.get(unit, "")) if count else None,
         "born": _day(tags, _BORN),
         "acquired": when or day,
         "notes": filtered(_integer(tags, _LOW) / 100, _integer(tags, _HIGH)),

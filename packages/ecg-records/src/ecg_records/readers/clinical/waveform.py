@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +20,24 @@ from numpy.typing import NDArray
 from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport, number
+from ecg_records.notes import Note, NoteKind, turned, unused
 from ecg_records.record import Candidate, Record, is_regular
-from ecg_records.signal.leads import LEADS, known_leads, lead_rows
-from ecg_records.signal.samples import FASTEST, SLOWEST, UNITS_PER_MV
+from ecg_records.signal.leads import LEADS, find_leads, lead_name
+from ecg_records.signal.samples import FASTEST, SLOWEST, unit_in_volts
 from ecg_records.stretch import WHOLE, Stretch
 
-_LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
-_CANONICAL = {lead.upper(): lead for lead in LEADS}
 BY_NUMBER = {
     **{1: "I", 2: "II", 61: "III", 62: "aVR", 63: "aVL", 64: "aVF"},
     **{number + 2: f"V{number}" for number in range(1, 7)},
+    65: "-aVR",
 }
 """The leads' numbers, the same in SCP-ECG (5.6.3-9-1) and in ISO/IEEE 11073-10101 (2:1)."""
+YEAR = 365.25
+"""Days."""
+INFANT, OLDEST = 2, 120
+"""Years: below the first, an age is a fraction."""
+HALF_A_DAY = 0.5 / YEAR
+"""The age in years on the day of birth."""
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?")
 
 
@@ -40,7 +46,8 @@ class Waveform(NamedTuple):
 
     `x_KL` is the stretch that was asked for where `length`, the file's samples per lead, says so, else all.
     `patient` is the number by which the file knows the patient, still as it is; `born` and `acquired` are ISO
-    8601 in local time; `age` is in years, if the file says it itself. The others are as in a `Record`.
+    8601 in local time; `age` is in years, if the file says it itself; `unused` are names of signals that are
+    no leads. The others are as in a `Record`.
     """
 
     names: Sequence[str]
@@ -51,10 +58,11 @@ class Waveform(NamedTuple):
     acquired: str | None = None
     age: float | None = None
     sex: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     device: str | None = None
     machine: MachineReport = MachineReport()
     length: int | None = None
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,11 +131,11 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
     length = waveform.x_KL.shape[1] if waveform.length is None else waveform.length
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
-    names = [lead_name(name) for name in waveform.names]
-    leads = known_leads(names)
+    found = find_leads(tuple(waveform.names))
     cut = stretch.samples(waveform.fs, length) if waveform.length is None else slice(None)
-    x_KL = waveform.x_KL[lead_rows(names, leads), cut]
-    leads, x_KL, notes = _with_derived(leads, x_KL)
+    x_KL = found.upright(waveform.x_KL[list(found.rows), cut])
+    leads, x_KL, notes = _with_derived(found.leads, x_KL)
+    notes = (*notes, *turned(found))
     with np.errstate(over="ignore", invalid="ignore"):  # what isn't a number is found by the quality rules
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
     return Record(
@@ -137,10 +145,10 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
         x_KL=mv_KL,
         fs=waveform.fs,
         length=length,
-        age=waveform.age if waveform.age is not None else _years(waveform.born, waveform.acquired),
+        age=_age(waveform),
         sex=waveform.sex,
         patient=pseudonym(waveform.patient),
-        notes=(*notes, *waveform.notes, NO_DIAGNOSIS),
+        notes=(*notes, *waveform.notes, *unused(waveform.unused), Note(NO_DIAGNOSIS, NoteKind.codes)),
         leads=leads,
         acquired=waveform.acquired,
         device=(waveform.device or "").strip() or None,
@@ -150,7 +158,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
 
 def _with_derived(
     leads: tuple[str, ...], x_KL: NDArray[np.float64]
-) -> tuple[tuple[str, ...], NDArray[np.float64], tuple[str, ...]]:
+) -> tuple[tuple[str, ...], NDArray[np.float64], tuple[Note, ...]]:
     """The limb leads that follow from I and II (Einthoven, Goldberger), where they are not there."""
     missing = [lead for lead in LEADS[2:6] if lead not in leads]
     if not missing or not {"I", "II"} <= set(leads):
@@ -160,31 +168,16 @@ def _with_derived(
     follow = {"III": ii - i, "aVR": -(i + ii) / 2, "aVL": i - ii / 2, "aVF": ii - i / 2}
     rows |= {lead: follow[lead] for lead in missing}
     complete = tuple(lead for lead in LEADS if lead in rows)
-    note = f"{', '.join(missing)} computed from I and II"
+    note = Note(f"{', '.join(missing)} computed from I and II", NoteKind.computed, missing)
     return complete, np.stack([rows[lead] for lead in complete]), (note,)
-
-
-def lead_name(text: str) -> str:
-    """Return a lead's usual name; a text that names no lead is returned unchanged.
-
-    Example:
-        >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
-        ['aVR', 'II', 'I', 'EEG Fp1']
-    """
-    match = _LEAD.fullmatch(text.strip())
-    return _CANONICAL[match[1].upper()] if match else text.strip()
-
-
-def is_lead(text: str) -> bool:
-    """Whether a text names one of the twelve leads."""
-    return lead_name(text) in LEADS
 
 
 def per_mv(unit: str | None) -> float:
     """Return the number of a unit in a millivolt. Raises `RecordError`."""
-    if (unit or "").strip().lower() not in UNITS_PER_MV:
+    number_of = unit_in_volts(unit)
+    if number_of is None:
         raise RecordError(Reason.units, f"is in {(unit or 'no unit')[:20]!r}, not in volts")
-    return UNITS_PER_MV[(unit or "").strip().lower()]
+    return number_of
 
 
 def finite_gain(value: object) -> float:
@@ -195,7 +188,7 @@ def finite_gain(value: object) -> float:
     return gain
 
 
-def filtered(low: object = None, high: object = None, notch: object = None) -> tuple[str, ...]:
+def filtered(low: object = None, high: object = None, notch: object = None) -> tuple[Note, ...]:
     """Return a note on the filters in Hz that a file states, if any.
 
     Example:
@@ -206,7 +199,30 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
     from_, to, at = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
     band = " ".join(filter(None, (from_, to)))
     text = ", ".join(f"{limit} Hz" for limit in (band, at) if limit)
-    return (f"filtered {text}",) if band else (f"filtered with a {text}",) if at else ()
+    notes = (f"filtered {text}",) if band else (f"filtered with a {text}",) if at else ()
+    return tuple(Note(note, NoteKind.filters) for note in notes)
+
+
+def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
+    """Return notes on leads that the device flagged, each with a word.
+
+    Example:
+        >>> flagged({"V3": "DISCONNECTED", "V4": "DISCONNECTED"})
+        ('V3, V4: flagged as disconnected',)
+    """
+    leads_of: dict[str, list[str]] = {}
+    for lead, status in statuses.items():
+        leads_of.setdefault(status.lower()[:40], []).append(lead_name(lead))
+    return tuple(
+        Note(f"{', '.join(leads)}: flagged as {status}", NoteKind.off, leads)
+        for status, leads in leads_of.items()
+    )
+
+
+def silenced(names: Sequence[str], x_KL: NDArray[np.float64], off: Collection[str]) -> NDArray[np.float64]:
+    """Return signals without numbers in the leads that are off."""
+    off_K = np.array([name in off for name in names], bool)
+    return np.where(off_K[:, None], np.nan, x_KL)
 
 
 def _hertz(value: object) -> float | None:
@@ -249,9 +265,40 @@ def moment(text: str | None) -> str | None:
     return when.date().isoformat() if match[4] is None else when.isoformat()
 
 
-def _years(born: str | None, acquired: str | None) -> float | None:
+def years(value: object, unit: str) -> float | None:
+    """Return an age in years, as a fraction for infants; None if it can't be one.
+
+    Args:
+        value: Number of units.
+        unit: Word or letter, such as `YEARS` or `M`.
+
+    Example:
+        >>> years("006", "M"), years(21, "MONTHS"), years("42", "Y"), years("", "Y")
+        (0.5, 1.75, 42.0, None)
+    """
+    days = {"Y": 365.25, "M": 365.25 / 12, "W": 7, "D": 1, "H": 1 / 24}.get(unit.strip().upper()[:1])
+    if days is None or not number(value) >= 0:
+        return None
+    age = number(value) * days / YEAR
+    if days < 1 or (days == 1 and not age):
+        age = max(age, HALF_A_DAY)  # an age of 0 years may be any month of the first
+    return age if age <= OLDEST else None
+
+
+def _age(waveform: Waveform) -> float | None:
+    """The age that the file states; by the date of birth if there is none, or of an infant whole years."""
+    stated, by_dates = waveform.age, _years_between(waveform.born, waveform.acquired)
+    if stated is None or (by_dates is not None and stated in (0, 1) and by_dates < INFANT):
+        return by_dates if by_dates is not None else stated
+    return stated
+
+
+def _years_between(born: str | None, acquired: str | None) -> float | None:
+    """Completed years between two dates; under two years a fraction."""
     if born is None or acquired is None:
         return None
-    days = datetime.date.fromisoformat(acquired[:10]) - datetime.date.fromisoformat(born[:10])
-    years = days.days // 365.25
-    return years if 0 <= years <= 120 else None
+    first, last = (datetime.date.fromisoformat(day[:10]) for day in (born, acquired))
+    completed = last.year - first.year - ((last.month, last.day) < (first.month, first.day))
+    if completed < 0 or completed > OLDEST:
+        return None
+    return max((last - first).days / YEAR, HALF_A_DAY) if completed < INFANT else float(completed)

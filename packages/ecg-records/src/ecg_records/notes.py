@@ -1,0 +1,106 @@
+"""Notes on a record: everything that was repaired, passed over or missing while it was read."""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ecg_records.signal.leads import Found
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    # Leads that were repaired (`quality.mended`).
+    bridged = "bridged"
+    derived = "derived"
+    hidden = "hidden"
+    # What the file holds, or doesn't.
+    unused = "unused"  # signals or recordings that were not read
+    computed = "computed"  # limb leads computed from others, or turned round
+    timing = "timing"  # recordings or samples that were joined, shifted, sorted, or are missing
+    off = "off"  # leads that the device flagged
+    checksum = "checksum"
+    contradict = "contradict"  # limb leads that contradict one another
+    # Facts that are no reason for doubt.
+    filters = "filters"
+    codes = "codes"
+    other = "other"
+
+
+MENDED = (NoteKind.bridged, NoteKind.derived, NoteKind.hidden)
+"""Kinds of repairs of damaged leads."""
+DOUBTS = frozenset({NoteKind.off, NoteKind.checksum, NoteKind.contradict})
+"""Kinds of notes that are a reason to doubt the leads."""
+FACTS = frozenset({NoteKind.filters, NoteKind.codes})
+"""Kinds of notes that are no reason to doubt a signal."""
+_SAVED = (
+    (re.compile(r".*\bbridged"), NoteKind.bridged),
+    (re.compile(r".*: derived"), NoteKind.derived),
+    (re.compile(r".*: hidden"), NoteKind.hidden),
+    (re.compile(r"not used: .*|several recordings in one file.*"), NoteKind.unused),
+    (re.compile(r".* computed from .*|.* turned round.*"), NoteKind.computed),
+    (re.compile(r".*\b(joined|shifted|sorted|missing in)\b.*"), NoteKind.timing),
+    (re.compile(r".*: flagged .*"), NoteKind.off),
+    (re.compile(r"checksum differs in .*"), NoteKind.checksum),
+    (re.compile(r"limb leads contradict .*"), NoteKind.contradict),
+    (re.compile(r"filtered .*"), NoteKind.filters),
+    (
+        re.compile(
+            r"no diagnosis|an empty code|malformed code .*|code .* given twice|label .* read as .*"
+            r"|reason for admission .*|exam .* is not in .*"
+        ),
+        NoteKind.codes,
+    ),
+)
+"""Texts of notes in the order in which they are looked for: saved indexes hold texts alone."""
+
+
+class Note(str):
+    """Text of a note, with its kind and the leads that it is about.
+
+    A note is a string, so tables and JSON files hold its text.
+    """
+
+    kind: NoteKind
+    leads: tuple[str, ...]
+
+    def __new__(cls, text: str, kind: NoteKind | None = None, leads: Iterable[str] = ()) -> "Note":
+        """Make a note; without a kind it is found by the text, as a saved index holds it."""
+        note = super().__new__(cls, text)
+        note.kind = _kind_of(text) if kind is None else kind
+        note.leads = tuple(leads)
+        return note
+
+
+def reported(notes: Iterable[str]) -> tuple[Note, ...]:
+    """Return the notes that a user should see: all but facts that are no reason for doubt.
+
+    Example:
+        >>> reported(["filtered to 40 Hz", "checksum differs in V6", "no diagnosis"])
+        ('checksum differs in V6',)
+    """
+    known = (note if isinstance(note, Note) else Note(note) for note in notes)
+    return tuple(note for note in known if note.kind not in FACTS)
+
+
+def unused(names: Iterable[str]) -> tuple[Note, ...]:
+    """Return a note on signals that were not read, or none.
+
+    Example:
+        >>> unused(["RESP", "PLETH"]), unused([])
+        (('not used: RESP, PLETH',), ())
+    """
+    listed = ", ".join(name.strip()[:40] or "a signal without a name" for name in names)
+    return (Note(f"not used: {listed}", NoteKind.unused),) if listed else ()
+
+
+def turned(found: "Found") -> tuple[Note, ...]:
+    """Return a note on leads whose sign was changed (−aVR), or none."""
+    text = f"{', '.join(found.turned)} turned round: stored as minus"
+    return (Note(text, NoteKind.computed, found.turned),) if found.turned else ()
+
+
+def _kind_of(text: str) -> NoteKind:
+    return next((kind for pattern, kind in _SAVED if pattern.fullmatch(text)), NoteKind.other)

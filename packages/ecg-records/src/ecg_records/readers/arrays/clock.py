@@ -1,0 +1,119 @@
+"""Columns of time in tables of samples: they give the order of rows, gaps, and the sampling rate.
+
+Shapes: L samples.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecg_records.errors import Reason, RecordError
+from ecg_records.notes import Note, NoteKind
+
+TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
+"""Names of columns that say when a row was recorded; without one, rows stand as they come."""
+RECORD = ("record", "record_id", "ecg_id", "study_id")
+"""Names of columns that say whose a row is."""
+_SECONDS = {"time_s": (1.0,), "seconds": (1.0,), "time_ms": (1e-3,), "sample": ()}
+_ANY = (1.0, 1e-3, 1e-6, 1e-9)
+"""Units in seconds: a column called `time` may have any of these, or count samples."""
+AGREES = 0.01
+"""Share by which a rate may differ from the column's."""
+
+
+class Clock(NamedTuple):
+    """Content of a time column.
+
+    Attributes:
+        name: Name of the column.
+        order: Row numbers in the order of time; None if they are in order.
+        places: Sample of each ordered row; None if there are no gaps.
+        length: Number of samples, with the missing ones.
+        steps: What the step between two rows may be, in seconds; () if the column counts samples.
+    """
+
+    name: str
+    order: NDArray[np.intp] | None
+    places: NDArray[np.intp] | None
+    length: int
+    steps: tuple[float, ...]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes on what was done to the rows."""
+        texts = [f"rows sorted by the column {self.name}"] if self.order is not None else []
+        if self.places is not None:
+            texts.append(f"{self.length - len(self.places)} samples missing in the column {self.name}")
+        return tuple(Note(text, NoteKind.timing) for text in texts)
+
+    def refuse_other(self, fs: float) -> None:
+        """Check a sampling rate in Hz. Raises `RecordError`."""
+        if not self.steps or any(abs(step * fs - 1) <= AGREES for step in self.steps):
+            return
+        step = self.steps[0]
+        steps = f"steps of {step:.6g} s ({1 / step:.6g} Hz)"
+        problem = f"the column {self.name} has {steps}, and {fs:g} Hz was given"
+        raise RecordError(Reason.sampling_rate, problem, remedy=f"Use --fs {1 / step:.6g}")
+
+    def arranged(self, x_LK: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return rows in the order of time, with NaN where there is none."""
+        x_LK = x_LK if self.order is None else x_LK[self.order]
+        if self.places is None:
+            return x_LK
+        whole_LK = np.full((self.length, *x_LK.shape[1:]), np.nan)
+        whole_LK[self.places] = x_LK
+        return whole_LK
+
+
+def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int) -> Clock | None:
+    """Read a time column; None if its cells give no order, because they are texts or hardly change.
+
+    Args:
+        name: Name of the column.
+        cells: Its cells, numbers or texts.
+        most: Largest number of samples with the missing ones.
+
+    Raises:
+        ValueError: Two rows are of the same time, or more samples are missing than there may be.
+    """
+    times_L, is_date = _numbers(cells)
+    if times_L is None or len(times_L) < 3:
+        return None
+    order = None
+    if (np.diff(times_L) < 0).any():
+        order = np.argsort(times_L, kind="stable")
+        times_L = times_L[order]
+    steps_L = np.diff(times_L)
+    middle = float(np.median(steps_L))
+    if not middle > 0:
+        return None
+    if not steps_L.all():
+        raise ValueError(f"has two rows of the same time in the column {name}")
+    step = float(steps_L[steps_L < 1.5 * middle].mean())
+    counts_L = np.maximum(np.rint(steps_L / step), 1)
+    length = int(min(counts_L.sum(), 2**62)) + 1
+    if length > most:
+        raise ValueError(f"has gaps of {length - len(times_L):,} samples in the column {name}")
+    places = None
+    if length > len(times_L):
+        places = np.concatenate([[0], counts_L.cumsum()]).astype(np.intp)
+    units: Sequence[float] = (1.0,) if is_date else _SECONDS.get(name, _ANY)
+    steps = tuple(step * unit for unit in units)
+    if not is_date and name not in _SECONDS and step == 1:
+        steps = ()  # it counts samples
+    return Clock(name, order, places, length, steps)
+
+
+def _numbers(cells: "pd.Series[str] | NDArray[np.float64]") -> tuple[NDArray[np.float64] | None, bool]:
+    """The cells as numbers, or as dates in seconds, and whether they are dates."""
+    numbers_L = np.asarray(pd.to_numeric(cells, errors="coerce"), np.float64)
+    if np.isfinite(numbers_L).all():
+        return numbers_L, False
+    dates = pd.to_datetime(cells, errors="coerce", format="ISO8601")
+    if dates.isna().any():
+        return None, False
+    first = dates.min()
+    return np.asarray((dates - first).dt.total_seconds(), np.float64), True
