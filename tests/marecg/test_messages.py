@@ -68,6 +68,8 @@ EXAMPLES = {
         "rpeaks must be 'pantompkins1985' or 'neurokit', not 'mine'": lambda: with_settings(
             CorpusConfig, ["rpeaks=mine"]
         ),
+    },
+    "UnknownSettingError": {
         "--set train.max_step=2: there is no value named 'train.max_step'. Did you mean train.max_steps?": (
             lambda: by_name("tiny", ["train.max_step=2"])
         ),

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ecg_base import EcgError, UsageError
+from ecg_base import EcgError, StoppedError, UnknownSettingError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -222,17 +222,16 @@ def _exit_code(error: BaseException) -> int:
             end = "" if text.endswith("?") else "."
             problem(f"error: {text}{end} See {context.command_path} --help" if context else f"error: {text}")
         return EXIT_USAGE
-    stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
-    if isinstance(error, EcgError) and stopped_by is not None:
+    if isinstance(error, StoppedError):
         problem(str(error))
-        return 130 if stopped_by == signal.SIGINT else 143
+        return 130 if error.signal == signal.SIGINT else 143
     refused = str(error) if isinstance(error, EcgError) else _refused(error)
     if refused is None:
         raise error
-    if missing := re.search(r"there is no value named '(.+?)'", refused):
+    if isinstance(error, UnknownSettingError):
         from marecg_cli._settings import owners
 
-        refused += owners(missing[1])
+        refused += owners(error.setting)
     logger.debug("where it happened", exc_info=error)
     problem(f"error: {refused}")
     return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE

@@ -1,13 +1,12 @@
 """Settings of `--set KEY=VALUE`: a model per group that parses and describes them."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ecg_base import UsageError, suggest
+from ecg_base import UnknownSettingError, UsageError, suggest
 from marecg_cli._options import local_path
 
 if TYPE_CHECKING:
@@ -112,22 +111,33 @@ class Codes(Settings):
 
 
 Kind = TypeVar("Kind", bound=Settings)
-HERE = "marecg_cli._settings"
-OF_COMMAND: Mapping[str, Mapping[str, str]] = {
-    "probe": {"": f"{HERE}:Probe"},
-    "fit": {"": f"{HERE}:Training"},
-    "judge": {"": f"{HERE}:Judging"},
-    "embed": {"": f"{HERE}:Sizes", "array.": f"{HERE}:Arrays"},
-    "predict": {"": f"{HERE}:Telling", "array.": f"{HERE}:Arrays"},
-    "prepare": {
-        "": "marecg.corpus.config:CorpusConfig",
-        "codes.": f"{HERE}:Codes",
-        "array.": f"{HERE}:Arrays",
-    },
-    "coverage": {"codes.": f"{HERE}:Codes"},
-    "train": {"": "marecg.recipes.schema:Config"},
+Groups = Mapping[str, type[BaseModel]]
+"""Models of a command's settings, each by the prefix of its keys."""
+
+
+def _of_prepare() -> Groups:
+    from marecg.corpus.config import CorpusConfig
+
+    return {"": CorpusConfig, "codes.": Codes, "array.": Arrays}
+
+
+def _of_train() -> Groups:
+    from marecg.recipes.schema import Config
+
+    return {"": Config}
+
+
+OF_COMMAND: Mapping[str, Callable[[], Groups]] = {
+    "probe": lambda: {"": Probe},
+    "fit": lambda: {"": Training},
+    "judge": lambda: {"": Judging},
+    "embed": lambda: {"": Sizes, "array.": Arrays},
+    "predict": lambda: {"": Telling, "array.": Arrays},
+    "prepare": _of_prepare,
+    "coverage": lambda: {"codes.": Codes},
+    "train": _of_train,
 }
-"""By command, the models of its settings, each by what its keys begin with."""
+"""By command, what returns its settings; `marecg` is imported only for the commands that need it."""
 
 
 def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -> Kind:
@@ -142,7 +152,7 @@ def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -
         key = name.removeprefix(group)
         if key not in kind.model_fields or not name.startswith(group):
             remedy = suggest(name, [group + key for key in kind.model_fields])
-            raise UsageError(f"there is no value named {name!r}", where=f"--set {item}", remedy=remedy)
+            raise UnknownSettingError(name, where=f"--set {item}", remedy=remedy)
         if not equals:
             raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")
         values[key] = text
@@ -188,8 +198,8 @@ def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | Cod
 
 def described(command: str) -> Iterator[tuple[str, str, str]]:
     """Return all settings of a command: key, default, and description."""
-    for group, place in OF_COMMAND[command].items():
-        yield from _fields(_model(place), group)
+    for group, model in OF_COMMAND[command]().items():
+        yield from _fields(model, group)
 
 
 def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
@@ -205,12 +215,6 @@ def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str
                 field.is_required() or field.default_factory is not None or field.default in (None, (), "")
             )
             yield f"{prefix}{name}", "" if open_ else str(field.default), str(text)
-
-
-def _model(place: str) -> type[BaseModel]:
-    module, _, name = place.partition(":")
-    model: type[BaseModel] = getattr(import_module(module), name)
-    return model
 
 
 def owners(name: str) -> str:

@@ -1,9 +1,12 @@
 """Errors, files and texts that several packages share; nothing here is about ECGs or about an ontology."""
 
 from ecg_base.errors import (
+    ConfigError,
     EcgError,
     InputError,
     OutputError,
+    StoppedError,
+    UnknownSettingError,
     UsageError,
     optional,
     refuse_unknown,
@@ -21,9 +24,12 @@ from ecg_base.files import (
 from ecg_base.reading import file_sha256, read_bounded, refuse_pipe
 
 __all__ = [
+    "ConfigError",
     "EcgError",
     "InputError",
     "OutputError",
+    "StoppedError",
+    "UnknownSettingError",
     "UsageError",
     "file_sha256",
     "guarded",

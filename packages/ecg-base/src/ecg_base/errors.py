@@ -36,6 +36,27 @@ class UsageError(EcgError):
     """The request itself is wrong: an unknown name, key or option value."""
 
 
+class ConfigError(UsageError):
+    """A recipe or a `--set` names an unknown setting or an impossible value."""
+
+
+class UnknownSettingError(ConfigError):
+    """No setting has the name that was given, which is `setting`."""
+
+    def __init__(self, setting: str, *, where: object = "", remedy: str = "") -> None:
+        super().__init__(f"there is no value named {setting!r}", where=where, remedy=remedy)
+        self.setting = setting
+
+
+class StoppedError(EcgError):
+    """A signal ended training early; `signal` is its number, `step` the last step in the checkpoint."""
+
+    def __init__(self, signal: int, step: int, *, where: object = "") -> None:
+        super().__init__(f"stopped at step {step}; the same command goes on", where=where)
+        self.signal = signal
+        self.step = step
+
+
 def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
     """Return the remedy for an unknown name.
 

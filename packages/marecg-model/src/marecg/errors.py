@@ -5,6 +5,7 @@ One `except EcgError` catches all of them. The commands' exit code stands beside
     EcgError                        a problem that the user can mend
     ├── UsageError                  2: the request itself is wrong
     │   ├── ConfigError             a recipe's key or value
+    │   │   └── UnknownSettingError no setting has this name
     │   └── UnknownConceptError     no concept has this index or abbreviation
     ├── InputError                  3: something that should be read can't be
     │   ├── SourceError             an ontology's source
@@ -19,7 +20,15 @@ One `except EcgError` catches all of them. The commands' exit code stands beside
     └── StoppedError                a signal ended the training
 """
 
-from ecg_base import EcgError, InputError, OutputError, UsageError
+from ecg_base import (
+    ConfigError,
+    EcgError,
+    InputError,
+    OutputError,
+    StoppedError,
+    UnknownSettingError,
+    UsageError,
+)
 from ecg_records.errors import CorpusError, Reason, RecordError, SourceGoneError, in_short, located
 
 __all__ = [
@@ -35,14 +44,11 @@ __all__ = [
     "RecordError",
     "SourceGoneError",
     "StoppedError",
+    "UnknownSettingError",
     "UsageError",
     "in_short",
     "located",
 ]
-
-
-class ConfigError(UsageError):
-    """A recipe or a `--set` names an unknown key or an impossible value."""
 
 
 class CheckpointError(InputError):
@@ -55,12 +61,3 @@ class DivergedError(EcgError):
 
 class PeerError(EcgError):
     """Another process of the run no longer answers."""
-
-
-class StoppedError(EcgError):
-    """A signal ended training early; `signal` is its number, `step` the last step in the checkpoint."""
-
-    def __init__(self, signal: int, step: int, *, where: object = "") -> None:
-        super().__init__(f"stopped at step {step}; the same command goes on", where=where)
-        self.signal = signal
-        self.step = step

@@ -5,7 +5,6 @@ Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured 
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +37,6 @@ def with_beats(
             patches = config.patches(window.x_CL.shape[1])
             measured_F = _measured(ecg, window, config) if measure else NOTHING
             yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
-
-
-with_measured = partial(with_beats, measure=True)
-"""The windows for the full readout."""
 
 
 def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:

@@ -1,12 +1,10 @@
 """Windows of recordings, with the inputs that an encoder's readout needs besides.
 
-A readout that needs more than the encoder names the plug-in that finds it, which is loaded when it is asked
-for: who embeds h_rhythm loads nothing that looks for beats or measures them.
+What finds and measures beats is imported only for the readouts that need it.
 Shapes: J patches of a beat, T patches, F measured values.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +15,6 @@ from marecg.model.readout import BEAT, Readout
 from marecg.model.windows import Recording, Window, tta_windows
 
 NOTHING = np.zeros(0, np.float32)
-PLUG_INS: dict[Readout, tuple[str, str]] = {
-    "beats": ("marecg.embedding.beat_windows", "with_beats"),
-    "full": ("marecg.embedding.beat_windows", "with_measured"),
-}
-"""The module and the function of a readout that gathers from more than H."""
 
 
 class ShownWindow(NamedTuple):
@@ -35,18 +28,14 @@ class ShownWindow(NamedTuple):
     measured_F: NDArray[np.float32] = NOTHING
 
 
-Shows = Callable[[Iterable[Recording], ModelConfig], Iterator[ShownWindow]]
-"""Cuts recordings into the windows of `tta_windows`, each with what is gathered from."""
-
-
 def shown_windows(
     recordings: Iterable[Recording], config: ModelConfig, readout: Readout
 ) -> Iterator[ShownWindow]:
     """Yield the windows of `windows.tta_windows` with the inputs that a readout needs."""
-    if readout in PLUG_INS:
-        module, name = PLUG_INS[readout]
-        shows: Shows = getattr(import_module(module), name)
-        yield from shows(recordings, config)
+    if readout in ("beats", "full"):
+        from marecg.embedding.beat_windows import with_beats  # noqa: PLC0415 (it loads the measurements)
+
+        yield from with_beats(recordings, config, measure=readout == "full")
     else:
         for ecg in recordings:
             yield from map(ShownWindow, tta_windows(ecg, config))

@@ -21,7 +21,7 @@ from ecg_base import suggest
 from ecg_records.storage.documents import read_toml
 from marecg.base.plugins import plugin
 from marecg.base.requirements import requirement
-from marecg.errors import ConfigError, UsageError
+from marecg.errors import ConfigError, UnknownSettingError, UsageError
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
 from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
@@ -87,8 +87,8 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
     has as many positions as its window has patches, it goes on having them. A number for `train.accumulate`
-    replaces the recipe's `train.global_batch_size`, and the other way round. Raises `ConfigError` where a key
-    is unknown, a value impossible or of another type, or there is no `=`.
+    replaces the recipe's `train.global_batch_size`, and the other way round. Raises `ConfigError` if a key
+    is unknown, a value is impossible or of another type, or there is no `=`.
 
     Example:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
@@ -179,7 +179,7 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
     hint = "an objective of yours is known to the recipe in its file, or once its package is installed"
     listed = f"marecg recipes NAME lists them all; {hint}" if groups else ""
     remedy = suggest(key, sorted(choices), listed)
-    raise ConfigError(f"there is no value named {key!r}", where=where, remedy=remedy)
+    raise UnknownSettingError(key, where=where, remedy=remedy)
 
 
 def parsed(text: str) -> Any:
