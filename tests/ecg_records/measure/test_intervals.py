@@ -218,6 +218,20 @@ def test_noise_and_flat_lines_give_reasons_in_place_of_values():
     assert noisy.reasons["pr"] in {"no_p", "unsteady", "unseen", "few_alike"}
 
 
+@pytest.mark.parametrize("hertz", [50, 60, 49.9])
+def test_mains_hum_changes_no_value(hertz):
+    """0.5 mV in all leads with another phase in each, and harmonics."""
+    t_L, phases_K1 = np.arange(5000) / FS, np.arange(12)[:, None]
+    hum_KL = sum(
+        height * np.sin(2 * np.pi * order * hertz * t_L + phases_K1)
+        for order, height in ((1, 0.5), (2, 0.05), (3, 0.15))
+    )
+    clean, found = measure(drawn(), FS, LEADS), measure(drawn() + hum_KL, FS, LEADS)
+    assert found.reasons == {}
+    for name in ("p", "pr", "qrs", "qt"):
+        assert getattr(found, name) == pytest.approx(getattr(clean, name), abs=10), name
+
+
 def test_the_axis_follows_from_i_and_avf():
     lead_L = drawn()[1]
     for i, avf, degrees in ((1, 1e-3, 0), (1, np.sqrt(3) / 2, 45), (-1, 1e-3, 180)):

@@ -28,6 +28,7 @@ from ecg_records.measurements.median_beat import (
 from ecg_records.measurements.pacing import goes_before, spike_samples
 from ecg_records.measurements.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
 from ecg_records.measurements.t_end import TReason, believed_qt
+from ecg_records.signal.hum import without_hum
 from ecg_records.signal.samples import resample
 
 AGREE_MS, AGREE_DEGREES = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}, 30
@@ -92,7 +93,7 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
     """Measure a record in mV with any leads; the axis needs I and aVF."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
-    aligned = beats(x_KL, order)
+    aligned = beats(without_hum(x_KL.astype(np.float64), FS), order)
     ends = delineate(aligned.median_KB, aligned.rr) if len(aligned.peaks_N) >= LEAST_BEATS else None
     measured = measure_beats(aligned, [leads[row] for row in order], ends)
     return measured if ends is None else _doubted(measured, aligned, ends)
