@@ -12,7 +12,7 @@ from marecg import EcgClassifier
 from marecg.embedding import beat_windows
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError
-from marecg.model.readout import MEASURED, part_weights, readout_width, views, wide_columns
+from marecg.model.readout import part_weights, readout_width, views, wide_columns
 from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.use.export import export
 
@@ -26,7 +26,6 @@ def test_it_begins_with_the_beat_readout_and_ends_with_what_the_whole_record_sho
     columns = wide_columns(phased.config, "full")
     assert len(full) == readout_width(phased.config, "full") == columns["measured"].stop
     np.testing.assert_array_equal(full[: len(beats)], beats)
-    assert measured.WIDTH == MEASURED
     np.testing.assert_allclose(full[columns["measured"]], measured.measure(x_CL), rtol=1e-5, atol=1e-6)
 
 

@@ -20,7 +20,7 @@ from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
 from marecg.embedding.shown_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
-from marecg.model.readout import QRS, Readout, mean_readout, wide_columns
+from marecg.model.readout import QRS, Readout, blocks, joined_readout, wide_columns
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, overlapped, stacked
 
@@ -58,11 +58,10 @@ class Embeddings(NamedTuple):
 
 
 class WideEmbeddings(NamedTuple):
-    """Embeddings with the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
+    """Embeddings with a readout [B, W], [B, V] or longer, whose first D values are h_rhythm.
 
-    Where the beat readout was asked for, it stands behind the wide one, in the same array: [B, V]; and
-    behind that what the full readout has.
-    `encode` gives them for one record: [D], [T, D] and [W].
+    It is the wide readout, or the requested longer one; `marecg.model.readout.blocks` names its parts in
+    order. `encode` gives the embeddings of one record: [D], [T, D] and [W].
 
     Example:
         >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
@@ -185,6 +184,7 @@ def encode(
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
     rhythm = wide_columns(config)["rhythm"]
+    found = blocks(config, "wide" if readout == "rhythm" else readout)  # the encoder gives the wide at least
     beats, full = readout in ("beats", "full"), readout == "full"
     shown = shown_windows(recordings, config, readout)
     total, looked_at, beat_count = np.zeros(0), 0, 0.0
@@ -211,9 +211,7 @@ def encode(
                 starts.append(window.start)
                 parts.append(patch_TD)
             if window.last:
-                vector = mean_readout(total, looked_at, beat_count, config).astype(np.float32)
-                if full:
-                    vector = np.concatenate([vector, np.mean(measured, axis=0)])
+                vector = joined_readout(total, looked_at, beat_count, measured, found).astype(np.float32)
                 whole_TD = np.zeros((0, config.width), np.float32)
                 if patches:
                     whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]

@@ -7,17 +7,18 @@ spectrum.
 
 A mean over all patches blurs what happens within a beat. The beat readout is a mean over beats of the patches
 that show the same part of each: the one that begins 80 ms before the R-peak, so that a QRS lies whole in it,
-and those around it, which show P, ST and T. It stands behind the wide readout, as one vector.
+and those around it, which show P, ST and T. It follows the wide readout in one vector.
 
-The full readout has behind that the other three parts of the beat by lead, how high and how low each part is
+The full readout adds the other three parts of the beat by lead, how high and how low each part is
 in mV, and what an ECG machine measures (`ecg_records.measurements.measured`).
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
 J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
 """
 
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -39,33 +40,55 @@ OTHERS = {"p": 0, "st": 2, "t": 3}
 """The others by name."""
 HEIGHTS = 3
 """H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
-MEASURED = 258
-"""Values of `ecg_records.measurements.measured`."""
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 
 
+class Block(NamedTuple):
+    """Named part of a readout, and how the windows of a recording are joined into it.
+
+    Attributes:
+        name: its name in `wide_columns`.
+        width: its number of values.
+        joined: the mean over the `windows`; the sum over them for each of the `beats`; or the mean over
+            the windows that were `measured`.
+    """
+
+    name: str
+    width: int
+    joined: Literal["windows", "beats", "measured"] = "windows"
+
+
+def blocks(config: ModelConfig, readout: Readout = "wide") -> list[Block]:
+    """Return the blocks of a readout in the order in which they are concatenated."""
+    width, by_lead = config.width, len(LEADS) * config.width
+    if readout == "rhythm":
+        return [Block("rhythm", width)]
+    found = [Block(name, width) for name in ("rhythm", "mean", "max", "std")]
+    found += [Block("leads", by_lead), Block("log_std", len(LEADS))]
+    if config.modulation:
+        found.append(Block("modulation", BANDS))
+    if readout in ("beats", "full"):
+        found += [Block("beat", len(BEAT) * width, "beats"), Block("qrs", by_lead, "beats")]
+    if readout == "full":
+        from ecg_records.measurements.measured import WIDTH  # noqa: PLC0415 (few readouts measure)
+
+        found += [Block(name, by_lead, "beats") for name in OTHERS]
+        found.append(Block("heights", len(BEAT) * len(LEADS) * HEIGHTS, "beats"))
+        found.append(Block("measured", WIDTH, "measured"))
+    return found
+
+
 def readout_width(config: ModelConfig, readout: Readout = "wide") -> int:
     """Return the length of an encoder's readout: 12,300 at the paper's width of 768."""
-    *_, last = wide_columns(config, readout).values()
-    return int(last.stop)
+    return sum(block.width for block in blocks(config, readout))
 
 
 def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, slice]:
-    """Return the columns of each part of a readout, by the part's name."""
-    if readout == "rhythm":
-        return {"rhythm": slice(0, config.width)}
-    widths = dict.fromkeys(("rhythm", "mean", "max", "std"), config.width)
-    widths |= {"leads": len(LEADS) * config.width, "log_std": len(LEADS)}
-    if config.modulation:
-        widths["modulation"] = BANDS
-    if readout in ("beats", "full"):
-        widths |= {"beat": len(BEAT) * config.width, "qrs": len(LEADS) * config.width}
-    if readout == "full":
-        widths |= dict.fromkeys(OTHERS, len(LEADS) * config.width)
-        widths |= {"heights": len(BEAT) * len(LEADS) * HEIGHTS, "measured": MEASURED}
-    ends = list(accumulate(widths.values()))
-    return {name: slice(end - wide, end) for (name, wide), end in zip(widths.items(), ends, strict=True)}
+    """Return the columns of each block of a readout, by the block's name."""
+    found = blocks(config, readout)
+    ends = accumulate(block.width for block in found)
+    return {block.name: slice(end - block.width, end) for block, end in zip(found, ends, strict=True)}
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
@@ -86,7 +109,7 @@ def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
 
     Standardised values count alike one by one, so leads and beats, of which there are most, drown the rest.
     """
-    widths = [columns.stop - columns.start for columns in wide_columns(config, readout).values()]
+    widths = [block.width for block in blocks(config, readout)]
     return np.repeat(np.sqrt(config.width / np.array(widths)), widths).astype(np.float32)
 
 
@@ -145,22 +168,40 @@ def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
     return torch.cat([lead_BJCD.flatten(1), height_BJCH.flatten(1)], 1)
 
 
-def mean_readout(
-    total: NDArray[np.float64], windows: int, beats: float, config: ModelConfig
+def joined_readout(
+    total_V: NDArray[np.float64],
+    windows: int,
+    beats: float,
+    measured: Sequence[NDArray[np.float32]],
+    found: Iterable[Block],
 ) -> NDArray[np.float64]:
-    """Return a recording's mean readout from the sums over its windows and beats, [W] or longer.
+    """Return a recording's readout from what its windows gave.
 
-    A recording without beats has the means over all patches in place of those over beats, and no heights.
+    A recording without beats has the means over all patches in place of the means over beats, and no heights.
+
+    Args:
+        total_V: the sums over the windows of all blocks but the measured one.
+        windows: how many they were.
+        beats: how many beats lay in them.
+        measured: the measured values of each window that was measured.
+        found: the blocks of the readout.
     """
-    wide_W, behind = np.split(total, [readout_width(config)])
-    wide_W = wide_W / windows
-    if not len(behind):
-        return wide_W
-    columns = wide_columns(config)
-    leads = wide_W[columns["leads"]]
-    still = np.concatenate([np.tile(wide_W[columns["mean"]], len(BEAT)), leads])
-    if len(behind) > len(still):
-        still = np.concatenate(
-            [still, np.tile(leads, len(OTHERS)), np.zeros(len(BEAT) * len(LEADS) * HEIGHTS)]
-        )
-    return np.concatenate([wide_W, behind / beats if beats else still])
+    values: dict[str, NDArray[Any]] = {}
+    start = 0
+    for block in found:
+        if block.joined == "measured":
+            values[block.name] = np.mean(measured, axis=0)
+            continue
+        sum_ = total_V[start : start + block.width]
+        start += block.width
+        if block.joined == "windows":
+            values[block.name] = sum_ / windows
+        elif beats:
+            values[block.name] = sum_ / beats
+        elif block.name == "beat":
+            values[block.name] = np.tile(values["mean"], len(BEAT))
+        elif block.name == "heights":
+            values[block.name] = np.zeros(block.width)
+        else:
+            values[block.name] = values["leads"]
+    return np.concatenate(list(values.values()))
