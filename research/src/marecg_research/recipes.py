@@ -1,6 +1,6 @@
 """Recipes of other methods and of controls, on our encoder, records and epochs.
 
-docs/comparison.md says what each takes over from its paper and where it differs.
+research/comparators/comparison.md says what each takes over from its paper and where it differs.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Other methods on our encoder and corpus, a file per method or pair of methods: docs/comparison.md."""
+"""Other methods on our encoder and corpus, a file per method or pair of methods.
+
+research/comparators/comparison.md shows what differs from their papers.
+"""
 
 from marecg.objectives.objective import ObjectiveConfig
 from marecg_research.comparators.astcl import AstclConfig
