@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ecg_base import refuse_others, replacing
 from ecg_records.signal.leads import LEADS, lead_places
 from marecg.base.device import best_device
-from marecg.classify.calibration import Method, calibrate, called_classes, check_rule, threshold
+from marecg.classify.calibration import Calibration, Method, calibrate, called_classes, check_rule, threshold
 from marecg.classify.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.classify.labels import targets_of
 from marecg.classify.logistic import expected_shifts
@@ -147,7 +147,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tuned_ = tried[self.readout_]
         self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
         val_BK = self.tuned_.logits(vectors, val) if self.tuned_.val_MK is None else self.tuned_.val_MK
-        self._calibrate(val_BK, y_BK[val], expected_shifts(y_BK[train], self.balanced))
+        expected_K = expected_shifts(y_BK[train], self.balanced)
+        self.calibrations_ = self._calibrated(val_BK, y_BK[val], expected_K)
+        self.thresholds_ = self._cut(val_BK, y_BK[val])
         return self
 
     def tuning(self) -> Tuning:
@@ -162,14 +164,23 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return (self.readout,)
         return HEADS if self.layers == "head" else HEADS[:1]
 
-    def _calibrate(self, logits_BK: Floats, y_BK: NDArray[np.floating], expected_K: Floats) -> None:
-        self.calibrations_, cuts = [], []
+    def _calibrated(
+        self, logits_BK: Floats, y_BK: NDArray[np.floating], expected_K: Floats
+    ) -> list[Calibration]:
+        """Fit a calibration for each class, on the records whose label is known."""
+        curves = []
         for logit_B, y_B, expected in zip(logits_BK.T, y_BK.T, expected_K.tolist(), strict=True):
             known_B = np.isfinite(y_B)
-            curve = calibrate(logit_B[known_B], y_B[known_B], self.calibration, expected)
-            self.calibrations_.append(curve)
+            curves.append(calibrate(logit_B[known_B], y_B[known_B], self.calibration, expected))
+        return curves
+
+    def _cut(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> Floats:
+        """Choose each class's threshold [K] on its calibrated probabilities, by the rule."""
+        cuts = []
+        for logit_B, y_B, curve in zip(logits_BK.T, y_BK.T, self.calibrations_, strict=True):
+            known_B = np.isfinite(y_B)
             cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
-        self.thresholds_ = np.array(cuts)
+        return np.array(cuts)
 
     def probabilities(self, logits_BK: Floats) -> Floats:
         """Return calibrated probabilities [B, K].

@@ -71,29 +71,31 @@ def fit_classifier(
     prevalence that can't be.
     """
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
-    classifier.tuning()
+    classifier.tuning()  # refuses impossible values before anything is read
     classifier.fs = FS if classifier.fs is None else classifier.fs  # a corpus has its rate
     model = loaded(classifier.model, MarEcg)
-    if labels is None:
-        task = corpus_task(data)
-        y_MK = task.y_MK.astype(np.float64)
-    else:
-        task, has_label_MK = read_labels(labels, data)
-        y_MK = np.where(has_label_MK, task.y_MK, np.nan)
-    rows = {part: np.flatnonzero(task.split_M == part) for part in SPLITS}
+
+    # labels
+    task, y_MK = _labels(labels, data)
     prevalence = _checked(prevalence or {}, task.classes)
     if exclusive:
         _check_exclusive(task, y_MK, labels or data)
     counts = _counts(task, y_MK, labels or data)
-    config, recordings = model.config, task.recordings
 
+    # split
+    train, val, test = (np.flatnonzero(task.split_M == part).tolist() for part in (TRAIN, VAL, TEST))
+
+    # features
     def fetch(place: int) -> Recording:
-        return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
+        return recording(task.recordings.read(int(task.row_M[place])), FS, LEADS, model.config)
 
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
-    train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
     reused = _embed_blocks(vectors, [*train, *val, *test], task, data, out)
+
+    # head, calibration and thresholds, as `EcgClassifier.fit` makes them
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
+
+    # judgement on the test records
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
@@ -123,6 +125,15 @@ def fit_classifier(
         (temporary / EVALUATION).write_text(evaluation.model_dump_json(indent=2), encoding="utf-8")
         frame.to_parquet(temporary / PREDICTIONS, index=False)
     return evaluation
+
+
+def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]:
+    """Return the task of a table, or of the corpus' leaves, and its labels [M, K], NaN if unknown."""
+    if labels is None:
+        task = corpus_task(data)
+        return task, task.y_MK.astype(np.float64)
+    task, has_label_MK = read_labels(labels, data)
+    return task, np.where(has_label_MK, task.y_MK, np.nan)
 
 
 def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Path, out: Path) -> int:
