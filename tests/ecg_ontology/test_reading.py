@@ -91,6 +91,111 @@ def test_a_cue_holds_for_what_its_scope_covers(onto, text, expected):
     assert found == set(expected)
 
 
+KINDS = {
+    "a rate says nothing of the rhythm": [
+        ("tachykardes Vorhofflimmern", "AF"),
+        ("tachycardic atrial fibrillation", "AF"),
+        ("tachykardes Vorhofflattern", "AFL"),
+        ("bradycardic sinus rhythm", "SBrad"),
+        ("tachykarder Sinusrhythmus", "STach"),
+        ("supraventrikuläre Tachykardie", "SVT"),
+    ],
+    "a doubt stands behind its finding": [
+        ("LVH möglich ST-Hebung in V1-3", "LVH?, STE"),
+        ("anterolateraler Infarkt möglich inferiorer Infarkt", "AntMI?, InfMI"),
+        ("infarctus antérieur possible infarctus inférieur", "AntMI?, InfMI"),
+        ("Vorhofflimmern Linksschenkelblock LVH möglich", "AF, LBBB, LVH?"),
+        ("inferiorer Infarkt wahrscheinlich alt", "InfMI?, OMI?"),
+        ("LBBB possible anterior infarct", "LBBB, AntMI?"),
+        ("AF, ? LBBB", "AF, LBBB?"),
+        ("? anterior MI", "AntMI?"),
+        ("AF? LBBB", "AF?, LBBB"),
+    ],
+    "a denial with a preposition or behind": [
+        ("Normal sinus rhythm, no longer in AF", "NSR, -AF"),
+        ("No longer in sinus rhythm; AF", "-NSR, AF"),
+        ("No longer paced", "-Paced"),
+        ("Not in atrial fibrillation", "-AF"),
+        ("Nicht mehr in VHF", "-AF"),
+        ("LBBB: no", "-LBBB"),
+        ("AF: yes, LBBB: no", "AF, -LBBB"),
+        ("Pacemaker: none", "-Paced"),
+        ("LVH (-), LBBB (+)", "-LVH, LBBB"),
+        ("LVH criteria not met", "-LVH"),
+        ("Criteria for LVH not met", "-LVH"),
+        ("Insufficient criteria for LVH", "-LVH"),
+        ("resolved AFL", "-AFL"),
+        ("AF resolved LBBB", "-AF, LBBB"),
+        ("T waves are inverted, this is not necessarily pathological", "TWI"),
+    ],
+    "a list under one denial": [
+        ("No evidence of AF, flutter or pacing", "-AF, -AFL, -Paced"),
+        ("No AF, flutter, or LBBB", "-AF, -AFL, -LBBB"),
+        ("No AF and sinus rhythm", "-AF, NSR"),
+        ("No AF, sinus rhythm", "-AF, NSR"),
+    ],
+    "an arrow between two rhythms": [
+        ("AF -> SR", "-AF, NSR"),
+        ("SR → AF", "-NSR, AF"),
+        ("ST elevation -> acute MI", "STE, AMI"),
+    ],
+    "a sinoatrial block isn't one of the AV node": [
+        ("sino-atrial Wenckebach periodicity", "Rhythm"),
+        ("SA-Block 2. Grades Typ Mobitz", "Rhythm"),
+        ("2nd degree SA block, Mobitz II", "Rhythm"),
+        ("2nd degree AV block, Mobitz II", "2AVB"),
+    ],
+    "a remark states nothing": [
+        ("LBBB, this is most commonly due to ischaemic heart disease", "LBBB, -MyIsch"),
+        ("T wave inversion, often seen in acute MI", "TWI, -AMI"),
+        ("This pattern may mimic anterior infarction", "-AntMI"),
+        ("Changes as seen in left ventricular hypertrophy", "LVH?"),
+        ("Acute MI cannot be diagnosed in presence of LBBB", "-AMI, LBBB"),
+        ("LBBB - no further analysis for MI", "LBBB, -Ischemic"),
+        ("VT until proven otherwise", "VT?"),
+        ("Infarctus antérieur à exclure", "-AntMI"),
+        ("Ne permet pas d'exclure un infarctus antérieur", "AntMI?"),
+        ("ST-Hebung nicht sicher auszuschliessen", "STE?"),
+        ("Inferior infarct cannot be entirely excluded", "InfMI?"),
+    ],
+    "a context isn't the recording": [
+        ("Indication: AF. Sinus rhythm.", "-AF, NSR"),
+        ("Indication: palpitations, AF, ECG: sinus rhythm", "-AF, NSR"),
+        ("Clinical history: AF. ECG: sinus rhythm.", "-AF, NSR"),
+        ("Anamnese: Vorhofflimmern", "-AF"),
+        ("Mother has AF", "-AF"),
+        ("Patient on flecainide for AF", "-AF"),
+        ("based on voltage criteria for LVH", "LVH"),
+    ],
+    "a slash between two names means or": [
+        ("Vorhofflimmern/-flattern", "AF?, AFL?"),
+        ("LBBB, afib/flutter", "LBBB, AF?, AFL?"),
+        ("Sinusrhythmus slt/rlt Niedervoltage", "NSR, LowV"),
+        ("LBBB / LVH", "LBBB, LVH"),
+    ],
+    "words that are shared or cut": [
+        ("incomplete left and complete right bundle branch block", "RBBB"),
+        ("complete left and incomplete right bundle branch block", "LBBB, IRBBB"),
+        ("left bundle branch hemiblock", "Conduction"),
+        ("LBBB with left anterior hemiblock", "LBBB, LAFB"),
+        ("supraventr. Extrasystolen", "PAC"),
+        ("It resembles the former. Old anterior infarct", "AntMI, OMI"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [pytest.param(*row, id=row[0]) for rows in KINDS.values() for row in rows]
+)
+def test_a_kind_of_sentence_is_read_right(onto, text, expected):
+    """A question mark is a doubt, and a minus what the text doesn't state of this recording."""
+    read = {
+        f"{'' if each.present else '-'}{each.finding}{'?' * (each.present and each.certainty != 'certain')}"
+        for each in read_text(onto, text)
+    }
+    assert read == set(names(expected))
+
+
 def test_what_is_said_of_a_finding_is_in_its_fields(onto):
     (possible,) = read_text(onto, "Possible LVH")
     assert (possible.certainty, possible.present, possible.note) == (

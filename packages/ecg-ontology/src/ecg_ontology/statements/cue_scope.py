@@ -34,23 +34,29 @@ class CueScopes:
 
     def _apply(self, place: int, item: Item) -> None:
         cues = item.cues
-        follows = self._follows(place)
-        if "denied-after" in cues and not ("denied-before" in cues and follows):
+        follows = self._follows(place) and not self._is_behind(place)
+        if ("denied-after" in cues and not ("denied-before" in cues and follows)) or self._answers(place):
             self._denied |= self._before(place)
         elif "denied-before" in cues:
             self._denied |= self._after(place, listing=True)
-        if "asked-before" in cues:
+        if "asked-before" in cues and (follows or "asked-after" not in cues):
             self._asked |= self._after(place, listing=True)
+        elif "asked-after" in cues:
+            self._asked |= self._before(place)
         if "uncertain-before" in cues and (follows or "uncertain-after" not in cues):
             self._doubt(self._after(place, listing=self._ends_in_or(place)), item)
         elif "uncertain-after" in cues:
-            self._doubt(self._before(place), item)
+            self._doubt(self._before(place, nearest=True), item)
         if "past-before" in cues and (follows or "past-after" not in cues):
             self._past |= self._after(place, listing=True)
         elif "past-after" in cues:
             self._past |= self._before(place)
         if "family-before" in cues:
             self._past |= set(range(place, len(self._items)))
+        if "context-before" in cues:
+            self._past |= self._section(place)
+        if "becomes" in cues and self._holds(range(place, len(self._items)), _BASIC | _RHYTHMS):
+            self._past |= {index for index in range(place) if self._holds([index], _BASIC | _RHYTHMS)}
         if "now" in cues and self._holds(range(place, len(self._items)), _BASIC):
             self._past |= {index for index in range(place) if self._holds([index], _RHYTHMS)}
 
@@ -67,6 +73,40 @@ class CueScopes:
             if item.terms:
                 return True
         return False
+
+    def _is_behind(self, place: int) -> bool:
+        """Whether a cue between two findings is one that stands behind its own, as "LVH möglich LBBB"."""
+        item = self._items[place]
+        if "behind" not in item.cues:
+            return False
+        if "en" in item.languages and item.words.isalpha() and "fr" in item.languages:
+            others = [other.languages for other in self._items if other.languages and other is not item]
+            if not any("fr" in languages and "en" not in languages for languages in others):
+                return False
+        before = next((at for at in range(place - 1, -1, -1) if self._parts(at)), None)
+        after = next((at for at in range(place + 1, len(self._items)) if self._parts(at)), None)
+        if before is None or self._items[before].sign or self._items[before].cues & _LISTING:
+            return False
+        return after is None or after not in self._region or bool(self._regions[self._region[after]].findings)
+
+    def _parts(self, place: int) -> bool:
+        """Whether there is a term or a delimiter at a place."""
+        item = self._items[place]
+        return bool(item.terms or item.sign or item.cues & _LISTING)
+
+    def _answers(self, place: int) -> bool:
+        """Whether a denial stands behind its finding as an answer, as in "LBBB: no"."""
+        sign = self._items[place - 1].sign if place else ""
+        last = place + 1 == len(self._items) or bool(self._items[place + 1].sign)
+        return "answer" in self._items[place].cues and last and sign in {":", "-", "("}
+
+    def _section(self, head: int) -> set[int]:
+        """The places under a head such as "Indication:", up to the next head."""
+        colons = [place for place in range(head, len(self._items)) if self._items[place].sign == ":"]
+        if not colons or colons[0] != head + 1:
+            return set()
+        end = colons[1] - 1 if len(colons) > 1 else len(self._items)
+        return set(range(head, end))
 
     def _after(self, place: int, *, listing: bool) -> set[int]:
         """The places that a cue before them covers."""
@@ -86,7 +126,8 @@ class CueScopes:
                 if not (listing and item.sign == "," and self._listed(here)):
                     break
             elif item.cues & _LISTING and (
-                self._holds(self._span(here), _BASIC) or (covered & self._taken and self._is_affirmed(here))
+                ("and" in item.cues and self._holds(self._span(here), _BASIC))
+                or (covered & self._taken and self._is_affirmed(here))
             ):
                 break
             covered.add(here)
@@ -112,18 +153,21 @@ class CueScopes:
         """Whether a comma is one of a list that "and" or "or" ends, and no basic rhythm is in it."""
         span = self._span(comma)
         rest = range(comma + 1, len(self._items))
-        if self._holds(span, _BASIC) or any(
+        basic = _BASIC - {"Paced"} if self._ends_in_or(comma) else _BASIC
+        if self._holds(span, basic) or any(
             self._items[here].cues - {"known"} and here not in self._taken for here in span
         ):
             return False
         after = comma + 1 + (span[-1] - comma if span else 0)
-        if not span or after not in rest:
+        if after not in rest:
             return False
+        if not span:
+            return bool(self._items[after].cues & _LISTING)
         item = self._items[after]
         return bool(item.cues & _LISTING) or (item.sign == "," and self._listed(after))
 
-    def _before(self, place: int) -> set[int]:
-        """The places that a cue after them covers."""
+    def _before(self, place: int, *, nearest: bool = False) -> set[int]:
+        """The places that a cue after them covers; of findings side by side only the `nearest`."""
         covered: set[int] = set()
         for here in range(place - 1, -1, -1):
             item = self._items[here]
@@ -132,6 +176,12 @@ class CueScopes:
                     break
                 continue
             covered.add(here)
+        if nearest and (terms := covered & self._region.keys()):
+            region = self._regions[self._region[max(terms)]]
+            findings = [each for each in region.findings if each.places & covered]
+            findings.sort(key=lambda each: max(each.places & covered))
+            for each in findings[:-1]:
+                covered -= each.places - findings[-1].places
         return covered
 
     def _holds(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
@@ -155,10 +205,22 @@ class CueScopes:
                 or before.findings[0].concepts == after.findings[0].concepts
             ):
                 continue
-            if after.link == "or" or any(item.words in {"versus", "vs", "dd"} for item in between):
-                for finding in (*before.findings, *after.findings):
-                    for place in finding.places:
-                        self._unsure.setdefault(place, "possible")
+            slash = self._is_slash(first)
+            if after.link == "or" or slash or any(item.words in {"versus", "vs", "dd"} for item in between):
+                last = max(before.findings, key=lambda finding: max(finding.places))
+                next_ = min(after.findings, key=lambda finding: min(finding.places))
+                for place in last.places | next_.places:
+                    self._unsure.setdefault(place, "possible")
+
+    def _is_slash(self, first: int) -> bool:
+        """Whether only a slash without blanks, or one and a hyphen, parts a term from what stands before."""
+        slash = first - 1
+        if slash > 0 and self._items[slash].sign == "-":
+            slash -= 1
+        if slash < 1 or self._items[slash].words != "/":
+            return False
+        names = self._items[slash - 1 : first + 1]
+        return bool(names[0].terms) and names[-1].first - names[0].last == len(names) - 1
 
     def conducts(self) -> bool:
         """Whether a ratio belongs to a flutter's or tachycardia's conduction, not to a block."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ecg_ontology.statements.finding_patterns import WALLS, Pattern, patterns
 from ecg_ontology.statements.lexicon import Item
 
-_DELIMITERS = frozenset({"and", "or", "with", "due", "but"})
+_DELIMITERS = frozenset({"and", "or", "with", "due", "but", "becomes"})
 _BEFORE = frozenset(
     {"denied-before", "asked-before", "uncertain-before", "past-before", "family-before", "otherwise"}
 )
@@ -36,6 +36,13 @@ _QUALIFIERS = frozenset(
     }
 )
 """Terms that may follow a finding after a comma and qualify it."""
+_OPPOSITES = (
+    frozenset({"LEFT", "RIGHT"}),
+    frozenset({"COMPLETE", "INCOMPLETE"}),
+    frozenset({"ELEVATION", "DEPRESSION"}),
+    frozenset({"FIRST", "SECOND", "THIRD"}),
+)
+"""Terms of which a finding has one: a neighbour's isn't shared."""
 _ACUITY = {"OLD": "old", "ACUTE": "acute", "UNDATED": "age undetermined"}
 _AGED = {"old": "OMI", "acute": "AMI"}
 _GAP = 1.1
@@ -96,13 +103,26 @@ def regions_of(items: Sequence[Item]) -> list[Region]:
             elif regions[-1].link in {"", ",", "cue", "-"}:
                 regions[-1].link = link
         regions[-1].terms += [Occurrence(term, place) for term in item.terms]
-    regions = [region for region in regions if region.terms]
+    regions = _with_degrees([region for region in regions if region.terms])
     for region in regions:
         region.findings = _findings(region.terms)
     for number, region in enumerate(regions):
         if not region.findings:
             _complete(regions, number)
     return regions
+
+
+def _with_degrees(regions: Sequence[Region]) -> list[Region]:
+    """Join the degree of a sinoatrial block that stands after a comma: Mobitz alone means the AV node."""
+    joined: list[Region] = []
+    for region in regions:
+        names = {term.term for term in region.terms}
+        before = {term.term for term in joined[-1].terms} if joined else set()
+        if "SINOATRIAL" in before and names <= _QUALIFIERS and region.link in {",", "cue", "(", "-", ":"}:
+            joined[-1].terms += region.terms
+        else:
+            joined.append(region)
+    return joined
 
 
 def _complete(regions: list[Region], number: int) -> None:
@@ -132,7 +152,8 @@ def _complete(regions: list[Region], number: int) -> None:
 def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[FindingInText]:
     """The findings of a region that need terms of its neighbour."""
     present = {term.term for term in region.terms}
-    lent = [term for term in neighbour if term.term not in present]
+    own = present.union(*(terms for terms in _OPPOSITES if terms & present))
+    lent = [term for term in neighbour if term.term not in own]
     made = _findings([*region.terms, *lent], mine)
     return [
         FindingInText(

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from ecg_ontology.base.text_folding import fold
 
 TABLES = Path(__file__).parents[1] / "data" / "reading"
-_TOKEN = re.compile(r"\d+:\d+|[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+|[.,;:/()+&?|!\n\-–—，。；、：（）]")
+_TOKEN = re.compile(
+    r"\d+:\d+|\([-–—−]\)|[-=]*[-=]>|→|[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+|[.,;:/()+&?|!\n\-–—，。；、：（）]"
+)
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–](?=\w)")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SHORTENED = frozenset(
@@ -44,6 +46,10 @@ _SHORTENED = frozenset(
 """Words that a full stop shortens; it ends no sentence there."""
 _LONG = 6
 """Letters from which on a word that no table has may be misspelt, or a compound."""
+_LEAST_LETTERS = 4
+"""Letters of a word that is cut short by a full stop, such as "supraventr."."""
+_ANY = "_"
+"""In a phrase of the tables, any one word."""
 _COMPOUNDING = frozenset({"de", "nl"})
 _JOINTS = ("", "s", "n", "e", "en", "es", "er", "ns")
 _LIKENESS = 0.86
@@ -80,7 +86,8 @@ class Item:
         terms: the terms of findings that it names.
         cues: the kinds of cue that it is.
         sign: the punctuation mark, where it is one.
-        words: the folded words.
+        words: the folded words, or the sign as it stands: a slash with or without blanks.
+        languages: the languages that have the phrase.
     """
 
     first: int
@@ -89,6 +96,7 @@ class Item:
     cues: frozenset[str]
     sign: str
     words: str
+    languages: frozenset[str] = frozenset()
 
 
 class Lexicon:
@@ -109,8 +117,15 @@ class Lexicon:
             for word, languages in self._words.items()
             if languages & _COMPOUNDING and len(word.rstrip("*")) > 2
         }
+        self._abbreviated = {
+            phrase.words[0]
+            for phrases in self._phrases.values()
+            for phrase in phrases
+            if len(phrase.words) == 1 and (phrase.terms or phrase.cue.startswith("uncertain"))
+        }
         self.forms = lru_cache(maxsize=1 << 14)(self._forms)
         self.parts = lru_cache(maxsize=1 << 14)(self._parts)
+        self.whole = lru_cache(maxsize=1 << 14)(self._whole)
 
     def _add(self, phrase: str, terms: tuple[str, ...], cue: str, language: str) -> None:
         words = tuple(_folded(word) for word in _HYPHEN.sub(" ", phrase).split())
@@ -143,6 +158,13 @@ class Lexicon:
         ]
         return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
 
+    def _whole(self, word: str) -> str:
+        """The word of the tables that one before a full stop is the beginning of; "" if there is none."""
+        if len(word) < _LEAST_LETTERS or self.forms(word) or word in _SHORTENED or not word.isalpha():
+            return ""
+        longer = [known.rstrip("*") for known in self._abbreviated if known.startswith(word)]
+        return min(longer, key=lambda known: (len(known), known), default="")
+
     def _split(self, word: str) -> tuple[str, ...]:
         """The parts of a German or Dutch compound; () where it isn't one."""
         for end in range(len(word), 2, -1):
@@ -169,7 +191,7 @@ class Lexicon:
         while place < len(tokens):
             token = tokens[place]
             if not token.fold[0].isalnum() and token.fold != "?":
-                yield Item(place, place, (), frozenset(), token.fold, token.fold)
+                yield Item(place, place, (), frozenset(), token.fold, token.text)
                 place += 1
                 continue
             phrases = self._longest(tokens, place, small)
@@ -178,7 +200,8 @@ class Lexicon:
                 terms = next((phrase.terms for phrase in phrases if phrase.terms), ())
                 cues = frozenset(phrase.cue for phrase in phrases if phrase.cue)
                 words = " ".join(token.fold for token in tokens[place : place + length])
-                yield Item(place, place + length - 1, terms, cues, "", words)
+                languages = frozenset(phrase.language for phrase in phrases)
+                yield Item(place, place + length - 1, terms, cues, "", words, languages)
                 place += length
             else:
                 place += 1
@@ -193,7 +216,7 @@ class Lexicon:
             if (small or not phrase.capitals or tokens[place].text.removesuffix("s").isupper())
             and place + len(phrase.words) <= len(tokens)
             and all(
-                word in self.forms(token.fold)
+                word in self.forms(token.fold) or (word == _ANY and token.fold.isalpha())
                 for word, token in zip(phrase.words[1:], tokens[place + 1 :], strict=False)
             )
         ]
@@ -211,15 +234,23 @@ class Lexicon:
             if not word[0].isalnum():
                 after = matches[number + 1] if number + 1 < len(matches) else None
                 before = matches[number - 1] if number else None
-                if not _is_shortening(word, text, before, after, match):
+                is_cut = word == "." and before is not None and self.whole(fold(before[0])) != ""
+                if not is_cut and not _is_shortening(word, text, before, after, match):
                     asks = word == "?" and after is not None and after.start() == match.end()
-                    sign = _ASKING if asks else _SIGNS.get(word, word)
-                    found.append(Token(sign, word, match.start(), match.end()))
+                    sign = _ASKING if asks else _BECOMING if word[-1] in ">→" else _SIGNS.get(word, word)
+                    blanks = (
+                        word == "/" and text[match.start() - 1] == text[match.end() : match.end() + 1] == " "
+                    )
+                    written = " / " if blanks else word
+                    found.append(Token(sign, written, match.start(), match.end()))
                 continue
             if _HAN.match(word):
                 found += self._han(word, match.start())
                 continue
             folded = fold(word).replace(" ", "")
+            if text[match.end() : match.end() + 1] == "." and (whole := self.whole(folded)):
+                found.append(Token(whole, word, match.start(), match.end()))
+                continue
             for part in self.parts(folded) if folded else ():
                 found.append(Token(part, word, match.start(), match.end()))
         return found
@@ -238,14 +269,32 @@ class Lexicon:
                 place += 1
 
 
-_SIGNS = {"，": ",", "、": ",", "。": ".", "；": ";", "：": ":", "（": "(", "）": ")", "–": "-", "—": "-"}
+_SIGNS = {
+    "(-)": "absent",
+    "(–)": "absent",
+    "(—)": "absent",
+    "(−)": "absent",
+    "，": ",",
+    "、": ",",
+    "。": ".",
+    "；": ";",
+    "：": ":",
+    "（": "(",
+    "）": ")",
+    "–": "-",
+    "—": "-",
+}
 
 
 _ASKING = "questionmark"
 """A question mark before a word, which doubts it; one after a word is itself."""
+_BECOMING = "becomes"
+"""An arrow between two rhythms."""
 
 
 def _folded(word: str) -> str:
+    if word == _ANY:
+        return word
     stem = word.endswith("*")
     return (fold(word.rstrip("*")).replace(" ", "") or word) + ("*" if stem else "")
 
