@@ -139,6 +139,16 @@ def test_a_stretch_without_beats_changes_the_rate_of_nothing():
     assert beats_per_minute(peaks_n, FS) == 75
 
 
+def test_the_rate_is_the_mean_which_a_pause_and_a_run_change():
+    pause = np.array([0.6, 1.4, 2.2, 3.0, 7.0, 7.8, 8.6, 9.4])
+    run = np.array([0.5, 1.3, 2.1, 2.9, *np.arange(3.3, 8.4, 0.4), 9.1])
+    for at in (pause, run):
+        measured = measure(beating(at, t=0.1, qt=0.3, p=False), FS, LEADS)
+        assert measured.rate == pytest.approx(60 * (len(at) - 1) / (at[-1] - at[0]), rel=0.06)
+        assert measured.usual_rate == pytest.approx(60 / np.median(np.diff(at)), rel=0.03)
+        assert measured.longest_cycle == pytest.approx(1000 * np.diff(at).max(), abs=20)
+
+
 def test_where_the_detectors_disagree_there_are_dashes_with_the_reason(monkeypatch):
     """The second one sees every other beat."""
     monkeypatch.setattr(

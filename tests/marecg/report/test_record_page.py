@@ -124,6 +124,16 @@ def test_remarks_of_a_fast_heart_and_of_a_child_who_has_the_limits_of_the_age():
     assert measurement_remarks(slow, say) == ""
 
 
+def test_a_pause_and_a_rate_that_is_not_the_usual_one_have_a_remark():
+    say, steady = Texts("en"), Measurements(rate=75, usual_rate=77, longest_cycle=900)
+    assert measurement_remarks(steady, say) == ""
+    for changed in (steady._replace(longest_cycle=4000), steady._replace(usual_rate=90)):
+        remark = measurement_remarks(changed, say)
+        assert "75/min is the mean" in remark
+        assert f"{changed.usual_rate}/min the median" in remark
+        assert f"{changed.longest_cycle / 1000:.1f} s" in remark
+
+
 def test_a_long_qtc_is_to_be_checked_by_hand():
     say, long = Texts("en"), Measurements(rate=60, pr=160, qrs=80, qt=500)
     assert measurement_remarks(long, say) == say("qtc_long")

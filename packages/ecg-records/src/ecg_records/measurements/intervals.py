@@ -26,7 +26,13 @@ from ecg_records.measurements.median_beat import (
     median_beat,
 )
 from ecg_records.measurements.pacing import goes_before, spike_samples
-from ecg_records.measurements.rate import LEAST_BEATS, RateReason, beats_per_minute, rate_doubt
+from ecg_records.measurements.rate import (
+    LEAST_BEATS,
+    RateReason,
+    beats_per_minute,
+    mean_rate,
+    rate_doubt,
+)
 from ecg_records.measurements.t_end import TReason, believed_qt
 from ecg_records.signal.hum import without_hum
 from ecg_records.signal.samples import resample
@@ -75,6 +81,10 @@ class Measurements(NamedTuple):
     """Whether a pacemaker's spikes go before most beats: QRS is measured from behind the spike."""
     reasons: Mapping[str, Reason] = {}
     """Why an interval is None, by its name."""
+    usual_rate: float | None = None
+    """The median rate per minute; `rate` is the mean, which a run or a pause changes."""
+    longest_cycle: float | None = None
+    """The longest time from beat to beat in ms."""
 
     def qtc(self, formula: str = "fridericia") -> float | None:
         """QT at 60/min by `fridericia`, `framingham` or `bazett`, which is too long for fast hearts."""
@@ -100,7 +110,13 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 
 
 def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:
-    """Leave out what another way of measuring contradicts."""
+    """Leave out what another way of measuring contradicts, and give the mean rate."""
+    if measured.rate is not None:
+        measured = measured._replace(
+            rate=mean_rate(aligned),
+            usual_rate=measured.rate,
+            longest_cycle=1000 / FS * float(np.diff(aligned.found_N).max()),
+        )
     if measured.qt is not None:
         qt = believed_qt(measured.qt, aligned, ends)
         if isinstance(qt, str):

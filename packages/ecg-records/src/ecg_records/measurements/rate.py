@@ -18,6 +18,8 @@ from ecg_records.signal.filters import in_band, search
 LEAST_BEATS = 3
 DETECTORS_AGREE = 0.15
 """Share by which the rates of two detectors may differ."""
+RATES_NEAR, MEANS_AGREE = 0.05, 0.1
+"""By which share mean and median rate may differ without a second look, and then the two detectors' means."""
 LEAST_ALIKE = 0.4
 """Share of the beats that look like the dominant one, at least: in a bigeminy with an odd number of beats
 it may be a little below a half."""
@@ -54,6 +56,27 @@ def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
     """
     rr = np.diff(peaks)
     return 60 * fs / float(np.median((rr[1:] + rr[:-1]) / 2))
+
+
+def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
+    """Return the rate of three or more beats: 60 s over the mean of the means of two intervals in a row.
+
+    So a bigeminy has the rate at which the heart beats, whichever of its intervals comes first.
+
+    Example:
+        >>> mean_beats_per_minute(np.array([0, 500, 1000, 3000, 3500]), 500)  # a pause of 4 s
+        30.0
+    """
+    return 120 * fs * (len(peaks) - 2) / float(peaks[-1] - peaks[0] + peaks[-2] - peaks[1])
+
+
+def mean_rate(aligned: AlignedBeats) -> float:
+    """Return the mean rate of a record at `FS`; the median one where the second detector saw other beats."""
+    mean, usual = (rate(aligned.found_N, FS) for rate in (mean_beats_per_minute, beats_per_minute))
+    if abs(mean - usual) <= RATES_NEAR * usual:
+        return mean
+    other = mean_beats_per_minute(detect_again(aligned.x_KL, FS), FS)
+    return mean if abs(mean - other) <= MEANS_AGREE * other else usual
 
 
 def rate_doubt(aligned: AlignedBeats) -> RateReason | None:

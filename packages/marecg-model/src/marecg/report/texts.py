@@ -24,6 +24,9 @@ LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
 INFANT = 2
 """Years below which an age is told in months or days."""
 
+RATES_APART, PAUSE_MS = 0.15, 2000
+"""By which share mean and median rate differ, and how long a cycle is, if the page remarks on them."""
+
 
 class Texts:
     """Texts in one language, called with a key; an unknown language is a `UsageError`."""
@@ -139,7 +142,19 @@ def measurement_remarks(
         "child_fast" if child else "qtc_fast": fast,
     }
     lines = [say(name) for name, holds in remarks.items() if holds]
+    lines = [*_rate_changes(measured, say), *lines]
     return " ".join([*lines, _by_age(measured, say, age, sex)] if age is not None and child else lines)
+
+
+def _rate_changes(measured: Measurements, say: Texts) -> list[str]:
+    """Return a remark if mean and median rate differ, or there is a pause."""
+    rate, usual, longest = measured.rate, measured.usual_rate, measured.longest_cycle
+    if rate is None or usual is None or longest is None:
+        return []
+    if abs(rate - usual) < RATES_APART * min(rate, usual) and longest <= PAUSE_MS:
+        return []
+    numbers = {"mean": say.number(rate), "usual": say.number(usual), "longest": say.number(longest / 1000, 1)}
+    return [say("rate_changes", **numbers)]
 
 
 def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> str:
