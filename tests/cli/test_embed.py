@@ -100,7 +100,10 @@ def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place):
 
 
 def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(place, capsys):
-    x = np.random.default_rng(0).normal(scale=300, size=(9, 12, 2500)).astype(np.int16)
+    x = np.random.default_rng(0).normal(scale=300, size=(9, 12, 2500))
+    one, two = x[:, 0].copy(), x[:, 1].copy()
+    x[:, 2:6] = np.stack([two - one, -(one + two) / 2, one - two / 2, two - one / 2], axis=1)
+    x = x.astype(np.int16)
     np.save(place / "adc.npy", x)
     arguments = (place / "adc.npy", "--fs", 250, "--out", place / "adc.npz")
     assert run("embed", place / "run", *arguments) == 0

@@ -1,6 +1,6 @@
 """WFDB records made uniform: leads by name, in millivolts, with codes.
 
-Shapes: K leads as found (in `LEADS` order), L samples at the record's own rate.
+Shapes: K leads as found (in `LEADS` order), F samples of a frame, L samples at the record's own rate.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Standard leads: their order, and their names as files spell them."""
+"""Standard leads: their order, and their names as files spell them.
+
+Shapes: K leads as found, L samples.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Columns of time in tables of samples: they give the order of rows, gaps, and the sampling rate.
 
-Shapes: L samples.
+Shapes: K leads as found, L samples.
 """
 
 from collections.abc import Sequence

@@ -3,6 +3,8 @@
 Columns named by lead are taken, and others are passed over; without names the user says them. A column of
 time gives the order of rows and their gaps (`clock`). A column `record` says whose a row is; then a row may
 also hold one `value` of one `lead`.
+
+Shapes: K leads as found, L samples.
 """
 
 import re

@@ -3,6 +3,8 @@
 One row is a record where the cells are lists: [leads][samples] or [samples][leads] in one column, or
 [samples] in each of several columns named by lead. Plain numbers in columns named by lead are one record, a
 row per sample. Records may differ in length. In memory are one row group, still compressed, and a few rows.
+
+Shapes: K leads as found, L samples.
 """
 
 from collections.abc import Iterator, Sequence
