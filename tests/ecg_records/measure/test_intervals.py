@@ -147,6 +147,28 @@ def test_a_p_wave_on_the_t_wave_is_told_from_a_rhythm_without_one():
     assert measure(fibrillating, FS, LEADS).reasons["pr"] == "irregular_no_p"
 
 
+def test_flutter_four_to_one_has_no_pr():
+    """A sawtooth at 300/min through complexes that follow every fourth wave."""
+    saw_L = 0.15 * (1 - 2 * (np.arange(5000) / FS * 5 % 1))
+    heights_K1 = np.array([[0.2, 1.0, 0.9, -0.6, -0.4, 0.9, 0.6, 0.3, 0.2, 0.2, 0.2, 0.2]]).T
+    found = measure(drawn(p=0.0, t=0.1, rr=0.8) + heights_K1 * saw_L, FS, LEADS)
+    assert found.rate == pytest.approx(75, abs=1)
+    assert (found.p, found.pr, found.p_axis) == (None, None, None)
+    assert found.reasons["pr"] == "flutter"
+
+
+def test_a_fast_rhythm_with_wide_complexes_has_no_pr():
+    found = measure(drawn(pr=0.13, qrs=0.13, qt=0.27, rr=0.49), FS, LEADS)
+    assert found.rate == pytest.approx(122, abs=1)
+    assert (found.pr, found.reasons["pr"]) == (None, "fast_wide")
+
+
+def test_a_p_wave_at_the_end_of_t_of_a_very_fast_heart_is_not_believed():
+    found = measure(drawn(pr=0.1, qrs=0.08, qt=0.24, rr=0.38), FS, LEADS)
+    assert found.rate == pytest.approx(158, abs=2)
+    assert found.pr is None
+
+
 def test_a_t_end_beyond_four_fifths_of_the_cycle_is_not_believed():
     found = measure(drawn(qt=0.58, rr=0.7, p=0.0), FS, LEADS)
     assert found.rate == pytest.approx(60 / 0.7, abs=2)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_records.measurements.atrial import AtrialReason, pr_doubt
 from ecg_records.measurements.delineation import P_HZ, Boundaries, delineate
 from ecg_records.measurements.median_beat import (
     BEFORE,
@@ -58,12 +59,15 @@ OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
 chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
 PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
-Reason = Literal[RateReason, PReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"]
+Reason = Literal[
+    RateReason, PReason, AtrialReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"
+]
 """Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
-fibrillation); one that lies on the T wave before; a T wave too flat to be seen; its end at another place by
-another way (`t_end.py`); an end that can't be seen; all beats and every other one
-that disagree; beats of two shapes, about as frequent, that do; a record that is coded as paced, without a
-spike (the record page's reason); swapped arms, which change no interval."""
+fibrillation); one that lies on the T wave before; waves that follow each other as in flutter; a fast rhythm
+with wide complexes; a T wave too flat to be seen; its end at another place by another way (`t_end.py`); an
+end that can't be seen; all beats and every other one that disagree; beats of two shapes, about as frequent,
+that do; a record that is coded as paced, without a spike (the record page's
+reason); swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
@@ -117,6 +121,14 @@ def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) ->
             usual_rate=measured.rate,
             longest_cycle=1000 / FS * float(np.diff(aligned.found_N).max()),
         )
+        doubt = (
+            None
+            if measured.p is measured.pr is None
+            else pr_doubt(measured.rate, measured.qrs, aligned, ends)
+        )
+        if doubt is not None:
+            no_p: dict[str, Reason] = {**measured.reasons, "p": doubt, "pr": doubt}
+            measured = measured._replace(p=None, pr=None, p_axis=None, reasons=no_p)
     if measured.qt is not None:
         qt = believed_qt(measured.qt, aligned, ends)
         if isinstance(qt, str):

@@ -1,0 +1,61 @@
+"""Whether there is one P wave before each QRS complex: in flutter and in fast wide rhythms there isn't.
+
+Shapes: K leads, L samples at 500 Hz, M decimated samples, S lags.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_records.measurements.delineation import Boundaries
+from ecg_records.measurements.median_beat import FS, AlignedBeats, Floats
+from ecg_records.signal.filters import band, zero_phase
+
+BAND_HZ, STEP = (3, 15), 4
+"""What of atrial waves is compared; every so many samples are enough for that."""
+FLUTTER_S = (0.14, 0.26)
+"""From wave to wave: 230 to 430 per minute. Slower, and it would be from T to P in many hearts."""
+BEFORE_QRS, BEHIND_QRS = 15, 25
+"""Samples around a QRS complex that aren't looked at, either."""
+RETURNS, LEADS_RETURN = 0.7, 3
+"""How alike (correlation) the signal outside QRS is to itself a flutter wave later, and in how many leads."""
+FAST, WIDE_FAST, WIDE_MS = 150, 120, 140
+"""Rates per minute above which a P wave at T's end isn't believed, and none with so wide a QRS complex."""
+AT_T_END = 20
+"""Samples between T's end and the P wave's beginning: less, and it may be a part of T."""
+AtrialReason = Literal["flutter", "fast_wide", "p_on_t"]
+
+
+def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Boundaries) -> AtrialReason | None:
+    """Return why what was taken for P isn't believed to be the atrium's wave of each beat; None if it is."""
+    if rate > WIDE_FAST and (qrs is None or qrs >= WIDE_MS):
+        return "fast_wide"
+    since_t = ends.p_on + aligned.rr * FS - ends.t_off
+    if rate > FAST and not since_t >= AT_T_END:
+        return "p_on_t"
+    return "flutter" if _flutters(aligned, ends) else None
+
+
+def _flutters(aligned: AlignedBeats, ends: Boundaries) -> bool:
+    """Whether waves follow each other between the QRS complexes as fast as in flutter, without a pause."""
+    x_KM = zero_phase(aligned.x_KL, band(2, FS, BAND_HZ))[:, ::STEP]
+    outside_M = np.ones(aligned.x_KL.shape[1], bool)
+    first, last = int(ends.qrs_on) - BEFORE_QRS, int(ends.qrs_off) + BEHIND_QRS
+    for peak in aligned.found_N.tolist():
+        outside_M[max(0, peak + first) : peak + last] = False
+    outside_M = outside_M[::STEP]
+    lags = np.arange(*(round(seconds * FS / STEP) for seconds in FLUTTER_S))
+    alike_KS = np.stack([_alike(x_KM, outside_M, lag) for lag in lags.tolist()], axis=1)
+    inner_KS = alike_KS[:, 1:-1]
+    is_top_KS = (inner_KS >= alike_KS[:, :-2]) & (inner_KS >= alike_KS[:, 2:])
+    returns_K = np.where(is_top_KS, inner_KS, 0).max(axis=1)
+    return int((returns_K > RETURNS).sum()) >= min(LEADS_RETURN, len(x_KM))
+
+
+def _alike(x_KM: Floats, outside_M: NDArray[np.bool_], lag: int) -> Floats:
+    """Return each lead's correlation with itself a lag later, where neither is in a QRS complex."""
+    both_M = outside_M[:-lag] & outside_M[lag:]
+    now_KM, later_KM = x_KM[:, :-lag][:, both_M], x_KM[:, lag:][:, both_M]
+    length_K = np.sqrt((now_KM**2).sum(1) * (later_KM**2).sum(1))
+    return np.asarray((now_KM * later_KM).sum(1) / np.maximum(length_K, np.finfo(float).tiny))
