@@ -95,15 +95,92 @@ def test_a_damaged_checkpoint_is_named_and_an_older_one_taken(
         pretrain(run)
 
 
-@pytest.mark.parametrize("lacking", ["state_dict", "optimizer_states", "loops", "global_step"])
+PARTS = ("state_dict", "optimizer_states", "loops", "global_step", "skipped_steps")
+
+
+@pytest.mark.parametrize("lacking", PARTS)
 def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(lacking, tmp_path, caplog):
     (tmp_path / "checkpoints").mkdir()
-    whole = dict.fromkeys(("state_dict", "optimizer_states", "loops", "global_step"), 4)
+    whole = dict.fromkeys(PARTS, 4)
     for step, held in ((2, whole), (4, {name: it for name, it in whole.items() if name != lacking})):
         torch.save(held, tmp_path / f"checkpoints/step-{step:08}.ckpt")
     hash_all(tmp_path)
     assert newest(tmp_path) == tmp_path / "checkpoints/step-00000002.ckpt"
     assert f"step-00000004.ckpt: has no {lacking}; an older one is tried" in caplog.text
+
+
+def rewrite(checkpoint: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a checkpoint holds, and have its hash fit."""
+    held = torch.load(checkpoint, weights_only=True)
+    change(held)
+    torch.save(held, checkpoint)
+    hash_all(checkpoint.parent.parent)
+
+
+MASK = "network.model.tokens.mask"
+"""A tensor of 16 numbers."""
+ROW = torch.zeros(1, 50).expand(16, 50)
+"""The shape of the first moments, with the memory of their first row."""
+
+
+def moments(held: dict[str, Any]) -> Any:
+    return held["optimizer_states"][0]["state"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda held: held.update(global_step="x"),
+        lambda held: held.update(global_step=7),
+        lambda held: held.update(loops={}),
+        lambda held: held.update(skipped_steps=[0, "x"]),
+        lambda held: held.update(processes="x"),
+        lambda held: held.update(callbacks=[]),
+        lambda held: held.update(state_dict=[]),
+        lambda held: held["state_dict"].pop(MASK),
+        lambda held: held["state_dict"].update(unknown=torch.zeros(3)),
+        lambda held: held["state_dict"].update({MASK: torch.zeros(17)}),
+        lambda held: held["state_dict"].update({MASK: torch.zeros(16, dtype=torch.int64)}),
+        lambda held: held["state_dict"].update({MASK: torch.zeros(16, device="meta")}),
+        lambda held: held["state_dict"].update({MASK: [0.0] * 16}),
+        lambda held: held.update(optimizer_states=[]),
+        lambda held: held["optimizer_states"][0].update(state=[]),
+        lambda held: moments(held).update({72: moments(held)[0]}),
+        lambda held: moments(held)[0].pop("exp_avg"),
+        lambda held: moments(held)[0].update(exp_avg=torch.zeros(3)),
+        lambda held: moments(held)[0].update(exp_avg=torch.zeros(16, 50, dtype=torch.float64)),
+        lambda held: moments(held)[0].update(exp_avg=ROW),
+        lambda held: moments(held)[0].update(step=torch.zeros(16)),
+        lambda held: moments(held)[0].update(step=4),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_the_network_and_its_optimiser_is_passed_over(
+    pretrain, unbroken, tmp_path, caplog, change
+):
+    """PyTorch would end in tracebacks or, with moments of another shape, kill the process."""
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    rewrite(run / "checkpoints/step-00000006.ckpt", change)
+    pretrain(run)
+    assert "step-00000006.ckpt: is damaged (" in caplog.text
+    assert "an older one is tried" in caplog.text
+    assert files(run) == files(unbroken)
+
+
+def test_what_follows_from_the_number_of_steps_is_not_read_from_a_checkpoint(
+    pretrain, unbroken, tmp_path, caplog
+):
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    (run / "checkpoints/step-00000006.ckpt").unlink()
+    senseless = {"lr_schedulers": [{"step": "x"}], "pytorch-lightning_version": "x", "epoch": "x"}
+
+    def change(held: dict[str, Any]) -> None:
+        held.update(senseless, loops={"fit_loop": {"epoch_progress": "x"}})
+        held["optimizer_states"][0]["param_groups"] = []
+
+    rewrite(run / "checkpoints/step-00000004.ckpt", change)
+    pretrain(run)
+    assert "an older one" not in caplog.text
+    assert files(run) == files(unbroken)
 
 
 def test_the_hashes_are_those_that_sha256sum_checks(unbroken):

@@ -6,6 +6,7 @@ checkpoints.sha256        their hashes, as `sha256sum --check` reads them
 
 import hashlib
 import logging
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
+from torch import Tensor
 
 from ecg_base import replacing
 from marecg.errors import CheckpointError, OutputError
@@ -27,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
 SUMS = "checkpoints.sha256"
+REQUIRED = {"state_dict", "optimizer_states", "loops", "global_step", "skipped_steps"}
 
 
 class Checkpoints(AfterStep, Checkpoint):
@@ -53,29 +56,6 @@ class Checkpoints(AfterStep, Checkpoint):
             rates = zip(schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True)
             for group, base, factor in rates:
                 group["lr"] = base * factor(schedule.last_epoch)
-
-    def on_load_checkpoint(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
-        """Adapt Lightning's count of micro-batches to the run's present length and number of processes.
-
-        Lightning marked the former last batch of an extended run as the last.
-        """
-        assert isinstance(pl_module, Pretraining)
-        step, loop = checkpoint["global_step"], checkpoint["loops"]["fit_loop"]
-        progress = loop["epoch_loop.batch_progress"]
-        if step < pl_module.total_steps:
-            progress["is_last_batch"] = False
-        before, now = progress["total"]["ready"] // step, trainer.accumulate_grad_batches
-        for counts in (progress["total"], progress["current"]):
-            counts |= {name: count + (now - before) * step for name, count in counts.items()}
-        loop["state_dict"]["combined_loader"] = [{"next": now * step}]
-        processes = checkpoint.get("processes", trainer.world_size)
-        if processes != trainer.world_size and trainer.is_global_zero:
-            records = pl_module.config.train.records_per_step()
-            numbers = (trainer.world_size, processes, records)
-            message = "%s: goes on in %d instead of %d processes; a step still reads %d records"
-            logger.warning(message, self.run, *numbers)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save a checkpoint if one is due."""
@@ -114,6 +94,10 @@ class WrittenBehind(TorchCheckpointIO):
         self.finish()
         copied = apply_to_collection(checkpoint, torch.Tensor, lambda x: x.detach().to("cpu", copy=True))
         self._begun = self._thread.submit(self._write, copied, Path(path))
+
+    def load_checkpoint(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Read a checkpoint as one of the installed Lightning, which would adapt those of an older one."""
+        return super().load_checkpoint(*args, **kwargs) | {"pytorch-lightning_version": lightning.__version__}
 
     def look(self) -> None:
         """Check whether a background write has failed. Raises `OutputError`."""
@@ -156,14 +140,15 @@ def step_of(checkpoint: Path) -> int:
     return int(checkpoint.stem.removeprefix("step-"))
 
 
-def newest(run: Path) -> Path | None:
+def newest(run: Path, module: Pretraining | None = None) -> Path | None:
     """Return the newest whole checkpoint, or None; warn of damaged ones.
 
-    Raises `CheckpointError` where there are some, and none is whole.
+    With a `module`, a checkpoint is whole if the module can load it. Raises `CheckpointError` if there are
+    some, and none is whole.
     """
     paths, sums = written(run), _sums(run)
     for path in reversed(paths):
-        problem = _problem(path, sums.get(path.name))
+        problem = _problem(path, sums.get(path.name), module)
         if problem is None:
             return path
         logger.warning("%s: %s; an older one is tried", path, problem)
@@ -179,16 +164,79 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _problem(path: Path, sha256: str | None) -> str | None:
+def _problem(path: Path, sha256: str | None, module: Pretraining | None) -> str | None:
     """Return what is wrong with a checkpoint; None if nothing is."""
     try:
         if sha256 != _sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        missing = {"state_dict", "optimizer_states", "loops", "global_step"} - content.keys()
+        missing = REQUIRED - content.keys()
+        if missing or module is None:
+            return f"has no {min(missing)}" if missing else None
+        difference = next(_differences(content, module, step_of(path)), None)
     except Exception as error:  # noqa: BLE001 (a damaged file raises whatever it likes)
         return f"can't be read ({' '.join(str(error).split())[:80] or type(error).__name__})"
-    return f"has no {min(missing)}" if missing else None
+    return f"is damaged ({difference})" if difference else None
+
+
+def _differences(content: dict[str, Any], module: Pretraining, step: int) -> Iterator[str]:
+    """Yield what the module can't load: other keys, shapes, dtypes and types than its own.
+
+    PyTorch checks the moments of an optimiser for none of these, and its fused AdamW then reads and writes
+    beyond their memory.
+    """
+    if not _is_count(content["global_step"]) or content["global_step"] != step:
+        yield f"its global_step is not {step}"
+    if not isinstance(content["loops"], dict) or "fit_loop" not in content["loops"]:
+        yield "its loops have no fit_loop"
+    skipped = content["skipped_steps"]
+    if not isinstance(skipped, list) or len(skipped) != 2 or not all(map(_is_count, skipped)):
+        yield "its skipped_steps are not two numbers"
+    if not _is_count(content.get("processes", 1)):
+        yield "its processes are not a number"
+    callbacks = content.get("callbacks", {})
+    if not isinstance(callbacks, dict) or not all(isinstance(state, dict) for state in callbacks.values()):
+        yield "its callbacks are not states"
+    yield from _other_tensors(content["state_dict"], module.state_dict(), "state_dict")
+    states = content["optimizer_states"]
+    if not (isinstance(states, list) and len(states) == 1 and isinstance(states[0], dict)):
+        yield "its optimizer_states are not those of one optimiser"
+    moments = states[0].get("state")
+    if not isinstance(moments, dict):
+        yield "its optimiser has no state"
+    groups = module.configure_optimizers()["optimizer"].param_groups
+    parameters = dict(enumerate(parameter for group in groups for parameter in group["params"]))
+    if unknown := [key for key in moments if type(key) is not int or key not in parameters]:
+        yield f"its optimiser has the state of {len(unknown)} unknown parameters"
+    for number, state in moments.items():  # a parameter that no gradient has reached has none
+        own = {"step": torch.tensor(0.0), **dict.fromkeys(("exp_avg", "exp_avg_sq"), parameters[number])}
+        yield from _other_tensors(state, own, f"the optimiser's state {number}")
+        strides = parameters[number].stride()
+        if any(not value.is_contiguous() and value.stride() != strides for value in state.values()):
+            yield f"the optimiser's state {number} has values that share memory"
+
+
+def _other_tensors(found: Any, own: Mapping[str, Tensor], where: str) -> Iterator[str]:
+    if not isinstance(found, dict):
+        yield f"{where} is not a dictionary"
+        return
+    if missing := own.keys() - found.keys():
+        yield f"{where} has no {min(missing)}"
+    if unknown := found.keys() - own.keys():
+        yield f"{where} has {len(unknown)} unknown entries"
+    for name, tensor in own.items():
+        if _layout(found[name]) != _layout(tensor):
+            yield f"{name} of {where} is not {_layout(tensor)}"
+
+
+def _layout(value: Any) -> str:
+    if not isinstance(value, Tensor) or value.layout != torch.strided or value.device.type != "cpu":
+        return "no tensor in memory"
+    return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _sums(run: Path) -> dict[str, str]:

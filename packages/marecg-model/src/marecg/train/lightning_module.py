@@ -11,6 +11,7 @@ from typing import Any
 import lightning
 import numpy as np
 import torch
+from lightning.pytorch.utilities import rank_zero_only
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
@@ -22,6 +23,7 @@ from marecg.nn.schedule import cosine
 from marecg.recipes import Config
 from marecg.recipes.schema import TrainConfig
 from marecg.train.network import Network, monitor
+from marecg.train.resumption import loops_after
 
 logger = logging.getLogger(__name__)
 
@@ -118,8 +120,20 @@ class Pretraining(lightning.LightningModule):
         checkpoint["processes"] = self.trainer.world_size
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the count of skipped steps from a checkpoint."""
+        """Read weights, moments and counts from a checkpoint; all else follows from the number of steps."""
+        step = checkpoint["global_step"]
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
+        configured = self.configure_optimizers()
+        (moments,) = checkpoint["optimizer_states"]
+        moments["param_groups"] = configured["optimizer"].state_dict()["param_groups"]
+        schedule = configured["lr_scheduler"]["scheduler"].state_dict()
+        checkpoint["lr_schedulers"] = [schedule | {"last_epoch": step, "_step_count": step + 1}]
+        checkpoint["loops"] = loops_after(step, self.trainer, last=step >= self.total_steps)
+        before, now = checkpoint.get("processes"), self.trainer.world_size
+        if before not in (None, now):
+            records = self.config.train.records_per_step()
+            message = "%s: goes on in %d instead of %d processes; a step still reads %d records"
+            rank_zero_only(logger.warning)(message, self.trainer.default_root_dir, now, before, records)
 
     def _generator(self, number: int) -> torch.Generator:
         """Return the generator of a rank's draws for micro-batch k, which doesn't depend on interruptions.

@@ -130,17 +130,18 @@ def train(
                 given.warn(config)
         stack.enter_context(preemption.listening())
         settings = config.model_dump(mode="json")
-        checkpoint = newest(folder)
+        keep_freed()
+        steps = _total_steps(config, len(corpus))
+        module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
+        checkpoint = newest(folder, module)
         at = step_of(checkpoint) if checkpoint else 0
         if checkpoint is None and origin is not None and given is None:
             problem = f"was begun from {origin.name}, and has no checkpoint yet"
             raise UsageError(problem, where=folder, remedy="Name these weights again")
         followers = stack.enter_context(opened(loggers, folder, settings, at))
-        keep_freed()
         metrics = Metrics(folder, len(corpus), stack.enter_context(progress("steps")))
         checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
         trainer = _trainer(config, folder, processes, [metrics, *callbacks], checkpoints, followers)
-        steps = _total_steps(config, len(corpus))
         if extend and steps <= at:
             problem = f"has taken {at} steps, and is asked for {steps}"
             raise UsageError(problem, where=folder, remedy="Raise train.max_steps or train.max_epochs")
@@ -148,7 +149,6 @@ def train(
             _tell_length(config, folder, steps, at if extend else None)
             if extend:
                 note_length(folder, config)
-        module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
         began = time.monotonic()
         _fit(trainer, module, corpus, checkpoint)
         if preemption.signal is not None and module.global_step < steps:
