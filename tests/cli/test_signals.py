@@ -14,7 +14,7 @@ from tests.cli.calls import end, run
 from ecg_base import EcgError
 
 Writer = Callable[[Any, Path], None]
-ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGINT)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Output of both command lines: results on stdout, messages on stderr, and exit codes.
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
-can't be written · 129 its terminal was closed · 130 interrupted · 143 stopped by a scheduler.
+can't be written · 129 its terminal was closed · 130 interrupted · 143 stopped by a scheduler · 152 out of
+CPU time.
 
 A message is a log record, as the warnings of the packages are, so -q and -v rule both.
 """
@@ -19,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from itertools import islice
+from pathlib import Path
 from threading import Timer
 from traceback import walk_stack
 from types import FrameType
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
+_COMPILED = "TORCHINDUCTOR_CACHE_DIR"
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 LOGGERS = ("marecg_cli", "marecg", "ecg_records", "ecg_ontology")
@@ -149,7 +152,7 @@ def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) ->
     if isinstance(sys.stdout, TextIOWrapper):  # what a terminal's encoding, or UTF-8, has no letters for
         sys.stdout.reconfigure(errors="backslashreplace")
     signals: list[int] = []
-    code = 1
+    code, own_folder = 1, _COMPILED not in os.environ
     try:
         with _stoppable(signals):
             code = commands(argv).main(args=argv, standalone_mode=False) or 0
@@ -161,6 +164,9 @@ def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) ->
         problem(
             "interrupted" if signals[0] == signal.SIGINT else f"stopped by {signal.Signals(signals[0]).name}"
         )
+    if own_folder and _COMPILED in os.environ:
+        with suppress(OSError):  # PyTorch makes the folder on import, and fills it only if it compiles
+            Path(os.environ[_COMPILED]).rmdir()
     sys.exit(code)
 
 

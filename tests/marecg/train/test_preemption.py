@@ -17,7 +17,9 @@ VALUES = ["train.batch_size=2", "train.accumulate=1", "train.max_steps=6", "trai
 MICRO = ["--recipe", "tiny-c1", *(f"--set={value}" for value in (*SMALLER, *VALUES))]
 
 
-@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGXCPU", 143), ("SIGINT", 130)]
+)
 def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_the_same_command_goes_on(
     corpus_folder, tmp_path, capsys, at_step, number, code
 ):

@@ -5,6 +5,10 @@ Only training builds this module; an exported model carries P as a buffer.
 Shapes: N concepts, E node width (d_e), K concept width (d_c).
 """
 
+import tempfile
+from pathlib import Path
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, normalize
@@ -43,6 +47,7 @@ class PrototypeHead(nn.Module):
         self.conv2 = GCNConv(node_width, concept_width, normalize=False, bias=False)
         self.norm2 = nn.LayerNorm(concept_width)
         self.dropout = dropout
+        _remove_source(GCNConv.propagate)
 
     @torch.no_grad()
     def begin_at(self, p_NK: Tensor) -> None:
@@ -72,3 +77,10 @@ class PrototypeHead(nn.Module):
     def _hidden(self) -> Tensor:
         """Return the first layer's output for E, [N, d_e]."""
         return self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))  # type: ignore[no-any-return]
+
+
+def _remove_source(function: Any) -> None:
+    """Remove the file of a function's source that PyG leaves in the temporary folder of every process."""
+    source = Path(function.__code__.co_filename)
+    if source.parent == Path(tempfile.gettempdir()):
+        source.unlink(missing_ok=True)

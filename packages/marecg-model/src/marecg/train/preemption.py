@@ -1,6 +1,7 @@
 """Preemption of a run: on a signal, the run finishes its step, saves a checkpoint, and says so.
 
-Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to; Ctrl-C is SIGINT.
+Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to. The kernel sends
+SIGXCPU at a limit of CPU time (`ulimit -t`). Ctrl-C is SIGINT.
 """
 
 import signal
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGUSR1", "SIGINT")]
+SIGNALS = [signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU, signal.SIGINT]
 IMPATIENT = 2.0
 """Seconds after which another Ctrl-C is a second one; launchers pass on the first, so it comes twice."""
 

@@ -71,7 +71,8 @@ def train(
     """Pretrain by a recipe on a prepared corpus, or continue from the newest whole checkpoint.
 
     Every step after a checkpoint draws what the unbroken run would have drawn, also on another number of
-    processes. SIGTERM, SIGUSR1 and SIGINT end the run after the step that it is in, with a checkpoint.
+    processes. SIGTERM, SIGUSR1, SIGXCPU and SIGINT end the run after the step that it is in, with a
+    checkpoint.
 
     Args:
         config: the recipe.
