@@ -14,7 +14,7 @@ from tests.ecg_records.measure.test_intervals import drawn
 from tests.made_records import make_ecg, make_record
 
 import ecg_records
-from ecg_records import Layout, Measured, Record, measure, read, scan
+from ecg_records import Layout, Measured, Record, delineate, measure, read, scan
 from ecg_records.errors import CorpusError, Reason
 from ecg_records.signal.leads import LEADS
 
@@ -83,6 +83,33 @@ def test_what_cannot_be_measured_is_none_with_a_reason(record):
         paced=False,
         reasons=dict.fromkeys(("rate", "pr", "qrs", "qt", "axis", "qtc"), "few_beats"),
     )
+
+
+def test_every_beat_has_a_row_with_the_ends_of_its_waves(record):
+    beats, onsets = delineate(record), 1000 * np.arange(0.6, 9.6, 0.8)
+    assert len(beats) == len(onsets)
+    np.testing.assert_allclose(beats.r, onsets + 50, atol=12)
+    np.testing.assert_allclose(beats.rr[1:], 800, atol=8)
+    inner = beats[1:-1]
+    for name, at, far in (("p_on", -160, 30), ("qrs_on", 0, 15), ("qrs_off", 100, 15), ("t_off", 400, 30)):
+        np.testing.assert_allclose(inner[name], onsets[1:-1] + at, atol=far, err_msg=name)
+    assert set(beats["shape"]) == {"usual"}
+    assert not beats.p_safe.any()
+
+
+def test_an_ectopic_beat_has_another_shape_and_what_is_not_measured_has_no_ends(record):
+    x_KL = drawn(p=0.0)
+    x_KL[:, 2000:2400] = drawn(qrs=0.2)[::-1, 2000:2400] * 2
+    beats = delineate(replace(record, x_KL=x_KL))
+    assert (beats["shape"] == "other").sum() == 1
+    assert beats.p_on.isna().all()
+    nothing = delineate(replace(record, x_KL=np.zeros_like(record.x_KL)))
+    assert (len(nothing), list(nothing.columns)) == (0, list(beats.columns))
+
+
+def test_beats_of_another_sampling_rate_are_in_ms_as_well(record):
+    slower = delineate(replace(record, x_KL=drawn(fs=250), fs=250, length=2500))
+    np.testing.assert_allclose(slower.r, delineate(record).r, atol=12)
 
 
 @given(st.integers(1, 3000), st.sampled_from(["zeros", "noise", "nan", "step"]), st.integers(0, 99))

@@ -4,8 +4,9 @@ The names in `__all__` load on first use, so that `import ecg_records` stays lig
 
 Example:
     >>> import ecg_records
-    >>> dir(ecg_records)
-    ['EcgError', 'LEADS', 'Layout', 'Measured', 'Record', 'RecordError', 'Scanned', 'measure', 'read', 'scan']
+    >>> dir(ecg_records)  # doctest: +NORMALIZE_WHITESPACE
+    ['EcgError', 'LEADS', 'Layout', 'Measured', 'Record', 'RecordError', 'Scanned', 'delineate', 'measure',
+     'read', 'scan']
 """
 
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ecg_base import EcgError
-    from ecg_records.api import Measured, Scanned, measure, read, scan
+    from ecg_records.api import Measured, Scanned, delineate, measure, read, scan
     from ecg_records.errors import RecordError
     from ecg_records.readers.arrays.array_layout import Layout
     from ecg_records.record import Record
@@ -27,13 +28,14 @@ __all__ = [
     "Record",
     "RecordError",
     "Scanned",
+    "delineate",
     "measure",
     "read",
     "scan",
 ]
 
 _HOMES = {
-    **dict.fromkeys(("Measured", "Scanned", "measure", "read", "scan"), "ecg_records.api"),
+    **dict.fromkeys(("Measured", "Scanned", "delineate", "measure", "read", "scan"), "ecg_records.api"),
     "EcgError": "ecg_base",
     "LEADS": "ecg_records.signal.leads",
     "Layout": "ecg_records.readers.arrays.array_layout",

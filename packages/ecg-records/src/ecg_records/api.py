@@ -5,7 +5,7 @@ Signals are in mV, intervals in ms.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ecg_records.errors import RecordError
 from ecg_records.measurements import intervals
@@ -14,6 +14,9 @@ from ecg_records.readers.discovery import find
 from ecg_records.readers.inputs import find_one
 from ecg_records.record import Candidate, Record
 from ecg_records.storage.copies import ensure_local
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Scanned(NamedTuple):
@@ -98,6 +101,26 @@ def measure(record: Record) -> Measured:
     if values["qtc"] is None:
         reasons["qtc"] = reasons.get("qt", reasons.get("rate", "unseen"))
     return Measured(**values, paced=found.paced, reasons=reasons)
+
+
+def delineate(record: Record) -> "pd.DataFrame":
+    """Return the beats of a record, one row each, with their waves' ends in ms from its first sample.
+
+    Columns: `r`, the R-peak. `p_on`, `p_off`, `qrs_on`, `qrs_off` and `t_off`, over all leads: NaN where
+    `measure` has no such interval, at the record's ends, and P for a beat of another shape. `rr`, the time
+    from the beat before. `shape`: `usual`, `second` if another is about as frequent, or `other`. `p_safe` is
+    False: P waves of single beats are too low to be relied on, those of `measure` are the median beat's.
+
+    Example:
+        >>> import numpy
+        >>> flat = numpy.zeros((12, 5000), numpy.float32)
+        >>> record = Record("a", "b", Path("a.hea"), flat, fs=500, length=5000)
+        >>> len(delineate(record))
+        0
+    """
+    from ecg_records.measurements.beat_table import beat_table  # noqa: PLC0415 (pandas is slow to import)
+
+    return beat_table(record.signals, record.fs, record.leads)
 
 
 def _scanned(candidate: Candidate) -> Scanned:

@@ -105,27 +105,37 @@ class Measurements(NamedTuple):
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
     """Measure a record in mV with any leads; the axis needs I and aVF."""
+    return measure_aligned(*aligned_beats(x_KL, fs, leads))
+
+
+def aligned_beats(
+    x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]
+) -> tuple[AlignedBeats, list[str]]:
+    """Find the beats of a record in mV, without mains hum; its leads in the order of the rows."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
     aligned = beats(without_hum(x_KL.astype(np.float64), FS), order)
+    return aligned, [leads[row] for row in order]
+
+
+def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
+    """Measure aligned beats, and leave out what another way of measuring contradicts."""
     ends = delineate(aligned.median_KB, aligned.rr) if len(aligned.peaks_N) >= LEAST_BEATS else None
-    measured = measure_beats(aligned, [leads[row] for row in order], ends)
+    measured = measure_beats(aligned, leads, ends)
     return measured if ends is None else _doubted(measured, aligned, ends)
 
 
 def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:
     """Leave out what another way of measuring contradicts, and give the mean rate."""
     if measured.rate is not None:
+        rate = mean_rate(aligned)
         measured = measured._replace(
-            rate=mean_rate(aligned),
+            rate=rate,
             usual_rate=measured.rate,
             longest_cycle=1000 / FS * float(np.diff(aligned.found_N).max()),
         )
-        doubt = (
-            None
-            if measured.p is measured.pr is None
-            else pr_doubt(measured.rate, measured.qrs, aligned, ends)
-        )
+        has_p = measured.p is not None or measured.pr is not None
+        doubt = pr_doubt(rate, measured.qrs, aligned, ends) if has_p else None
         if doubt is not None:
             no_p: dict[str, Reason] = {**measured.reasons, "p": doubt, "pr": doubt}
             measured = measured._replace(p=None, pr=None, p_axis=None, reasons=no_p)

@@ -1,0 +1,61 @@
+"""Every beat of a record: its R-peak, the ends of its waves, its cycle and its shape.
+
+Shapes: K leads, L samples, N beats, B samples of a beat.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecg_records.measurements.delineation import Boundaries, delineate
+from ecg_records.measurements.intervals import aligned_beats, measure_aligned
+from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats, median_beat
+
+COLUMNS = ("r", "p_on", "p_off", "qrs_on", "qrs_off", "t_off", "rr")
+HIDDEN = {"p_on": "pr", "p_off": "pr", "qrs_on": "qrs", "qrs_off": "qrs", "t_off": "qt"}
+"""The record's interval without which a single beat's end isn't given, either."""
+
+
+def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> pd.DataFrame:
+    """Return one row per beat of a record in mV; `ecg_records.delineate` explains the columns."""
+    aligned, names = aligned_beats(x_KL, fs, leads)
+    found_N, samples = aligned.found_N, aligned.x_KL.shape[1]
+    table = pd.DataFrame(np.nan, index=range(len(found_N)), columns=COLUMNS)
+    table["r"] = found_N
+    table.loc[1:, "rr"] = np.diff(found_N)
+    table["shape"] = "other"
+    measured = measure_aligned(aligned, names)
+    if measured.rate is not None:
+        rows = np.searchsorted(found_N, _untouched(aligned))
+        table.loc[rows[aligned.alike_N], "shape"] = "usual"
+        table.loc[rows[aligned.others_N], "shape"] = "second"
+        for beat, row in enumerate(rows.tolist()):
+            for name, place in _ends(aligned, beat, samples)._asdict().items():
+                table.loc[row, name] = place
+        for column, interval in HIDDEN.items():
+            if getattr(measured, interval) is None:
+                table[column] = np.nan
+        table.loc[table["shape"] != "usual", ["p_on", "p_off"]] = np.nan
+    table[list(COLUMNS)] *= 1000 / FS
+    table["p_safe"] = False
+    return table
+
+
+def _untouched(aligned: AlignedBeats) -> NDArray[np.int64]:
+    """Return the R-peaks, as found, of the beats that were aligned: all but those near an end."""
+    first = int(np.argmin(abs(aligned.found_N - aligned.peaks_N[0])))
+    return aligned.found_N[first : first + len(aligned.peaks_N)]
+
+
+def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
+    """Return a beat's ends in samples of the record; NaN where the window leaves it."""
+    only_N = np.arange(len(aligned.peaks_N)) == beat
+    peak = int(aligned.peaks_N[beat])
+    ends = delineate(median_beat(aligned.windows(only_N)), aligned.rr)
+    if peak < BEFORE:
+        ends = ends._replace(p_on=np.nan, p_off=np.nan)
+    if peak + AFTER > samples and not peak + ends.t_off < samples - AFTER // 10:
+        ends = ends._replace(t_off=np.nan)
+    return Boundaries(*(peak + place for place in ends))
