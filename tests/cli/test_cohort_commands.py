@@ -1,9 +1,8 @@
-"""`marecg cohort` and `marecg neighbours`, as a user runs them."""
+"""`marecg cohort`, as a user runs it."""
 
 import csv
 import json
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.calls import invoke as run
@@ -26,11 +25,3 @@ def test_the_formats_say_the_same(corpus, tmp_path):
 def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(corpus, tmp_path, name):
     assert run("cohort", corpus, "--where", "AF", "--out", tmp_path / name)[0] == 0
     assert not (tmp_path / name).stat().st_mode & 0o007
-
-
-def test_neighbours_are_printed_nearest_first(tmp_path):
-    file = tmp_path / "all.npz"
-    np.savez(file, id=np.array(["a/1", "a/2", "a/3"]), rhythm=np.array([[1, 0], [0, 1], [2, 1]], np.float32))
-    assert run("neighbours", file, "1") == (0, " 0.8944  a/3\n 0.0000  a/2\n", "")
-    [nearest] = json.loads(run("neighbours", file, "a/1", "--top", 1, "--format", "json")[1])
-    assert nearest["id"] == "a/3"

@@ -1,4 +1,4 @@
-"""`marecg prepare` and `marecg stats` as a user types them."""
+"""`marecg prepare` and `marecg audit` as a user types them."""
 
 import json
 import shutil
@@ -61,25 +61,30 @@ def test_prepare_says_in_one_line_and_by_its_exit_code_that_nothing_could_be_kep
 def test_results_for_machines_are_json_on_stdout(source, tmp_path):
     _, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1, "--format", "json")
     assert json.loads(out)["quarantined"] == {"no-signal-file": 1}
-    stats = json.loads(run("stats", tmp_path / "corpus", "--format", "json")[1])
+    stats = json.loads(out)["statistics"]
     assert (stats["kept"], stats["leaves"]["AF"], stats["codes_per_record"]["histogram"]) == (1, 1, {"1": 1})
 
 
-def test_stats_prints_tables(corpus):
-    lines = run("stats", corpus)[1].splitlines()
+def test_a_finished_corpus_is_described_again(source, prepared, corpus):
+    code, out, err = run("prepare", source, "--out", corpus, "--jobs", 1)
+    assert (code, out, "complete already" in err) == (0, prepared[1][1], True)
+    lines = out.splitlines()
     for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
         assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
 
 
 def test_a_damaged_record_is_named_and_ends_with_1(corpus):
-    assert run("stats", corpus, "--verify")[0] == 0
+    assert run("audit", corpus, "--verify") == (0, "0 damaged records\n", "")
     (shard,) = (corpus / "shards").iterdir()
     content = bytearray(shard.read_bytes())
     content[-1000] ^= 1
     shard.write_bytes(content)
-    assert run("stats", corpus)[0] == 0
-    code, out, _ = run("stats", corpus, "--verify", "--format", "json")
-    assert (code, len(json.loads(out)["damaged"])) == (1, 1)
+    code, out, err = run("audit", corpus, "--verify", "--format", "json")
+    assert (code, json.loads(out), "damaged: georgia/E00001.hea" in err) == (
+        1,
+        {"damaged": ["georgia/E00001.hea"]},
+        True,
+    )
 
 
 def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, corpus):
@@ -111,8 +116,7 @@ def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path):
     options = ("--fs", 250, "--set", "array.units=uV", "--set", "array.key=ecg", "--jobs", 1)
     _, out, _ = run("prepare", array, "--out", tmp_path / "corpus", *options, "--format", "json")
     assert json.loads(out)["sources"] == {"clinic": {"found": 3, "kept": 3, "quarantined": {}}}
-    _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
-    assert json.loads(out)["sources"]["clinic"]["fs"] == ["250"]
+    assert json.loads(out)["statistics"]["sources"]["clinic"]["fs"] == ["250"]
 
 
 def test_a_file_name_gives_the_terminal_no_orders(tmp_path):

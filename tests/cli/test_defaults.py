@@ -21,7 +21,6 @@ BARE = [
     ("audit x --against a", "marecg.corpus.audit.audit"),
     ("train --data c --out x", "marecg.train.run.train"),
     ("data get georgia --out x", "marecg.corpus.download.get"),
-    ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report run a --out x.html", "marecg.report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),
     ("embed m r --out x/", "marecg.embedding.embed_records.embed_records"),

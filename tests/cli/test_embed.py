@@ -1,7 +1,6 @@
 """`marecg embed`, as a user runs it."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,3 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, cap
     assert pq.read_table(out).num_rows == 4
     assert run(*command) == 1
     assert f"4 records in {out}/" in capsys.readouterr().out
-    assert run("neighbours", out, "wfdb/S00001", "--top", "2") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    assert all(re.fullmatch(r" \d\.\d{4}  wfdb/S0000\d( +\d{6,})+", line.replace("-", "")) for line in lines)

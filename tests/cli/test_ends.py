@@ -63,7 +63,7 @@ def test_a_stopped_preparation_says_so_and_goes_on(place, corpus, tmp_path, trou
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_full_disk_behind_a_redirection_is_no_traceback(capsys, monkeypatch, tmp_path, stream):
-    argv = ["recipes"] if stream == "stdout" else ["stats", str(tmp_path)]
+    argv = ["recipes"] if stream == "stdout" else ["audit", str(tmp_path), "--verify"]
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
         monkeypatch.setattr(f"sys.{stream}", full)
         with pytest.raises(SystemExit) as ended:
@@ -89,8 +89,8 @@ def test_too_little_memory_is_no_traceback(corpus, monkeypatch, error):
     def refused(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("marecg.corpus.statistics.statistics", refused)
-    code, line = end("stats", corpus)
+    monkeypatch.setattr("marecg.corpus.audit.damaged_records", refused)
+    code, line = end("audit", corpus, "--verify")
     assert (code, line.partition(".")[0]) == (3, "error: there is not enough memory")
 
 

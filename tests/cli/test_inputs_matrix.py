@@ -84,10 +84,7 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, mo
 
 
 @pytest.mark.parametrize("kind", ["embedded.npz", "embedded.parquet", "parts"])
-def test_neighbours_and_probe_take_every_kind_of_embeddings(kinds, kind, tmp_path):
-    record = Corpus.open(kinds / "corpus").ids[0]
-    out = answer("neighbours", kinds / kind, record, "--readout", "wide", "--format", "json")
-    assert len(json.loads(out)) == RECORDS - 1
+def test_a_probe_takes_every_kind_of_embeddings(kinds, kind, tmp_path):
     task = ("--task", kinds / "labels.csv", "--root", kinds / "corpus", "--fraction", 1, "--out", tmp_path)
     out = answer("probe", "--features", f"mine={kinds / kind}", *task, "--format", "json")
     assert "mine" in {cell["method"] for cell in json.loads(out)["cells"]}

@@ -23,9 +23,6 @@ REFUSED = [
     ("embed P/nowhere P/corpus --out x.npz", 3, "/nowhere"),
     *[(f"predict P/run P/{kind}", code, kind) for kind, code in EMBEDDINGS.items()],
     *[(f"predict P/clf P/{kind}", code, kind) for kind, code in EMBEDDINGS.items()],
-    ("neighbours P/records S00001", 3, "P/records"),
-    ("neighbours P/corpus S00001", 3, "P/corpus"),
-    ("neighbours some.npy S00001", 3, "some.npy"),
     ("embed P/run some.npy --out x.npz", 2, "--fs"),
     ("embed P/run some.npy --fs 0 --out x.npz", 2, "isn't a sampling rate"),
     ("embed P/run some.npy --fs -500 --out x.npz", 2, "isn't a sampling rate"),
@@ -101,7 +98,8 @@ REFUSED = [
     ("prepare some.npy --out x --fs 0", 2, "sampling rate"),
     ("prepare some.npy --out x", 2, "--fs"),
     ("prepare two.npz --out x --fs 500", 2, "array.key"),
-    ("stats empty", 3, "empty"),
+    ("audit empty --verify", 3, "empty"),
+    ("audit empty", 2, "--against"),
 ]
 
 

@@ -55,7 +55,7 @@ def test_a_setting_of_a_corpus_or_a_recipe_names_its_command(key, commands):
 @pytest.mark.parametrize("command", ["prepare x --out y", "train --data x --out y", "probe --root x"])
 def test_every_command_answers_a_setting_of_another_with_its_name(command):
     code, _, err = invoke(*command.split(), "--set", "patience=3")
-    assert (code, err.count("It is of fit, judge."), err.count("\n")) == (2, 1, 1)
+    assert (code, err.count("It is of fit."), err.count("\n")) == (2, 1, 1)
 
 
 def test_an_unknown_setting_names_the_known_ones():

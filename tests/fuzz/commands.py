@@ -54,10 +54,9 @@ COMMANDS = (
     Command("report {place}/run {place}/one/one --out {out}", ".html"),
     Command("predict {place}/run {place}/one/one"),
     Command("predict {place}/run {place}/one/one --every 2s --out {out}", ".csv"),
-    Command("stats {place}/corpus"),
+    Command("audit {place}/corpus --verify"),
     Command("audit {place}/corpus --against {place}/other"),
     Command("recipes"),
-    Command("neighbours {place}/embeddings.parquet records/S00001"),
     Command("export {place}/run --to torch --out {out}", ".pt2", ()),
     Command(
         "probe {place}/run --task corpus --root {place}/many --fraction 1 --out {out}", "", ("probe/*.npz",)

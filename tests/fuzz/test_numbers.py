@@ -21,6 +21,7 @@ from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
+from marecg.embedding.embedding_files import blocks
 from marecg.errors import CorpusError, InputError
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
@@ -28,7 +29,6 @@ from marecg.evaluate.scores.summary import spread
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
 from marecg.use.answers import Answers
-from marecg.use.neighbours import neighbours
 
 NAN, INF = float("nan"), float("inf")
 IMPOSSIBLE = "has a number that can't be"
@@ -123,11 +123,11 @@ def test_a_list_of_training_records_of_no_rate_or_length_is_refused(tmp_path, ab
         trained_on.read(tmp_path)
 
 
-def test_vectors_that_are_not_finite_have_no_neighbours(tmp_path):
+def test_vectors_that_are_not_finite_are_refused(tmp_path):
     vectors = pa.array([[1.0, 0.0], [NAN, 0.0]], pa.list_(pa.float32(), 2))
     pq.write_table(pa.table({"id": ["a", "b"], "rhythm": vectors}), tmp_path / "e.parquet")
     with pytest.raises(InputError, match=rf"e\.parquet: rhythm {IMPOSSIBLE}: nan\. Embed it again"):
-        neighbours(tmp_path / "e.parquet", "a")
+        next(blocks(tmp_path / "e.parquet", ["id", "rhythm"]))
 
 
 def test_a_mean_of_perfect_scores_may_be_above_one_by_its_rounding():

@@ -1,4 +1,4 @@
-"""`marecg classify`: train an encoder on labels, as a classifier or as a row of a table."""
+"""`marecg classify`: train an encoder on labels, as a classifier."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,10 +8,10 @@ import typer
 from ecg_base import UsageError
 from marecg_cli._commands import SETTINGS
 from marecg_cli._corpus_text import tell_quarantined
-from marecg_cli._options import As, Data, ReportFolder, one_of, set_option, shares, task_names
+from marecg_cli._options import As, Data, set_option
 from marecg_cli._output import message, result, result_json
 
-SUMMARY = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
+SUMMARY = "Train a classifier on labelled ECGs."
 EXAMPLE = "marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out runs/classifier"
 classify = typer.Typer(help=f"{SUMMARY}\n\nExample: {EXAMPLE}", **SETTINGS)
 
@@ -24,8 +24,7 @@ Set = Annotated[
         "How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
         "alike, readout=wide, or by the head alone beats, full or best, what has the "
-        "least log loss on validation (default of fit), seed=0; of judge, folds=1-5,6,7-8 that "
-        "train, validate and test, too."
+        "least log loss on validation (default), seed=0."
     ),
 ]
 
@@ -132,47 +131,3 @@ def _share(text: str) -> tuple[str, float]:
     except ValueError as error:
         remedy = "Write CLASS=SHARE, such as AF=0.02"
         raise UsageError(f"{text!r} isn't a prevalence", where="--prevalence", remedy=remedy) from error
-
-
-@classify.command(rich_help_panel="Classifiers")
-def judge(
-    run: Encoder,
-    root: Annotated[Path, typer.Option(metavar="PATH", help="The task's data.")],
-    task: Annotated[
-        str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(task_names))
-    ] = "ptbxl-super",
-    fraction: Annotated[
-        list[str] | None, typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 1]")
-    ] = None,
-    layers: Annotated[
-        list[str] | None, typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]")
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
-    set_: Set = None,
-    out: ReportFolder = None,
-    form: As = "text",
-) -> None:
-    """Fine-tune an encoder on a task's labels, choose the step on validation, and score test once.
-
-    `marecg table RUN --protocol finetune` shows its rows.
-
-    Example: marecg classify judge runs/c3 --task ptbxl-super --root data/ptb-xl --layers head --layers all
-    """
-    from marecg.classify.finetune import finetune
-    from marecg.classify.tuning import Tuning
-    from marecg.evaluate.scores.results import remarks
-    from marecg_cli._scores_text import probe_text
-    from marecg_cli._settings import Judging, read
-
-    values = read(Judging, set_).given()
-    folds = values.pop("folds", ())
-    how = [Tuning(layer, **values) for layer in layers or ["all"]]
-    report = finetune(
-        run, task, root, how, fractions=shares(fraction) or (1.0,), seeds=seeds, folds=folds, out=out
-    )
-    for line in remarks(report):
-        message(line)
-    if form == "json":
-        result_json(report.model_dump(mode="json"))
-    else:
-        result(probe_text(report))

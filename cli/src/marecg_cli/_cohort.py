@@ -1,14 +1,13 @@
-"""Commands that select records by findings, or by similarity."""
+"""`marecg cohort`: select records by findings, age, sex, date or device."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import typer
 
 from ecg_base import UsageError
-from marecg_cli._options import As, Corpus, Readout
-from marecg_cli._output import message, result, result_json
+from marecg_cli._options import Corpus
+from marecg_cli._output import message, result
 
 TableFormat = Literal["csv", "json", "parquet"]
 """How a table of records is written."""
@@ -62,35 +61,6 @@ def cohort(
         write_subset(corpus, table["row"].to_pylist(), out, where)
     else:
         write(table, out, how)
-
-
-def neighbours(
-    embeddings: Annotated[
-        str,
-        typer.Argument(help="What `marecg embed` wrote: a file, or a folder of parts, here or as s3://…."),
-    ],
-    record: Annotated[
-        str, typer.Argument(help="One of its records by name, or by the last parts of its name.")
-    ],
-    top: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
-    readout: Annotated[Readout, typer.Option(help="The vectors that are compared.")] = "rhythm",
-    form: As = "text",
-) -> None:
-    """Find the records nearest to one, exactly, by the cosine of their vectors.
-
-    A folder of parts says the codes of each record, which are printed beside it.
-
-    Example: marecg neighbours embeddings georgia/g1/E00001 --top 20
-    """
-    from marecg.use.neighbours import neighbours
-
-    nearest = neighbours(embeddings, record, top, readout)
-    if form == "json":
-        result_json([asdict(record) for record in nearest])
-        return
-    width = max((len(record.id) for record in nearest), default=0)
-    for near in nearest:
-        result(f"{near.cosine:7.4f}  {near.id:<{width}}  {' '.join(near.codes)}".rstrip())
 
 
 def _as_it_ends(out: Path | None) -> str:

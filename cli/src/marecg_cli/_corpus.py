@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from ecg_base import UsageError
 from marecg_cli._corpus_text import (
-    print_accounts,
     print_audit,
     print_comparison,
     print_statistics,
@@ -15,7 +15,7 @@ from marecg_cli._corpus_text import (
     tell_quarantined,
 )
 from marecg_cli._options import LOCAL, As, Corpus, Fs, Profile, by_group, one_of, set_option
-from marecg_cli._output import EXIT_FINDINGS, problem, result_json, say_first
+from marecg_cli._output import EXIT_FINDINGS, problem, result, result_json, say_first
 
 
 def _diagnoses() -> list[str]:
@@ -124,7 +124,8 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
-    Exit code 1 where every record is quarantined.
+    The paper's tables of the corpus are printed; of a finished one, by the same command. Exit code 1 if every
+    record is quarantined.
 
     Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
     differ. With --codes, a row per record and code, the table's labels take the place of the files' own.
@@ -136,11 +137,10 @@ def prepare(
     from ecg_records.storage.copies import ensure_local
     from marecg.corpus.config import CorpusConfig
     from marecg.corpus.prepare import prepare
+    from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     from marecg.recipes.overrides import with_settings
     from marecg_cli._settings import array_layout, codes_of
 
-    if select == "paper":
-        from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
     config = with_settings(CorpusConfig, others)
@@ -158,12 +158,13 @@ def prepare(
         codes=table,
         ontology=ontology,
     )
-    compared = reconcile(statistics(ensure_local(out))) if select == "paper" else ()
+    tables = statistics(ensure_local(out))
+    compared = reconcile(tables) if select == "paper" else ()
     if form == "json":
         rows = {"reconciliation": [row.model_dump() for row in compared]} if compared else {}
-        result_json(account.as_json() | rows)
+        result_json(account.as_json() | {"statistics": tables.as_json()} | rows)
     else:
-        print_accounts(account, account.sources)
+        print_statistics(tables)
         print_comparison(compared)
         report = f"{out.rstrip('/')}/report.json"
         tell_quarantined(account.records, report)
@@ -174,50 +175,39 @@ def prepare(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def stats(
-    data: Corpus,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Read every signal and compare it with the index first.")
-    ] = False,
-    form: As = "text",
-) -> None:
-    """Print the paper's corpus tables, from this corpus; with --verify, exit code 1 where it is damaged.
-
-    Example: marecg stats corpus --format json
-    """
-    from marecg.corpus.statistics import damaged_records, statistics
-
-    tables = statistics(data)
-    damaged = damaged_records(data) if verify else []
-    if form == "json":
-        result_json(tables.as_json() | ({"damaged": damaged} if verify else {}))
-    else:
-        print_statistics(tables)
-    for record in damaged:
-        problem(f"damaged: {record}")
-    if damaged:
-        problem(f"{len(damaged)} records are damaged. Remove the corpus and prepare it again")
-        raise typer.Exit(EXIT_FINDINGS)
-
-
 def audit(
     data: Corpus,
     against: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(metavar="SOURCE", help="Evaluation records, here or as s3://…; may be repeated."),
-    ],
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every signal and compare it with the index.")
+    ] = False,
     form: As = "text",
 ) -> None:
-    """Look for evaluation records in a corpus; exit code 1 when there are any.
+    """Look for evaluation records in a corpus, or for damage; exit code 1 when there are any.
 
     Example: marecg audit corpus --against /data/ptb-xl
-    """
-    from marecg.corpus.audit import audit
 
-    overlap = audit(data, against)
+    Example: marecg audit corpus --verify
+    """
+    from marecg.corpus.audit import audit, damaged_records
+
+    if not (against or verify):
+        raise UsageError("there is nothing to look for", remedy="Name --against SOURCE, or --verify")
+    damaged = damaged_records(data) if verify else None
+    overlap = audit(data, against) if against else None
     if form == "json":
-        result_json(overlap.model_dump(mode="json"))
+        found = overlap.model_dump(mode="json") if overlap else {}
+        result_json(found if damaged is None else found | {"damaged": damaged})
     else:
-        print_audit(overlap)
-    if overlap.leaking:
+        if damaged is not None:
+            result(f"{len(damaged)} damaged records")
+        if overlap:
+            print_audit(overlap)
+    say_first("damaged", damaged or (), "with --format json", problem)
+    if damaged:
+        problem("Records are damaged. Remove the corpus and prepare it again")
+    if damaged or (overlap and overlap.leaking):
         raise typer.Exit(EXIT_FINDINGS)

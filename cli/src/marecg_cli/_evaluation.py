@@ -1,7 +1,8 @@
 """Commands that judge a trained encoder."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +12,7 @@ from marecg_cli._options import (
     As,
     ReportFolder,
     Tasks,
+    by_group,
     local_path,
     one_of,
     set_option,
@@ -19,8 +21,16 @@ from marecg_cli._options import (
 )
 from marecg_cli._output import EXIT_UNREADABLE, message, problem, result, result_json
 
+if TYPE_CHECKING:
+    from marecg.evaluate.request import Request
+    from marecg.evaluate.scores.results import Report
+    from marecg.evaluate.tasks.task import Folds, TaskDefinition
+    from marecg_cli._settings import FineTuning
+
 TableFormat = Literal["markdown", "latex", "csv", "json"]
 PairedTest = Literal["bootstrap", "delong"]
+FINETUNE = "finetune"
+"""The protocol that trains the encoder, too; its settings are `--set finetune.KEY`."""
 
 
 def _baselines() -> tuple[str, ...]:
@@ -34,7 +44,7 @@ def _protocols() -> tuple[str, ...]:
     from marecg.base.plugins import offered_names
     from marecg.evaluate.request import PROTOCOLS
 
-    return (*PROTOCOLS, *offered_names("protocol"))
+    return (*PROTOCOLS, FINETUNE, *offered_names("protocol"))
 
 
 def probe(
@@ -50,13 +60,15 @@ def probe(
     root: Annotated[list[str] | None, typer.Option(**ROOT)] = None,
     fraction: Annotated[
         list[str] | None,
-        typer.Option(metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1]"),
+        typer.Option(
+            metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1; to fine-tune 1]"
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is probed: strict, merl, or FILE.py:NAME.",
+            help="How it is probed: strict, merl, finetune to train the encoder too, or FILE.py:NAME.",
             **one_of(_protocols),
         ),
     ] = "strict",
@@ -81,8 +93,8 @@ def probe(
             "Change one setting; may be repeated: readout=wide, beats, full or concepts to compare another "
             "vector, without='hand-crafted;encoder, wide' to leave out rows, folds=1-5,6,7-8 that train, "
             "select and test (rotations parted by ;), splits=FOLDER of MERL's split tables, resamples=1000 "
-            "of the test records, feature_cache=FOLDER to keep computed features in."
-            " --help-settings lists all."
+            "of the test records, feature_cache=FOLDER to keep computed features in; of the protocol "
+            "finetune, finetune.layers='head;all' or finetune.steps=400. --help-settings lists all."
         ),
     ] = None,
     out: ReportFolder = None,
@@ -93,61 +105,119 @@ def probe(
 ) -> None:
     """Judge frozen encoders by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
 
-    One run on one task gives a report; several of either give one table.
+    One run on one task gives a report; several of either give one table. With --protocol finetune the encoder
+    is trained on the task's labels, the step is chosen on validation, and the test part is scored once;
+    `marecg table RUN --protocol finetune` shows the rows.
 
     Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
+
+    Example: marecg probe runs/c3 --protocol finetune --set finetune.layers='head;all' --root data/ptb-xl
     """
     from marecg.evaluate.model_card import write_model_card
-    from marecg.evaluate.probes import probe_many
     from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
-    from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.tasks.registry import roots
-    from marecg_cli._scores_text import many_text, probe_text
-    from marecg_cli._settings import Probe, read
+    from marecg_cli._settings import FineTuning, Probe, read
 
     if card and out:
         raise UsageError("--card reads the run's own folder", where="--out", remedy="Leave it out")
+    of_training, others = by_group("finetune.", set_)
+    tuning, values = read(FineTuning, of_training, "finetune."), read(Probe, others).given()
     folders = list(runs or ())
     if not folders and not features:
         folders = ["marecg-small"]
-    values = read(Probe, set_).given()
-    features_in = values.pop("feature_cache", None)
-    request = Request(
-        shares(fraction) or FRACTIONS,
-        seeds,
-        protocol_named(protocol),
-        baselines=tuple(map(baseline_named, baseline or ())),
-        **values,
-    )
-    pairs = [feature.rpartition("=") for feature in features or ()]
-    feature_files = {name or Path(file).stem: local_path(file) for name, _, file in pairs}
+    roots_of = roots(task or ["ptbxl-super"], root or [])
     refused: list[str] = []
-    reports = []
-    for place, report in probe_many(
-        folders,
-        roots(task or ["ptbxl-super"], root or []),
-        request,
-        feature_files,
-        out=out,
-        features_in=features_in,
-    ):
-        if isinstance(report, InputError):
-            refused.append(f"not measured: {report}")
-            continue
-        reports.append((place, report))
-        for line in (f"measured: {place}, {report.task}", *remarks(report)):
-            message(line)
+    if protocol == FINETUNE:
+        if features or baseline or card or values.keys() - {"folds"}:
+            what = "takes no --features, --baseline or --card, and no --set but folds and finetune.KEY"
+            raise UsageError(what, where="--protocol finetune", remedy="Leave them out")
+        folds = values.get("folds", ())
+        reports = _fine_tuned(folders, roots_of, tuning, shares(fraction), seeds, out, folds)
+    elif of_training:
+        where, remedy = f"--set {of_training[0]}", "Add --protocol finetune"
+        raise UsageError("is of the protocol finetune", where=where, remedy=remedy)
+    else:
+        features_in = values.pop("feature_cache", None)
+        baselines = tuple(map(baseline_named, baseline or ()))
+        chosen, asked = protocol_named(protocol), shares(fraction) or FRACTIONS
+        request = Request(asked, seeds, chosen, baselines=baselines, **values)
+        reports = _probed(folders, roots_of, request, features or (), out, features_in, refused)
     for folder in dict.fromkeys(folders if card else []):
         message(f"card: {write_model_card(folder, protocol)}")
+    _print_reports(reports, form)
+    for line in refused:
+        problem(line)
+    if refused and not reports:
+        raise typer.Exit(EXIT_UNREADABLE)
+
+
+def _probed(
+    folders: list[str],
+    roots_of: "Mapping[TaskDefinition, Path]",
+    request: "Request",
+    features: Iterable[str],
+    out: Path | None,
+    features_in: Path | None,
+    refused: list[str],
+) -> "list[tuple[Path, Report]]":
+    """Return the reports of linear probes; what can't be asked of several tasks is put into `refused`."""
+    from marecg.evaluate.probes import probe_many
+
+    pairs = [feature.rpartition("=") for feature in features]
+    files = {name or Path(file).stem: local_path(file) for name, _, file in pairs}
+    reports = []
+    for place, report in probe_many(folders, roots_of, request, files, out=out, features_in=features_in):
+        if isinstance(report, InputError):
+            refused.append(f"not measured: {report}")
+        else:
+            reports.append(_measured(place, report))
+    return reports
+
+
+def _fine_tuned(
+    folders: list[str],
+    roots_of: "Mapping[TaskDefinition, Path]",
+    tuning: "FineTuning",
+    fractions: tuple[float, ...],
+    seeds: int,
+    out: Path | None,
+    folds: Sequence["Folds"],
+) -> "list[tuple[Path, Report]]":
+    """Return the report of each task, with a row for each of the layers."""
+    from marecg.classify.finetune import finetune
+    from marecg.classify.tuning import Tuning
+
+    if len(folders) != 1:
+        problem = f"fine-tunes one encoder at a time, and {len(folders)} are named"
+        raise UsageError(problem, where="--protocol finetune", remedy="Name one RUN")
+    values = tuning.given()
+    values.pop("layers", None)
+    how = [Tuning(layers, **values) for layers in tuning.layers]
+    place, asked = out or Path(folders[0]), fractions or (1.0,)
+    return [
+        _measured(
+            place, finetune(folders[0], task, root, how, fractions=asked, seeds=seeds, folds=folds, out=out)
+        )
+        for task, root in roots_of.items()
+    ]
+
+
+def _measured(place: Path, report: "Report") -> "tuple[Path, Report]":
+    from marecg.evaluate.scores.results import remarks
+
+    for line in (f"measured: {place}, {report.task}", *remarks(report)):
+        message(line)
+    return place, report
+
+
+def _print_reports(reports: "Sequence[tuple[Path, Report]]", form: str) -> None:
+    from marecg_cli._scores_text import many_text, probe_text
+
     if form == "json":
         dumped = [report.model_dump(mode="json") for _, report in reports]
         result_json(dumped[0] if len(dumped) == 1 else dumped)
     elif reports:
         result(probe_text(reports[0][1]) if len(reports) == 1 else many_text(reports))
-    for line in refused:
-        problem(line)
-    if refused and not reports:
-        raise typer.Exit(EXIT_UNREADABLE)
 
 
 def table(

@@ -53,7 +53,7 @@ class Probe(Settings):
 
 
 class Training(Settings):
-    """Settings of `classify`."""
+    """Settings of `classify fit`."""
 
     steps: int = Field(1500, description="steps at most")
     patience: int = Field(300, description="steps without a gain on validation")
@@ -67,10 +67,15 @@ class Training(Settings):
     seed: int = Field(0, description="of the records held out, their order and the windows")
 
 
-class Judging(Training):
-    """Settings of `classify judge`."""
+class FineTuning(Training):
+    """Settings of `probe --protocol finetune`."""
 
-    folds: Folds = Field((), description="what trains, validates and tests: 1-5,6,7-8; rotations parted by ;")
+    layers: Rows = Field(
+        ("all",), description="what is trained: head, last:N blocks or all; rows parted by ;"
+    )
+    readout: str = Field(
+        "wide", description="what the head reads: wide or rhythm, or beats or full by it alone"
+    )
 
 
 class Sizes(Settings):
@@ -128,9 +133,8 @@ def _of_train() -> Groups:
 
 
 OF_COMMAND: Mapping[str, Callable[[], Groups]] = {
-    "probe": lambda: {"": Probe},
+    "probe": lambda: {"": Probe, "finetune.": FineTuning},
     "fit": lambda: {"": Training},
-    "judge": lambda: {"": Judging},
     "embed": lambda: {"": Sizes, "array.": Arrays},
     "predict": lambda: {"": Telling, "array.": Arrays},
     "prepare": _of_prepare,

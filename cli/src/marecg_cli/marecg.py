@@ -13,14 +13,13 @@ from marecg_cli._output import run
 
 PANELS: Panels = {
     "Start": {"_training": ("demo",), "_corpus": ("synth",), "_data": ("data",)},
-    "Corpus": {"_corpus": ("prepare", "stats", "audit"), "_cohort": ("cohort",)},
+    "Corpus": {"_corpus": ("prepare", "audit"), "_cohort": ("cohort",)},
     "Train": {"_training": ("recipes", "train")},
     "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
     "Use": {
         "_inference": ("embed", "predict"),
         "_data": ("export",),
         "_report": ("report",),
-        "_cohort": ("neighbours",),
     },
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""
@@ -30,9 +29,11 @@ ELSEWHERE = {
     "evaluate": "probe",
     "finetune": "classify fit",
     "fit": "classify fit",
+    "judge": "probe --protocol finetune",
     "list": "recipes",
     "list-models": "predict --help",
     "pretrain": "train",
+    "stats": "prepare",
     "version": "--version",
 }
 """Words that users of other tools try, and what does it here."""

@@ -68,5 +68,3 @@ def test_an_archive_of_many_formats_becomes_a_cohort(place, capsys):
     capsys.readouterr()
     assert run("cohort", place / "corpus", "--where", "LAxis and not AF", "--format", "json") == 0
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(NAMES[1::2])
-    assert run("neighbours", place / "parts", "muse/1", "--top", 3) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3

@@ -35,9 +35,23 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(run_folder, ptbxl_root
 
 
 def test_the_command_prints_its_rows(run_folder, ptbxl_root, capsys):
-    words = ("classify", "judge", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
-    assert run(*words, "--fraction", "1", "--set", "steps=1", "--layers", "last:1") == 0
-    assert "fine-tuned (last:1)" in capsys.readouterr().out
+    words = ("probe", run_folder, "--protocol", "finetune", "--root", ptbxl_root)
+    assert run(*words, "--set", "finetune.steps=1", "--set", "finetune.layers=last:1;head") == 0
+    out = capsys.readouterr().out
+    assert ("fine-tuned (last:1)" in out, "fine-tuned (head)" in out) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--protocol finetune --card",
+        "--protocol finetune --baseline resnet1d",
+        "--protocol finetune --set readout=wide",
+        "--set finetune.steps=3",
+    ],
+)
+def test_options_that_fine_tuning_or_probing_does_not_read_are_refused(run_folder, ptbxl_root, options):
+    assert run("probe", run_folder, "--root", ptbxl_root, *options.split()) == 2
 
 
 def test_a_report_without_a_place_is_refused_before_training(run_folder, ptbxl_root, tmp_path, monkeypatch):
@@ -59,4 +73,5 @@ def test_layers_that_are_not_there_are_refused_before_anything_is_read():
         Tuning("tail")
     with pytest.raises(UsageError, match="lr is inf"):
         Tuning("all", lr=float("inf"))
-    assert run("classify", "judge", "nowhere", "--root", "nowhere", "--layers", "tail") == 2
+    words = ("probe", "nowhere", "--root", "nowhere", "--protocol", "finetune")
+    assert run(*words, "--set", "finetune.layers=tail") == 2

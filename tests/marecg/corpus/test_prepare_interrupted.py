@@ -14,8 +14,8 @@ from tests.marecg.corpus.prepared_folders import SMALL, digest
 from tests.marecg.told import Told
 
 from ecg_records.readers.arrays.array_layout import Layout
+from marecg.corpus.audit import damaged_records
 from marecg.corpus.prepare import prepare
-from marecg.corpus.statistics import damaged_records
 from marecg.errors import OutputError
 
 

@@ -104,12 +104,10 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, t
     with store.open(f"{root}/parts/part-00000.parquet") as file:
         assert pq.read_table(file).equals(pq.read_table(tmp_path / "parts" / "part-00000.parquet"))
 
-    assert run("stats", f"{bucket}/corpus", "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["kept"] == KEPT
+    assert run("audit", f"{bucket}/corpus", "--verify", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["damaged"] == []
     assert run("cohort", f"{bucket}/corpus", "--where", "NSR", "--format", "json") == 0
     assert {row["id"] for row in json.loads(capsys.readouterr().out)} == {"E0", "E1"}
-    assert run("neighbours", f"{bucket}/parts", "arrays/0", "--top", 2) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
     assert run("embed", f"{bucket}/run", f"{bucket}/archive/georgia/E0", "--out", tmp_path / "e.npz") == 0
     assert np.load(tmp_path / "e.npz")["id"].tolist() == ["E0"]
 

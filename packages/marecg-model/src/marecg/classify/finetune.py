@@ -1,4 +1,4 @@
-"""`marecg classify judge`: fine-tune an encoder on a task, and score it by the rules of probes.
+"""`marecg probe --protocol finetune`: fine-tune an encoder on a task, and score it by the rules of probes.
 
 Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
 is scored once.
@@ -23,7 +23,7 @@ from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
+from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task, TaskDefinition
 from marecg.model.readout import readout_width
 from marecg.model.windows import recording
 
@@ -33,7 +33,7 @@ FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 
 def finetune(
     run: str | Path,
-    task: str,
+    task: str | TaskDefinition,
     root: Path,
     how: Sequence[Tuning],
     *,
@@ -52,7 +52,7 @@ def finetune(
     model = under_test.model
     assert model is not None, "a run has a model"
     home = home_of(under_test, out)
-    rotations = request.open(task_named(task), root)
+    rotations = request.open(task_named(task) if isinstance(task, str) else task, root)
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
     unreadable = _unreadable(recordings)

@@ -1,4 +1,4 @@
-"""`marecg audit`: search a pretraining corpus for records, patients and signals of evaluation sets.
+"""`marecg audit`: search a corpus for records, patients and signals of evaluation sets, and for damage.
 
 Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
 under other names, so this has to be checked on the records themselves.
@@ -127,6 +127,17 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
         leaves=_overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
         leaking=tuple(sorted({*shared_patients, *same_dataset, *in_pairs})),
     )
+
+
+def damaged_records(folder: str | Path) -> list[str]:
+    """Return the records with damaged windows, by root and path.
+
+    Raises `CorpusError` if the folder isn't a finished corpus, or a whole file of it is damaged.
+    """
+    corpus = Corpus.open(folder)
+    rows = index.of(corpus.folder, ["root", "path", "signal_hash"])
+    records = enumerate(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True))
+    return [name for row, (name, prepared) in records if signal_hash(corpus.stored([row])[0]) != prepared]
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:

@@ -1,21 +1,23 @@
-"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram for a corpus.
+"""The paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram for a corpus.
 
-With `--verify` every window on disk is read, too, and compared with what the index says of it. `marecg
-prepare --select paper` sets a corpus beside the paper's, number by number.
+`marecg prepare` prints them, and with `--select paper` sets a corpus beside the paper's, number by number.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Self
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ecg_ontology import Ontology
 from marecg.corpus import index
 from marecg.corpus.account import Account, read_report
-from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
-from marecg.model.stored_signal import signal_hash
+from marecg.corpus.prepared import labelling_ontology, read_about
 from marecg.settings import Frozen
 
 _PARTICULAR = re.compile(
@@ -82,7 +84,7 @@ class Seconds(Summary):
 
 
 class Statistics(Account):
-    """Description of a corpus, key by key as `marecg stats` prints it.
+    """Description of a corpus, key by key as `marecg prepare` prints it.
 
     Attributes:
         sources: the account of each collection.
@@ -120,14 +122,13 @@ def statistics(folder: str | Path) -> Statistics:
     folder = Path(folder)
     settings, report = read_about(folder), read_report(folder)
     ontology = labelling_ontology(folder, settings)
-    column = index.of(folder, INDEX_COLUMNS).to_pydict()
-    codes, beats = [len(places) for places in column["codes"]], [len(places) for places in column["rpeaks"]]
+    rows = index.of(folder, INDEX_COLUMNS)
+    codes, beats = (pc.list_value_length(rows[name]).to_numpy() for name in ("codes", "rpeaks"))
     rates: defaultdict[str, set[float]] = defaultdict(set)
-    for source, fs in zip(column["source"], column["fs"], strict=True):
-        rates[source].add(fs)
-    leaves = Counter(leaf for record in column["leaves"] for leaf in record)
+    for pair in rows.group_by(["source", "fs"]).aggregate([]).to_pylist():
+        rates[pair["source"]].add(pair["fs"])
+    leaves = _counts(rows["leaves"])
     window, fs = settings["config"]["window"], settings["config"]["fs"]
-    kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in column["notes"]]
     return Statistics(
         found=report.found,
         kept=report.kept,
@@ -141,39 +142,44 @@ def statistics(folder: str | Path) -> Statistics:
             for name, account in report.sources.items()
         },
         codes_per_record=CodesPerRecord.of(
-            codes, histogram={str(count): n for count, n in sorted(Counter(codes).items())}
+            codes.tolist(), histogram={str(count): n for count, n in sorted(Counter(codes.tolist()).items())}
         ),
-        codes=_codes(column["codes"], ontology),
+        codes=_codes(_counts(rows["codes"]), ontology),
         leaves={ontology.nodes[leaf].abbr: leaves[leaf] for leaf in ontology.leaves},
-        records_without_leaf=sum(not active for active in column["leaves"]),
+        records_without_leaf=pc.equal(pc.list_value_length(rows["leaves"]), 0).to_pylist().count(True),
         rpeaks=PeakCounts(
-            records_with=len(beats) - beats.count(0),
-            records_without=beats.count(0),
-            per_record=Summary.of(beats),
+            records_with=int((beats > 0).sum()),
+            records_without=int((beats == 0).sum()),
+            per_record=Summary.of(beats.tolist()),
         ),
         seconds=Seconds.of(
-            (length / fs for length, fs in zip(column["length"], column["fs"], strict=True)),
+            (rows["length"].to_numpy() / rows["fs"].to_numpy()).tolist(),
             window=window / fs,
-            padded=sum(n < window for n in column["n_valid"]),
+            padded=int((rows["n_valid"].to_numpy() < window).sum()),
         ),
         duplicates=len(report.duplicates),
-        notes=dict(sorted(Counter(kind for record in kinds for kind in record).items())),
+        notes=_kinds_of_notes(rows["notes"]),
     )
 
 
-def damaged_records(folder: str | Path) -> list[str]:
-    """Return the records with damaged windows, by root and path.
-
-    Raises `CorpusError` where the folder isn't a finished corpus, or a whole file of it is damaged.
-    """
-    corpus = Corpus.open(folder)
-    rows = index.of(corpus.folder, ["root", "path", "signal_hash"])
-    records = enumerate(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True))
-    return [name for row, (name, prepared) in records if signal_hash(corpus.stored([row])[0]) != prepared]
+def _counts(lists: pa.ChunkedArray) -> Counter[Any]:
+    """How often each value is in a column of lists."""
+    counted = pc.value_counts(pc.list_flatten(lists))
+    return Counter({one["values"].as_py(): one["counts"].as_py() for one in counted})
 
 
-def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
-    counts = Counter(code for record in codes for code in record)
+def _kinds_of_notes(lists: pa.ChunkedArray) -> dict[str, int]:
+    """How many records have each kind of note, whatever is particular in it."""
+    notes = pc.list_flatten(lists).combine_chunks().dictionary_encode()
+    kinds = [_PARTICULAR.sub("…", note) for note in notes.dictionary.to_pylist()]
+    names = sorted(set(kinds))
+    kind_n = np.array([names.index(kind) for kind in kinds], np.int64)[notes.indices.to_numpy()]
+    record_n = np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
+    of_record = np.unique(np.stack([record_n, kind_n]), axis=1)[1]
+    return dict(zip(names, np.bincount(of_record, minlength=len(names)).tolist(), strict=True))
+
+
+def _codes(counts: Mapping[str, int], ontology: Ontology) -> CodeCounts:
     by_status: dict[str, dict[str, int]] = {}
     for code, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         by_status.setdefault(str(ontology.route(code).status), {})[code] = n
