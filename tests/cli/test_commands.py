@@ -8,7 +8,9 @@ from typing import Any, get_args
 
 import pytest
 from tests.cli.calls import APPS, commands, invoke, run
+from tests.made_records import make_ecg, make_record
 
+import ecg_records
 from marecg.base.progress import LONGEST_PAUSE_S, PAUSE, Tenths
 from marecg_cli._commands import tree
 
@@ -175,3 +177,15 @@ def test_an_unknown_task_suggests_one_and_names_the_table_of_labels(capsys):
 def test_an_installed_model_has_no_run_page(capsys):
     assert run("report", "marecg-small-codes") == 2
     assert "is an installed model and has no run page. Name a record after it" in capsys.readouterr().err
+
+
+def test_a_report_writes_the_beats_of_a_record_beside_its_page(tmp_path, monkeypatch):
+    record = make_record(tmp_path, x_CL=make_ecg())
+    monkeypatch.setattr("marecg.report.record_page.write_record", lambda *_, **__: tmp_path / "x.html")
+    words = ("report", "marecg-small-codes", record, "--beats", tmp_path / "beats.csv")
+    assert run(*words) == 2
+    assert run(*words, "--out", tmp_path / "x.html") == 0
+    header, *rows = (tmp_path / "beats.csv").read_text().splitlines()
+    assert header == "r,p_on,p_off,qrs_on,qrs_off,t_off,rr,shape,p_safe"
+    assert len(rows) == len(ecg_records.delineate(ecg_records.read(record)))
+    assert rows

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from ecg_base import UsageError
+import ecg_records
+from ecg_base import UsageError, replacing
 from marecg_cli._inference import model_and_record
 from marecg_cli._options import LOCAL
 from marecg_cli._output import result
@@ -25,6 +26,9 @@ def report(
         Path | None, typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The HTML file. [default: report.html of the run]")] = None,
+    beats: Annotated[
+        Path | None, typer.Option(help="A CSV file with a row per beat of the record: its waves' ends in ms.")
+    ] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
 ) -> None:
     """Write a page of a run or of a record, which needs no network and prints to scale.
@@ -33,6 +37,8 @@ def report(
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
+    if beats is not None and out is None:
+        raise UsageError("--beats is for a record's page", remedy="Name the page's HTML file with --out")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
         from marecg.model.pretrained import installed
         from marecg.report.run_page import write_report
@@ -48,3 +54,7 @@ def report(
 
     model, read = model_and_record(given)
     result(str(write_record(model, read, out, data=data, language=lang)))
+    if beats is not None:
+        with replacing(beats) as temporary:
+            ecg_records.delineate(ecg_records.read(read)).to_csv(temporary, index=False)
+        result(str(beats))
