@@ -27,6 +27,8 @@ BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 
 SUMMED_AT_ONCE = 1 << 20
 """Samples of all channels that are read at a time for the checksums."""
 SUMMED_ROWS = 256
+NEARLY_ALL = 1.25
+"""Length of a file, relative to the beginning that is asked for, up to which it is read once."""
 MONTAGE_LIMIT = 0.3
 """Of I + III − II, relative to the limb leads: as `QualityLimits.montage_limit`."""
 
@@ -68,17 +70,17 @@ def read_leads(
         length = _checked_length(header, found.rows, root)
         cut = stretch.samples(header.fs, length)
         channels = [header.channels[row] for row in found.rows]
-        files = {channel.file: _SignalFile.of(header, channel.file) for channel in channels}
+        names = dict.fromkeys(channel.file for channel in channels)
+        files = {name: _SignalFile.of(header, name) for name in names}
         try:
-            part = {name: file.frames(cut.start, cut.stop) for name, file in files.items()}
-            sums = {name: file.sums(length) for name, file in files.items()} if cut.start == 0 else {}
+            read = {name: file.part_and_sums(cut, length) for name, file in files.items()}
         except (ValueError, OSError) as error:
             raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
         columns = [
             files[channel.file].columns[row] for row, channel in zip(found.rows, channels, strict=True)
         ]
         d_KL = np.stack(
-            [part[channel.file][:, column] for channel, column in zip(channels, columns, strict=True)]
+            [read[channel.file][0][:, column] for channel, column in zip(channels, columns, strict=True)]
         )
         x_KL = _millivolts(d_KL, channels)
         lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
@@ -86,8 +88,8 @@ def read_leads(
         wrong = [
             lead
             for lead, channel, column in zip(found.leads, channels, columns, strict=True)
-            if sums and channel.checksum is not None
-            if (channel.checksum - int(sums[channel.file][column])) % 65536
+            if (sums := read[channel.file][1]) is not None and channel.checksum is not None
+            if (channel.checksum - int(sums[column])) % 65536
         ]
         stated = sum(channel.checksum is not None for channel in channels)
         wrong = wrong if any(channel.checksum for channel in channels) else []  # zeros stand for none
@@ -127,11 +129,18 @@ class _SignalFile:
         start, count = first * self.width, (stop - first) * self.width
         return self._samples(start, count).reshape(stop - first, self.width)
 
-    def sums(self, length: int) -> NDArray[np.uint16]:
-        """Sum the samples of each column modulo 2¹⁶, as WFDB's checksums are."""
+    def part_and_sums(
+        self, cut: slice, length: int
+    ) -> tuple[NDArray[np.signedinteger], NDArray[np.uint16] | None]:
+        """Read some frames; where they are the beginning, also sum the columns of all `length` frames."""
+        if cut.start > 0:
+            return self.frames(cut.start, cut.stop), None
+        if length <= NEARLY_ALL * cut.stop:  # read once
+            d_LF = self.frames(0, length)
+            return d_LF[: cut.stop], _column_sums(d_LF)
         state = self.path.stat()
         place = (str(self.path), state.st_size, state.st_mtime_ns)
-        return _sums(place, self.format, self.offset, self.width, length)
+        return self.frames(0, cut.stop), _sums(place, self.format, self.offset, self.width, length)
 
     def _samples(self, start: int, count: int) -> NDArray[np.signedinteger]:
         """Decode samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
@@ -169,22 +178,30 @@ def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length
     total = np.zeros(width, np.uint16)
     step = max(1, SUMMED_AT_ONCE // width)
     for first in range(0, length, step):
-        d_LF = file.frames(first, min(length, first + step)).astype(np.uint16, copy=False)
-        even = len(d_LF) // SUMMED_ROWS * SUMMED_ROWS  # numpy adds long rows many times as fast as short ones
-        folded = d_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
-        total += folded.reshape(SUMMED_ROWS, width).sum(axis=0, dtype=np.uint16)
-        total += d_LF[even:].sum(axis=0, dtype=np.uint16)
+        total += _column_sums(file.frames(first, min(length, first + step)))
     return total
+
+
+def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
+    """Sum columns modulo 2¹⁶, as WFDB's checksums are; numpy adds long rows much faster than short ones."""
+    u_LF = d_LF.view(np.uint16) if d_LF.dtype == np.int16 else d_LF.astype(np.uint16)
+    even, width = len(u_LF) // SUMMED_ROWS * SUMMED_ROWS, u_LF.shape[1]
+    folded = u_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
+    total: NDArray[np.uint16] = folded.reshape(SUMMED_ROWS, width).sum(axis=0, dtype=np.uint16)
+    return total + u_LF[even:].sum(axis=0, dtype=np.uint16)
 
 
 def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
     """Whether I + III isn't II by more than a montage may be off (`QualityLimits.montage_limit`)."""
     if not {"I", "II", "III"} <= set(leads):
         return False
-    i, ii, iii = (x_KL[leads.index(lead)].astype(np.float64) for lead in ("I", "II", "III"))
-    away_L, limb_3L = i + iii - ii, np.stack([i, ii, iii])
-    away_L, limb_3L = away_L - np.nanmean(away_L), limb_3L - np.nanmean(limb_3L, axis=1, keepdims=True)
-    return bool(np.nanmean(away_L**2) > (MONTAGE_LIMIT**2) * np.nanmean(limb_3L**2))
+    limb_3L = x_KL[[leads.index(lead) for lead in ("I", "II", "III")]].astype(np.float64)
+    limb_3L = limb_3L[:, np.isfinite(limb_3L).all(axis=0)]
+    if not limb_3L.shape[1]:
+        return False
+    i, ii, iii = limb_3L - limb_3L.mean(axis=1, keepdims=True)
+    off, limb = np.mean((i + iii - ii) ** 2), np.mean([i**2, ii**2, iii**2])
+    return bool(off > MONTAGE_LIMIT**2 * limb)
 
 
 def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:

@@ -99,7 +99,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         text = f"channels shifted by their skew, up to {1000 * shift:.3g} ms"
         notes = (*notes, Note(text, NoteKind.timing))
     age = _AGE.fullmatch(str(data.get("PatientAge") or "").strip())
-    first = next((channel for channel, lead in found if lead), {})
+    first: Any = next((channel for channel, lead in found if lead), {})
     cut = (first.get(f"{what}Frequency") for what in ("FilterLow", "FilterHigh", "NotchFilter"))
     return Waveform(
         names=names,

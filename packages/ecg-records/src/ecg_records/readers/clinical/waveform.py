@@ -133,7 +133,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
         raise RecordError(Reason.truncated, "has no samples")
     found = find_leads(tuple(waveform.names))
     cut = stretch.samples(waveform.fs, length) if waveform.length is None else slice(None)
-    x_KL = found.upright(waveform.x_KL[list(found.rows), cut])
+    x_KL = np.asarray(found.upright(waveform.x_KL[list(found.rows), cut]), np.float64)
     leads, x_KL, notes = _with_derived(found.leads, x_KL)
     notes = (*notes, *turned(found))
     with np.errstate(over="ignore", invalid="ignore"):  # what isn't a number is found by the quality rules
