@@ -4,12 +4,9 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from tests.cli.calls import end, invoke, reached
-
-from marecg.corpus.prepared import Corpus
+from tests.cli.calls import end, invoke
 
 FEW = [f"--set={each}" for each in ("train.max_steps=1", "train.batch_size=2")]
 
@@ -82,10 +79,3 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(corpus, tmp_pa
     noted = json.loads((tmp_path / "runs/c3/model/config.json").read_text())["provenance"]
     assert (noted["recipe"], noted["began_from"]["name"]) == ("small", "marecg-small")
     assert noted["sources"]["ptbxl"] == 2677
-
-
-def test_a_corpus_concept_texts_go_into_it(tmp_path, monkeypatch):
-    (tmp_path / "corpus.json").touch()
-    monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
-    asked = reached(f"texts {tmp_path}", "marecg.objectives.concept_text.write")
-    assert (asked["ontology"], asked["path"]) == ("its graph", tmp_path / "concept_text.safetensors")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from ecg_base import UsageError
+from ecg_base import UsageError, replacing
 from marecg_cli._options import Corpus
 from marecg_cli._output import message, result
 
@@ -60,7 +60,8 @@ def cohort(
     elif folder:
         write_subset(corpus, table["row"].to_pylist(), out, where)
     else:
-        write(table, out, how)
+        with replacing(out, private=True) as temporary:
+            write(table, temporary, how)
 
 
 def _as_it_ends(out: Path | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ecg_base import guarded, replacing
+from ecg_base import guarded
 from ecg_records.machine import MEASURED
 from ecg_records.readers.identity import published_as
 from ecg_records.readers.parts import name_of
@@ -51,15 +51,11 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:
-    """Write a cohort as `parquet` or in a form of `AS_TEXT`, for owner and group only.
-
-    Raises `OutputError` if it can't be written.
-    """
-    with replacing(path, private=True) as temporary:
-        if how == "parquet":
-            index.write(table, temporary)
-        else:
-            temporary.write_text(AS_TEXT[how](table), encoding="utf-8")
+    """Write a cohort as `parquet` or in a form of `AS_TEXT`. Write to a path of `replacing(private=True)`."""
+    if how == "parquet":
+        index.write(table, path)
+    else:
+        path.write_text(AS_TEXT[how](table), encoding="utf-8")
 
 
 def as_csv(table: pa.Table) -> str:

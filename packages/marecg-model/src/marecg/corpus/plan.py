@@ -141,9 +141,11 @@ class Plan:
         return False
 
     def tidy(self) -> None:
-        """Remove unfinished files of killed calls."""
+        """Remove unfinished files of this call and of killed ones."""
         for folder in (self.out, self.building, self.out / "shards"):
             remove_left_over(folder, alone=True)
+        for growing in self.building.glob(".*.npy"):
+            growing.unlink(missing_ok=True)
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files exist and are whole; a power cut can leave an empty file."""
