@@ -94,6 +94,17 @@ def ectopic(onsets: Sequence[float]) -> NDArray[np.float32]:
     return 1.5 * drawn(qrs=0.18, p=0.0, onsets=onsets)[::-1]
 
 
+def test_one_loose_lead_decides_no_qrs():
+    """A steep wave of its own behind each complex, in one lead of twelve."""
+    x_KL = drawn()
+    for onset in np.arange(0.6, 9.6, 0.8):
+        first = round((onset + 0.11) * FS)
+        x_KL[7, first : first + 25] += 1.2 * np.hanning(25)
+    found = measure(x_KL, FS, LEADS)
+    assert found.qrs == pytest.approx(100, abs=15)
+    assert found.axis == pytest.approx(measure(drawn(), FS, LEADS).axis, abs=3)
+
+
 def test_qt_does_not_end_on_an_early_ectopic_beat_behind_every_other_beat():
     sinus = [0.6, 1.6, 3.6, 4.6, 6.6, 7.6]
     found = measure(drawn(onsets=sinus) + ectopic([2.07, 5.07, 8.07]), FS, LEADS)

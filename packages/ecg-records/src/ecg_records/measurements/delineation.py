@@ -24,6 +24,8 @@ QRS_SHARES = (0.05, 0.08, 0.12)
 QRS_OUTWARD = 5.0
 """Samples by which people see a QRS complex begin before these shares, and end after."""
 P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
+DECIDING_OF, DECIDES = 6, 15
+"""Leads of which one alone must not decide, and by how many samples it makes QRS longer if it does."""
 BRIDGE = 8
 """Samples of rest within a QRS complex, as between R and a late R'."""
 QRS_REACH = (80, 100)
@@ -72,6 +74,20 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     fast_B = gaussian_filter1d(velocity(beat_KB, P_END_HZ), 3)
     p_on, p_off = _p(slow_B, fast_B, BEFORE + round(on), before)
     return Boundaries(p_on, p_off, on, off, t_off)
+
+
+def deciding_lead(beat_KB: Floats) -> int | None:
+    """Return the row of a lead without which a beat's QRS complex is much shorter."""
+    if len(beat_KB) < DECIDING_OF:
+        return None
+    flat_KB = without_spikes(np.nan_to_num(beat_KB), FS)
+    squared_KB = (np.gradient(low_pass(flat_KB, QRS_HZ), axis=1) * FS) ** 2
+    on, off = _qrs(np.sqrt(squared_KB.sum(0)))
+    rests = squared_KB.sum(0) - squared_KB
+    ends = [_qrs(np.sqrt(np.maximum(rest_B, 0))) for rest_B in rests]
+    shorter_K = np.array([off - on - (last - first) for first, last in ends])
+    row = int(np.argmax(shorter_K))
+    return row if shorter_K[row] > DECIDES else None
 
 
 def velocity(beat_KB: Floats, hertz: float) -> Floats:

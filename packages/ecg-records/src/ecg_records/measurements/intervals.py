@@ -9,13 +9,14 @@ Shapes: K leads, L samples, N beats, B samples of a beat.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.measurements.atrial import AtrialReason, pr_doubt
-from ecg_records.measurements.delineation import P_HZ, Boundaries, delineate
+from ecg_records.measurements.delineation import P_HZ, Boundaries, deciding_lead, delineate
 from ecg_records.measurements.median_beat import (
     BEFORE,
     FS,
@@ -119,7 +120,22 @@ def aligned_beats(
 
 
 def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
-    """Measure aligned beats, and leave out what another way of measuring contradicts."""
+    """Measure aligned beats, and leave out what another way of measuring contradicts.
+
+    A lead that alone makes QRS longer is left out, but for the axis.
+    """
+    loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
+    if loose is not None:
+        others = replace(aligned, x_KL=np.delete(aligned.x_KL, loose, axis=0))
+        names = [name for row, name in enumerate(leads) if row != loose]
+        measured = _measure_and_doubt(others, names)
+        if measured.rate is None or "axis" in measured.reasons:
+            return measured
+        return measured._replace(axis=_qrs_axis(aligned.median_KB, [name.strip().lower() for name in leads]))
+    return _measure_and_doubt(aligned, leads)
+
+
+def _measure_and_doubt(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     ends = delineate(aligned.median_KB, aligned.rr) if len(aligned.peaks_N) >= LEAST_BEATS else None
     measured = measure_beats(aligned, leads, ends)
     return measured if ends is None else _doubted(measured, aligned, ends)
