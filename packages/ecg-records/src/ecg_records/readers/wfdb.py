@@ -188,7 +188,8 @@ def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
     even, width = len(u_LF) // SUMMED_ROWS * SUMMED_ROWS, u_LF.shape[1]
     folded = u_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
     total: NDArray[np.uint16] = folded.reshape(SUMMED_ROWS, width).sum(axis=0, dtype=np.uint16)
-    return total + u_LF[even:].sum(axis=0, dtype=np.uint16)
+    total += u_LF[even:].sum(axis=0, dtype=np.uint16)
+    return total
 
 
 def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
