@@ -5,6 +5,7 @@ X leads of all records, U windows of all records.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,9 @@ from torch import Tensor, nn
 
 from ecg_records.signal.leads import LEADS, lead_places
 from ecg_records.signal.samples import resample
-from marecg.errors import UsageError
+from marecg.base.device import named_device
+from marecg.errors import CheckpointError, UsageError
+from marecg.model import saved_head
 from marecg.model.readout import Readout, readout_width
 from marecg.model.records import cut, mean_of, overlapped
 from marecg.model.window_encoder import Features, WindowEncoder
@@ -239,6 +242,60 @@ class Classifier(nn.Module):
         self.mean_W.copy_(x_BW.mean(0))
         self.scale_W.copy_(x_BW.std(0, correction=0).clamp(min=1e-3))
         return self
+
+    def save_pretrained(self, save_directory: str | Path) -> None:
+        """Write encoder and head into a folder, all or nothing; `from_pretrained` loads it.
+
+        Args:
+            save_directory: created, or replaced if it holds a classifier.
+
+        Raises:
+            OutputError: the folder can't be written.
+            UsageError: the folder holds other files, which would be lost.
+            CheckpointError: a weight isn't finite; nothing is written.
+        """
+        head = saved_head.Head(classes=self.head.out_features, readout=self.readout)
+        saved_head.write(Path(save_directory), self.model, head, self._own())
+
+    def push_to_hub(
+        self, repo_id: str, *, private: bool | None = None, token: str | bool | None = None
+    ) -> str:
+        """Upload the classifier to the Hugging Face hub, and return the address of the upload.
+
+        Args:
+            repo_id: owner/name.
+            private: whether a new repository is private.
+            token: the one of `hf auth login` if None.
+        """
+        return saved_head.push(self, repo_id, private=private, token=token)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, device: str | torch.device = "cpu", **how: Any) -> Self:
+        """Load a classifier in eval mode.
+
+        Args:
+            name: a folder that `save_pretrained` wrote, or owner/name on the Hugging Face hub.
+            device: where its weights are to be, such as `cuda`.
+            how: of a download: `revision`, `token`, `cache_dir`, `local_files_only`.
+
+        Raises:
+            CheckpointError: it is missing or damaged.
+            UsageError: the device isn't available.
+        """
+        folder = saved_head.fetched(name, **how)
+        head, tensors = saved_head.read(folder)
+        net = cls(MarEcg.from_pretrained(folder / "model"), head.classes, head.readout)
+        own = {name: tensor.shape for name, tensor in net._own().items()}
+        if own != {name: tensor.shape for name, tensor in tensors.items()}:
+            problem = "head.safetensors, head.json and the model don't fit each other"
+            raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
+        net.load_state_dict(tensors, strict=False)
+        net.model.to_concepts.requires_grad_(False)  # no head reads it
+        return net.eval().to(named_device(device))
+
+    def _own(self) -> dict[str, Tensor]:
+        """Return what isn't the encoder's: the head, and the readout's mean and spread."""
+        return {name: value for name, value in self.state_dict().items() if not name.startswith("model.")}
 
     def param_groups(
         self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY, *, head: float = 1.0

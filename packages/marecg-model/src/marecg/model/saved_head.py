@@ -1,0 +1,82 @@
+"""Folder of a fine-tuned `Classifier`: its encoder below `model`, and its head beside that."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from huggingface_hub import HfApi, snapshot_download
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from ecg_base import refuse_others, refuse_pipe, replacing
+from ecg_records.storage.documents import read_model
+from marecg.errors import CheckpointError
+from marecg.model.folder import refuse_non_finite
+from marecg.model.pretrained import Pretrained
+from marecg.settings import Settings
+
+MARK, TENSORS = "head.json", "head.safetensors"
+LARGEST_HEAD = 1 << 30
+"""Bytes of head.safetensors: far beyond a head, and within memory."""
+AGAIN = "Name a folder that Classifier.save_pretrained wrote"
+
+
+class Head(Settings):
+    """Content of head.json: the number of classes, and what the head reads."""
+
+    format: Literal[1] = 1
+    classes: int = Field(ge=1, le=1 << 20)
+    readout: Literal["rhythm", "wide"]
+
+
+def write(folder: Path, model: Pretrained, head: Head, tensors: Mapping[str, Tensor]) -> None:
+    """Write a classifier into a folder, all or nothing."""
+    refuse_non_finite(tensors, folder)
+    refuse_others(folder, {MARK, TENSORS, "model"}.__contains__, mark=MARK)
+    with replacing(folder) as temporary:
+        temporary.mkdir(exist_ok=True)
+        model.save_pretrained(temporary / "model")
+        content = save({name: tensor.float().contiguous() for name, tensor in tensors.items()})
+        (temporary / TENSORS).write_bytes(content)
+        (temporary / MARK).write_text(head.model_dump_json(indent=2), encoding="utf-8")
+
+
+def read(folder: Path) -> tuple[Head, dict[str, Tensor]]:
+    """Read the head of a classifier's folder. Raises `CheckpointError` if it is missing or damaged."""
+    head = read_model(Head, folder / MARK, "isn't a classifier's head", AGAIN, CheckpointError)
+    path = folder / TENSORS
+    refuse_pipe(path, AGAIN, CheckpointError, LARGEST_HEAD)
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"isn't a classifier ({error})", where=folder, remedy=AGAIN) from error
+    refuse_non_finite(tensors, path)
+    return head, tensors
+
+
+def fetched(name: str | Path, **how: Any) -> Path:
+    """Return the folder, which is downloaded if it isn't here and is named as on the hub."""
+    folder = Path(name).expanduser()
+    if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
+        return folder
+    try:
+        patterns = [MARK, TENSORS, *(f"model/{file}" for file in ("*.json", "model.safetensors"))]
+        return Path(snapshot_download(str(name), allow_patterns=patterns, **how))
+    except Exception as error:  # the hub's, its HTTP library's and its proxy's own
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        problem = f"isn't a folder here, and the Hugging Face hub can't give it ({reason})"
+        raise CheckpointError(problem, where=name, remedy=AGAIN) from error
+
+
+def push(net: Any, repo_id: str, *, private: bool | None = None, token: str | bool | None = None) -> str:
+    """Upload a classifier to the Hugging Face hub; return the address of the upload."""
+    api = HfApi(token=token)
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "classifier"
+        net.save_pretrained(folder)
+        name = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
+        return str(api.upload_folder(repo_id=name, folder_path=folder, commit_message="Push classifier"))
