@@ -131,7 +131,12 @@ def lead_places(names: Sequence[str]) -> list[int]:
     Raises:
         UsageError: a name is unknown or stands there twice, or there is none.
     """
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+    names = names.tolist() if isinstance(names, np.ndarray) else names
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Sequence)
+        or not all(isinstance(name, str) for name in names)
+    ):
         remedy = f"Use names out of {', '.join(LEADS)}"
         raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
     leads = [_upright(name) for name in names]

@@ -36,7 +36,9 @@ def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArra
             remedy = "Give 1 where a class applies, NaN where nobody knows"
             raise UsageError("a table of labels holds more than 0 and 1", remedy=remedy)
         return labels.astype(np.float64), np.arange(labels.shape[1]), True
-    if labels.ndim != 1 or labels.dtype.kind == "f":
+    if labels.ndim == 1 and labels.dtype.kind == "f" and np.isin(labels, (0, 1)).all():
+        classes = classes.astype(np.int64)
+    elif labels.ndim != 1 or labels.dtype.kind == "f":
         raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
     if len(classes) < 2:
         raise UsageError("all records have one label", remedy="Give records of two classes at least")

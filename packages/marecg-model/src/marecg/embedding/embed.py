@@ -7,6 +7,7 @@ J patches of a beat, V readout, F measured values.
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, get_args, overload
 
@@ -178,7 +179,7 @@ def encode(
     Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
     gives values that aren't finite.
     """
-    if not isinstance(batch_size, int) or not 1 <= batch_size <= LARGEST:
+    if not isinstance(batch_size, Integral) or not 1 <= batch_size <= LARGEST:
         raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
     model.eval()
     config, device = model.config, model.prototypes.device
@@ -221,6 +222,9 @@ def encode(
 
 def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:
     """Return a model on `device`; one that is loaded by name goes to the best device by default."""
+    within = getattr(model, "model", None)
+    if isinstance(within, kind) and not isinstance(model, kind):  # a Classifier: its encoder
+        model = within
     if isinstance(model, str | Path):
         return kind.from_pretrained(model, device=best_device() if device is None else device)
     return model if device is None else model.to(named_device(device))
@@ -236,6 +240,9 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
     """Return the array [B, K, L] in float32. Raises `UsageError` as `embed` does."""
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
+    if isinstance(signals, str | Path):
+        remedy = "Call marecg.embedding.embed_records.embed_records(model, [path], out), or `marecg embed`"
+        raise UsageError("is a path, and embed takes arrays", where=signals, remedy=remedy)
     try:
         x = np.asarray(signals)
     except (ValueError, TypeError, RuntimeError) as error:

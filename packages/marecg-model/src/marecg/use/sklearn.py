@@ -14,20 +14,22 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ecg_records.signal.leads import LEADS, lead_places
-from marecg.base.device import best_device
-from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed
+from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed, loaded
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
 from marecg.model.windows import required_rate
+
+ONE_RECORD_S = 5
+"""As many rows as leads are one record if they have so many seconds, and would be less as flat records."""
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Transformer of ECGs to vectors by a frozen encoder: `fit` learns nothing.
 
     Args:
-        model: a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub. It is loaded
-            by this name wherever it is needed: clones and pickles carry the name, not the weights.
+        model: a `MarEcg`, a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub.
+            A name is loaded wherever it is needed: clones and pickles carry it, not the weights.
         fs: sampling rate of the records in Hz, which `fit` refuses to guess.
         leads: the names of their K leads, in their order.
         batch_size: windows per forward pass.
@@ -45,7 +47,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        model: str | Path,
+        model: MarEcg | str | Path,
         *,
         fs: float | None = None,
         leads: Sequence[str] = LEADS,
@@ -100,6 +102,14 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
         x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)
         leads = len(lead_places(self.leads))
+        if (
+            x.ndim == 2
+            and 1 < leads == len(x)
+            and self.fs
+            and x.shape[1] / leads < ONE_RECORD_S * self.fs <= x.shape[1]
+        ):
+            problem = f"signals have shape {x.shape}, which is one record of {leads} leads"
+            raise UsageError(problem, remedy="Give an array [records, leads, samples], here signals[None]")
         if x.ndim == 2 and x.shape[1] % leads == 0:
             return x.reshape(len(x), leads, -1)  # type: ignore[no-any-return]
         if x.ndim == 2:
@@ -112,8 +122,8 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _encoder(self) -> MarEcg:
         """The encoder of the present `model`, loaded once per process and object."""
         name, encoder = getattr(self, "_loaded", (None, None))
-        if encoder is None or name != self.model:
-            encoder = MarEcg.from_pretrained(self.model).to(best_device())
+        if encoder is None or (name is not self.model and name != self.model):
+            encoder = loaded(self.model, MarEcg)
             self._loaded = (self.model, encoder)
         return encoder
 
