@@ -174,3 +174,54 @@ def test_a_table_with_two_columns_of_codes_is_refused(tmp_path):
     table = write(tmp_path / "t.csv", f"id,code,code\na,{AF},{SINUS}\n")
     with pytest.raises(InputError, match="has two columns code"):
         read_code_table(table)
+
+
+CONCEPT_HEAD = "concept_id\tconcept_name\tvocabulary_id\tconcept_code\n"
+
+
+def test_quotes_in_a_concept_table_are_letters(tmp_path):
+    """Athena writes without quoting: two names that begin with a quote enclose no rows."""
+    text = f'1\t"edoxaban\tATC\tB01\n313217\tAF\tSNOMED\t{AF}\n2\t"other\tATC\tB02\n'
+    concept = write(tmp_path / "CONCEPT.csv", CONCEPT_HEAD + text)
+    table = write(tmp_path / "t.csv", "id,code\na,313217\nb,2\n")
+    read = read_code_table(table, vocabulary="omop", concepts=concept)
+    assert read.codes == {"a": (AF,), "b": ("atc:B02",)}
+
+
+def test_a_concept_id_with_a_decimal_zero_is_whole_and_a_rounded_one_is_refused(tmp_path):
+    concept = write(tmp_path / "CONCEPT.csv", f"{CONCEPT_HEAD}313217\tAF\tSNOMED\t{AF}\n")
+    table = write(tmp_path / "t.csv", "id,code\na,313217.0\n")
+    assert read_code_table(table, vocabulary="omop", concepts=concept).codes == {"a": (AF,)}
+    write(table, "id,code\na,3.13217E5\n")
+    with pytest.raises(InputError, match=r"line 2: 3.13217E5 isn't a concept id\. Spreadsheet programs"):
+        read_code_table(table, vocabulary="omop", concepts=concept)
+
+
+def test_a_mapping_of_which_no_row_fits_is_reported(tmp_path, caplog):
+    table = write(tmp_path / "t.csv", "id,code\na,VHF\nb,LSB\n")
+    mapping = write(tmp_path / "m.csv", f"code,snomed\nfibrillation,{AF}\n")
+    assert read_code_table(table, mapping=mapping).codes == {"a": ("VHF",), "b": ("LSB",)}
+    assert "no row of it fits one of the 2 codes" in caplog.text
+    caplog.clear()
+    write(mapping, f"code,snomed\nVHF,{AF}\n")
+    assert read_code_table(table, mapping=mapping).codes == {"a": (AF,), "b": ("LSB",)}
+    assert caplog.text == ""
+
+
+def test_a_mapping_in_the_other_direction_is_refused(tmp_path):
+    table = write(tmp_path / "t.csv", "id,code\na,I48.91\n")
+    head = '#curie_map:\n#  snomedct: "http://snomed.info/id/"\n#  icd10: "http://x/"\n'
+    columns = "subject_id\tpredicate_id\tobject_id\tmapping_justification\n"
+    row = f"snomedct:{AF}\tskos:exactMatch\ticd10:I48.91\tsemapv:ManualMappingCuration\n"
+    mapping = write(tmp_path / "m.sssom.tsv", head + columns + row)
+    with pytest.raises(InputError, match=r"leads no code to SNOMED CT: its first row ends at icd10:I48\.91"):
+        read_code_table(table, vocabulary="icd10", mapping=mapping)
+
+
+def test_metadata_that_a_spreadsheet_program_quoted_is_read(tmp_path):
+    table = write(tmp_path / "t.csv", "id,code\na,icd10:I48.91\n")
+    head = '"#mapping_set_version: ""1.2.0"""\t\t\t\n#curie_map:\t\t\t\n"#  sno: ""http://snomed.info/id/"""\t\t\t\n'
+    columns = "subject_id\tpredicate_id\tobject_id\tmapping_justification\n"
+    row = f"icd10:I48.91\tskos:exactMatch\tsno:{AF}\tsemapv:ManualMappingCuration\n"
+    mapping = write(tmp_path / "m.sssom.tsv", head + columns + row)
+    assert read_code_table(table, vocabulary="icd10", mapping=mapping).codes == {"a": (AF,)}

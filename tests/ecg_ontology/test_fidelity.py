@@ -111,6 +111,7 @@ def test_the_english_label_is_taken_then_the_one_without_a_language(write):
         ('"Airway"@en', '"Airway" , "Breath"', "Airway has 2 values of skos:prefLabel: "),
         ('"Airway"@en', '"Airway"@en , "x"@de , "y"@de', "in 'de': 'x', 'y'"),
         ("ccg:index 1 ", "ccg:index 1 , 2 ", "has 2 values of ccg:index: 1, 2"),
+        ("ccg:index 1 ", "ccg:index 4.0 ", "has the ccg:index '4.0', which isn't a whole number"),
         ('notation "COPD"', 'notation "COPD" , "ZOPD"', "has 2 values of skos:notation: COPD, ZOPD"),
         ('owl:versionInfo "0.1.0"', 'owl:versionInfo "0.1.0" , "9.9.9"', "has 2 values of owl:versionInfo"),
         ("ccg:index 1 ", 'ccg:index 1 ; ccg:yields "yes" ', "has ccg:yields 'yes', not true or false"),
@@ -128,6 +129,12 @@ def test_a_second_value_or_a_word_without_a_meaning_is_a_finding_that_no_load_pa
     assert re.fullmatch(r"lung\.ttl:\d+", finding.where)
     with pytest.raises(SourceError, match="CCG-E015"):
         ecg_ontology.load(source)
+
+
+def test_an_import_that_isnt_followed_is_reported(write, caplog):
+    source = write(LUNG.replace("a owl:Ontology ;", "a owl:Ontology ; owl:imports <https://x.org/lobe> ;"))
+    ecg_ontology.load(source)
+    assert "owl:imports <https://x.org/lobe> isn't followed" in caplog.text
 
 
 @pytest.mark.parametrize("truth", ["true", '"true"^^xsd:boolean', '"1"^^xsd:boolean'])

@@ -191,3 +191,11 @@ def test_statuses_are_counted(onto):
 def test_any_string_gets_an_answer(text):
     route = ecg_ontology.load().route(text)
     assert (route.status is Status.invalid) == bool(malformation(text.strip()))
+
+
+@pytest.mark.parametrize(
+    ("written", "code"), [("icd9cm:42731", "icd9cm:427.31"), ("icd10cm:I4891", "icd10cm:I48.91")]
+)
+def test_a_code_of_icd_is_known_without_its_point(onto, written, code):
+    assert onto.route(code).notes[0].startswith("in no routing table: crosswalk.icd")
+    assert onto.route(written) == onto.route(code)

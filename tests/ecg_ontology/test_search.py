@@ -63,7 +63,19 @@ def test_nothing_is_found_by_no_words_and_by_strange_ones(onto):
     assert search_concepts(onto, " - ") == search_concepts(onto, "qwxyz") == ()
 
 
-NAMES = [5, "5", "AF", "af", "Atrial Fibrillation", "a fib", "VORHOFFLIMMERN", "164889003"]
+NAMES = [
+    5,
+    "5",
+    "AF",
+    "af",
+    "Atrial Fibrillation",
+    "a fib",
+    "VORHOFFLIMMERN",
+    "164889003",
+    "I4891",
+    "42731",
+    "icd9cm:42731",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

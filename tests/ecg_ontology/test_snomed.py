@@ -218,3 +218,59 @@ def test_a_release_without_relationships_is_read(curated, labels, release):
     path = release(concept_rows(labels), description_rows(labels))
     next(path.rglob("sct2_Relationship_*")).unlink()
     assert review_release(curated, path) == ()
+
+
+ASSOCIATION = f"{BEGIN}refsetId\treferencedComponentId\ttargetComponentId\n"
+
+
+@pytest.mark.parametrize(
+    ("refset", "how"),
+    [
+        ("1186924009", "partially equivalent to"),
+        ("900000000000528000", "was a"),
+        ("900000000000524003", "moved to"),
+        ("900000000000529008", "similar to"),
+    ],
+)
+def test_every_kind_of_association_names_a_successor(tmp_path, refset, how):
+    write_release(
+        tmp_path, "20240731", active=0, association=f"a\t20240731\t1\t0\t{refset}\t164889003\t49436004\n"
+    )
+    assert read_release(tmp_path, ["164889003"]).replacements == {"164889003": [f"{how} 49436004"]}
+
+
+@pytest.mark.parametrize("folders", [("A", "B"), ("B", "A")])
+def test_of_two_releases_in_a_folder_the_newest_row_counts(tmp_path, folders):
+    old, new = (tmp_path / name for name in folders)
+    write_release(old, "20210731", active=1, term="old name", parent="5370000")
+    write_release(new, "20240731", active=0, term="new name", parent="5370000", related=0)
+    release = read_release(tmp_path, ["164889003"])
+    assert release.active == {"164889003": False}
+    assert release.terms == {"164889003": {"new name"}}
+    assert release.ancestors("164889003") == set()
+
+
+def test_the_snapshot_of_a_monolith_edition_is_read(tmp_path):
+    association = "a\t20240731\t1\t0\t900000000000526001\t164889003\t49436004\n"
+    write_release(
+        tmp_path, "20240731", active=0, parent="5370000", association=association, state="MONOSnapshot"
+    )
+    release = read_release(tmp_path, ["164889003"])
+    assert release.active == {"164889003": False}
+    assert release.ancestors("164889003") == {"5370000"}
+    assert release.replacements == {"164889003": ["replaced by 49436004"]}
+
+
+def write_release(folder, date, *, active, term="AF", parent="", related=1, association="", state="Snapshot"):
+    """Write a release of one concept, whose descriptions and relationships keep their ids."""
+    folder.mkdir(exist_ok=True)
+    code = "164889003"
+    relationship = f"9\t{date}\t{related}\t0\t{code}\t{parent}\t0\t{IS_A}\t0\t0\n" if parent else ""
+    files = {
+        f"sct2_Concept_{state}_INT": f"{CONCEPT}{code}\t{date}\t{active}\t0\t0\n",
+        f"sct2_Description_{state}-en_INT": f"{DESCRIPTION}1\t{date}\t1\t0\t{code}\ten\t0\t{term}\t0\n",
+        f"sct2_Relationship_{state}_INT": RELATIONSHIP + relationship,
+        f"der2_cRefset_Association{state}_INT": ASSOCIATION + association,
+    }
+    for name, text in files.items():
+        (folder / f"{name}_{date}.txt").write_text(text, encoding="utf-8")

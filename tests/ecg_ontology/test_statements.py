@@ -97,3 +97,12 @@ def test_a_table_without_statements_is_refused(tmp_path):
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no column of statements"):
         list(read_statements(path))
+
+
+def test_statements_in_a_workbook_are_read(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (("study_id", "report_0", "report_1"), (4, "Sinus rhythm", "LBBB"), (5, "AF", None)):
+        book.active.append(row)
+    book.save(tmp_path / "m.xlsx")
+    assert list(read_statements(tmp_path / "m.xlsx")) == [("4", "Sinus rhythm"), ("4", "LBBB"), ("5", "AF")]

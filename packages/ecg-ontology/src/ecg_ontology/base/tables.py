@@ -1,4 +1,4 @@
-"""Tables of users, read row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.parquet``."""
+"""Tables of users, row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.xlsx``, ``.parquet``."""
 
 import csv
 from collections.abc import Iterator
@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from ecg_base import InputError, optional
+from ecg_ontology.base.workbooks import read_workbook
 
 _LONGEST = 1 << 20
 """Characters of a header; the csv module's own limit for a cell is lower."""
 
 
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path, *, quoted: bool = True) -> list[str]:
     """Return the names in the header; [] of an empty file. Raises `InputError` where it can't be read."""
     if path.suffix == ".parquet":
         return [str(name) for name in _parquet(path).schema_arrow.names]
-    return next(lines(path), (1, list[str]()))[1]
+    return next(lines(path, quoted=quoted), (1, list[str]()))[1]
 
 
-def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
+def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tuple[str, list[Any]]]:
     """Yield each row's place, such as ``line 3``, and its cells in these columns, text but for Parquet.
 
     Raises `InputError` where the table can't be read, two columns have one of these names, or a row has not
@@ -28,7 +29,7 @@ def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
         for number, row in enumerate(_parquet_rows(path, columns), start=1):
             yield f"row {number}", [row[name] for name in columns]
         return
-    numbered = lines(path)
+    numbered = lines(path, quoted=quoted)
     names = next(numbered)[1]
     if doubled := next((name for name in columns if names.count(name) > 1), ""):
         raise InputError(f"has two columns {doubled}", where=path, remedy="Leave the one that is meant")
@@ -40,15 +41,30 @@ def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
         yield f"line {number}", [cells[place] for place in places]
 
 
-def lines(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each line of a text that isn't empty; `strict` about quotes in cells."""
+def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each row that isn't empty.
+
+    Args:
+        path: a text or a workbook.
+        strict: refuse a cell with a stray quote.
+        quoted: quotes enclose a cell. If not, they are letters of a text with tabs, as OMOP writes it.
+    """
     _refuse_missing(path)
+    if path.suffix.lower() == ".xlsx":
+        yield from ((number, cells) for number, cells in read_workbook(path) if any(cells))
+        return
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             head = file.readline(_LONGEST)
             file.seek(0)
             separator = max("\t;,", key=head.count)  # spreadsheet programs save with that of their country
-            reader = csv.reader(file, delimiter=separator, strict=strict)
+            letters = not quoted and separator == "\t" and '"' not in head
+            reader = csv.reader(
+                file,
+                delimiter=separator,
+                strict=strict,
+                quoting=csv.QUOTE_NONE if letters else csv.QUOTE_MINIMAL,
+            )
             yield from ((reader.line_num, cells) for cells in reader if cells)
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.concepts import Kind, Tier
-from ecg_ontology.graph.drafts import Draft, DraftConcept, DraftRelation
+from ecg_ontology.graph.drafts import MISSTATED_INDEX, Draft, DraftConcept, DraftRelation
 from ecg_ontology.graph.hierarchy import reachable
 
 STRUCTURE: Chapter[Draft] = Chapter("Structure")
@@ -62,10 +62,11 @@ def _index_gap(draft: Draft) -> Iterator[Breach]:
     fix="Add the missing statement",
 )
 def _incomplete_concept(draft: Draft) -> Iterator[Breach]:
+    misstated = {each.subject for each in draft.misstatements if each.problem.startswith(MISSTATED_INDEX)}
     for concept in draft.concepts:
         stated = {
             "tier (ccg:Root or ccg:Leaf)": concept.tier,
-            "ccg:index": concept.index,
+            "ccg:index": "misstated" if concept.iri in misstated else concept.index,
             "skos:notation": concept.abbr.strip() or None,
             "skos:prefLabel in English": concept.label.strip() or None,
         }

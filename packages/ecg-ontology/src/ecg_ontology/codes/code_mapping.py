@@ -153,7 +153,7 @@ class MachineStatements(CodeMapping):
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     """The rows of a mapping: (code or text, SNOMED CT identifier); one without an identifier says nothing."""
-    if path.suffix.lower() != ".csv":
+    if path.suffix.lower() not in {".csv", ".xlsx"}:
         yield from code_pairs(path)
         return
     if missing := [name for name in MAPPING_COLUMNS if name not in column_names(path)]:

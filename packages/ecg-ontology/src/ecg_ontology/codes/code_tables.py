@@ -4,6 +4,8 @@ Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what 
 SSSOM or as a plain table, or OMOP's CONCEPT table.
 """
 
+import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +14,13 @@ from typing import Any
 from ecg_base import InputError, UsageError, file_sha256, refuse_unknown
 from ecg_ontology.base.tables import column_names, rows
 from ecg_ontology.codes.code_mapping import MACHINE, VOCABULARIES, CodeMapping, cell_text
+from ecg_ontology.graph.routing import canonical_code
+
+logger = logging.getLogger(__name__)
 
 ID_COLUMN = "id"
+_ROUNDED = re.compile(r"\d+(\.\d+)?[eE]\+?\d+")
+"""A number as spreadsheet programs shorten it."""
 CODE_COLUMNS = ("code", "codes")
 """What the column of codes is called where nobody says."""
 
@@ -82,8 +89,11 @@ def read_code_table(
     if missing := [name for name in columns if name not in names]:
         problem = f"has no column {', '.join(missing)}"
         raise UsageError(problem, where=path, remedy=f"It has {', '.join(map(str, names[:20]))}")
-    translate = _translation(vocabulary, mapping, concepts)
+    names_of = _concepts(Path(concepts)) if concepts is not None else {}
+    mapped = CodeMapping.read(mapping) if mapping is not None else None
+    translate = _translation(vocabulary, mapped, names_of)
     codes: dict[str, dict[str, None]] = {}
+    stated_codes: set[str] = set()
     patients: dict[str, str] = {}
     for place, (record, stated, *patient) in rows(path, columns):
         name = cell_text(record)
@@ -91,12 +101,19 @@ def read_code_table(
             raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
         record_codes = codes.setdefault(name, {})
         for code in stated if isinstance(stated, list) else [stated]:
-            if text := cell_text(code):
+            text = canonical_code(cell_text(code)) if vocabulary == "omop" else cell_text(code)
+            if vocabulary == "omop" and _ROUNDED.fullmatch(text):
+                remedy = "Spreadsheet programs round long numbers: keep the column as text"
+                raise InputError(f"{text} isn't a concept id", where=f"{path}, {place}", remedy=remedy)
+            if text:
+                stated_codes.add(text)
                 record_codes.update(dict.fromkeys(translate(text)))
         stated_patient = cell_text(patient[0]) if patient else ""
         if stated_patient and patients.setdefault(name, stated_patient) != stated_patient:
             problem = f"record {name} has a second patient"
             raise InputError(problem, where=f"{path}, {place}", remedy="Give each record one patient")
+    if mapped is not None and stated_codes and not any(mapped.of(names_of.get(c, c)) for c in stated_codes):
+        logger.warning("%s: no row of it fits one of the %d codes of %s", mapping, len(stated_codes), path)
     files = {"table": path, "mapping": None if str(mapping) == MACHINE else mapping, "concepts": concepts}
     origin = {
         "sha256": {what: file_sha256(Path(file)) for what, file in files.items() if file is not None},
@@ -107,12 +124,10 @@ def read_code_table(
 
 
 def _translation(
-    vocabulary: str, mapping: str | Path | None, concepts: str | Path | None
+    vocabulary: str, mapped: CodeMapping | None, names: dict[str, str]
 ) -> Callable[[str], tuple[str, ...]]:
     """A function from a code of the table to codes that an ontology can be asked for."""
-    names = _concepts(Path(concepts)) if concepts is not None else {}
     from_concepts = frozenset(names.values())
-    mapped = CodeMapping.read(mapping) if mapping is not None else None
 
     def translate(code: str) -> tuple[str, ...]:
         code = names.get(code, code)
@@ -127,13 +142,13 @@ def _translation(
 def _concepts(path: Path) -> dict[str, str]:
     """OMOP concept id → SNOMED CT identifier, or a CURIE by the name of another vocabulary."""
     columns = ["concept_id", "vocabulary_id", "concept_code"]
-    names = column_names(path)
+    names = column_names(path, quoted=False)
     if missing := [name for name in columns if name not in names]:
         raise InputError(f"isn't a CONCEPT table: it has no column {', '.join(missing)}", where=path)
     codes = {}
-    for _, (concept, vocabulary, code) in rows(path, columns):
+    for _, (concept, vocabulary, code) in rows(path, columns, quoted=False):
         name = cell_text(vocabulary)
-        codes[cell_text(concept)] = (
+        codes[canonical_code(cell_text(concept))] = (
             cell_text(code) if name == "SNOMED" else f"{name.lower()}:{cell_text(code)}"
         )
     return codes

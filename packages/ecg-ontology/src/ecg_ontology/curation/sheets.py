@@ -1,20 +1,16 @@
 """Sheets that people fill in: tab-separated text, or a workbook (extra ``xlsx``)."""
 
 import csv
-import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from zipfile import ZipFile
 
-from ecg_base import InputError, UsageError, guarded, optional, replacing, unguarded
+from ecg_base import InputError, UsageError, guarded, replacing, unguarded
 from ecg_ontology.base.tables import lines
+from ecg_ontology.base.workbooks import openpyxl, read_workbook
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
 _LONGEST = 32_767
 """What a cell of a workbook holds, in letters."""
-_MOST_BYTES = 1 << 24
-"""What a workbook that is read may unpack to: some hundred thousand short rows."""
 _WIDEST = 60
 """No column of a workbook is wider than this many letters."""
 
@@ -49,7 +45,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
     the file can't be read, lacks a `needed` column, or has two of one name.
     """
     _refuse_other_endings(path)
-    numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
+    numbered = read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
     header = [cell.strip() for cell in numbered[0][1]] if numbered else []
     if doubled := next((column for column in header if column and header.count(column) > 1), ""):
         raise InputError(f"has two columns {doubled}", where=path, remedy="Keep the header as written")
@@ -72,10 +68,6 @@ def _refuse_other_endings(path: Path) -> None:
         raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
 
 
-def _openpyxl() -> Any:
-    return optional("openpyxl", "a workbook needs openpyxl", 'pip install "ecg-ontology[xlsx]", or use .tsv')
-
-
 def _write_workbook(
     path: Path,
     columns: Sequence[str],
@@ -87,7 +79,7 @@ def _write_workbook(
             if len(text) > _LONGEST:
                 problem = f"a {column} of {len(text)} letters is longer than a cell can be"
                 raise UsageError(problem, where=path.name, remedy="Use .tsv or .csv")
-    book = _openpyxl().Workbook()
+    book = openpyxl().Workbook()
     sheet = book.active
     header = dict(zip(columns, columns, strict=True))
     for number, row in enumerate((header, *rows), start=1):
@@ -112,37 +104,3 @@ def _write_workbook(
     sheet.freeze_panes = "A2"
     sheet.auto_filter.ref = sheet.dimensions
     book.save(path)
-
-
-def _read_workbook(path: Path) -> list[tuple[int, list[str]]]:
-    openpyxl = _openpyxl()
-    try:
-        with path.open("rb") as file, ZipFile(file) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-            if unpacked > _MOST_BYTES:
-                problem = f"unpacks to {unpacked >> 20:,} MB, more than {_MOST_BYTES >> 20}"
-                raise InputError(problem, where=path, remedy="Leave only the rows that you filled in")
-            sheet = openpyxl.load_workbook(file, read_only=True).worksheets[0]
-            rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"isn't a workbook ({reason[:200]})", where=path) from error
-    width = len(rows[0]) if rows else 0
-    return list(enumerate((row if any(row[width:]) else row[:width] for row in rows), start=1))
-
-
-def _text(cell: Any, path: Path) -> str:
-    """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
-    value = cell.value
-    if cell.data_type == "f":
-        remedy = "Write the text itself, or save the sheet with its values"
-        raise InputError("holds a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy)
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)

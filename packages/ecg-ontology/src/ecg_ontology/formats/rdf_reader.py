@@ -1,5 +1,6 @@
 """Reader of RDF files as drafts; statements that a draft has no field for are preserved."""
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from ecg_ontology.formats.rdf_writer import derived, schema, term
 from ecg_ontology.formats.turtle import SCHEMA, statements
 from ecg_ontology.graph.concepts import Kind, Name, Tier
 from ecg_ontology.graph.drafts import (
+    MISSTATED_INDEX,
     Draft,
     DraftConcept,
     DraftRelation,
@@ -26,6 +28,8 @@ from ecg_ontology.graph.drafts import (
     OntologyHeader,
 )
 from ecg_ontology.graph.enumeration import KIND_ORDER
+
+logger = logging.getLogger(__name__)
 
 CCG = rdflib.Namespace(SCHEMA)
 Node = rdflib.term.Node
@@ -69,6 +73,10 @@ class _Reading:
             self.subjects[subject][predicate].append(end)
 
     def draft(self) -> Draft:
+        for imported in sorted(map(str, self.graph.objects(None, OWL.imports))):
+            logger.warning(
+                "%s: owl:imports <%s> isn't followed, this file alone is read", self.path, imported
+            )
         concepts = {subject for subject, values in self.subjects.items() if _is_concept(values)}
         if not concepts and (draft := foreign_draft(self.graph, self.path)) is not None:
             return draft
@@ -121,9 +129,12 @@ class _Reading:
         if len(tiers) > 1:
             self._misstate(iri, "is both a ccg:Root and a ccg:Leaf")
         definitions = (v for v in values[SKOS.definition] if isinstance(v, Literal) and _is_english(v))
+        is_whole = re.fullmatch(r"-?[0-9]{1,9}", index) is not None
+        if index and not is_whole:
+            self._misstate(iri, f"{MISSTATED_INDEX} {index!r}, which isn't a whole number", CCG["index"])
         return DraftConcept(
             iri=str(iri),
-            index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
+            index=int(index) if is_whole else None,
             abbr=self._one(iri, SKOS.notation),
             translations=_variants([label for label in values[SKOS.prefLabel] if not _is_english(label)]),
             label=self._english(iri, SKOS.prefLabel),

@@ -99,6 +99,9 @@ def read_head(path: Path, text: str | None = None) -> TableHead:
 
 def with_version(text: str, version: str) -> str:
     """Return the text of a table with the ontology version of a build."""
+    if text.startswith(("#", '"#')):
+        head, body = metadata_and_table(text)
+        text = "\n".join([*head, body])
     line = f'#{_VERSION_SLOT}: "{version}"'
     stated = re.compile(rf"(?m)\A((?:#.*\n)*?)#{_VERSION_SLOT}:.*$")
     if stated.match(text):
@@ -120,6 +123,12 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
         broad_enough = row["predicate_id"] in TRANSLATING and not row.get("predicate_modifier")
         if broad_enough and target.isdecimal():
             pairs.append((row["subject_id"], target))
+    if rows and not pairs:
+        problem = f"leads no code to SNOMED CT: its first row ends at {rows[0][0]['object_id']}"
+        remedy = (
+            "Each row leads from a code of yours (subject) to SNOMED CT (object), exactly or to a broader one"
+        )
+        raise SourceError(problem, where=path, remedy=remedy)
     return pairs
 
 
@@ -153,8 +162,14 @@ def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str],
 def metadata_and_table(text: str) -> tuple[list[str], str]:
     """Split lines into the metadata block at the head of the file and the table."""
     lines = text.split("\n")
-    size = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    return lines[:size], "\n".join(lines[size:])
+    size = next((at for at, line in enumerate(lines) if not line.startswith(("#", '"#'))), len(lines))
+    return [_unquoted(line) for line in lines[:size]], "\n".join(lines[size:])
+
+
+def _unquoted(line: str) -> str:
+    """A line of metadata as it was before a spreadsheet program filled it up with tabs and quoted it."""
+    line = line.rstrip("\r").rstrip("\t")
+    return line[1:-1].replace('""', '"') if line.startswith('"#') and line.endswith('"') else line
 
 
 def curie_map(lines: Iterable[str]) -> dict[str, str]:

@@ -66,6 +66,10 @@ class ForeignStatement(FrozenModel):
     object: str
 
 
+MISSTATED_INDEX = "has the ccg:index"
+"""How the problem of an index begins that is stated, and isn't a whole number."""
+
+
 class Misstatement(FrozenModel):
     """Impossible statement of a source: two labels of one language, a truth value "yes"."""
 

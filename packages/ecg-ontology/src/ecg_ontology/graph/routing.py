@@ -34,6 +34,8 @@ _CONCEPTS = ("00", "10")
 """What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
 
+_UNDOTTED = re.compile(r"((?:icd[\w-]*:)?(?:[A-Z]\d[0-9A-Z]|\d{3}))([0-9A-Z]{1,4})", re.IGNORECASE)
+
 # Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
 _D5 = tuple(
     tuple((a + b) % 5 + 5 * (b > 4) if a < 5 else (a - b) % 5 + 5 * (b < 5) for b in range(10))
@@ -92,6 +94,17 @@ def canonical_code(code: str) -> str:
     if iri or not separator or local.startswith("//"):
         return code.removeprefix(iri)
     return local if prefix.lower() in SNOMED_PREFIXES else f"{prefix.lower()}:{local}"
+
+
+def dotted(code: str) -> str:
+    """Return a code of ICD with its point, which hospitals leave out; "" if it has one or isn't of ICD.
+
+    Example:
+        >>> dotted("icd10:I4891"), dotted("icd9cm:42731"), dotted("I48.91")
+        ('icd10:I48.91', 'icd9cm:427.31', '')
+    """
+    match = _UNDOTTED.fullmatch(code)
+    return f"{match[1]}.{match[2]}" if match else ""
 
 
 def code_text(code: object) -> str:
@@ -156,6 +169,9 @@ class RoutingTable:
     def _look_up(self, code: str) -> Route:
         rows = self._of_profile.get(code) or self._base.get(code)
         if rows is None:
+            pointed = dotted(code) if ":" in code and code not in self._crosswalks else ""
+            if any(pointed in table for table in (self._of_profile, self._base, self._crosswalks)):
+                return self._look_up(pointed)
             problem = malformation(code)
             if problem:
                 return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))

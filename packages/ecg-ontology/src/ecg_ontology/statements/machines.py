@@ -125,7 +125,7 @@ def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
     read.
     """
     path = Path(path)
-    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"}:
+    if path.suffix.lower() not in {".csv", ".tsv", ".xlsx", ".parquet"}:
         yield from (
             (str(number), line.strip())
             for number, line in enumerate(file_text(path).splitlines())

@@ -32,9 +32,13 @@ _REPLACED = {  # reference sets of associations, by which an inactive concept na
     "1186921001": "possibly replaced by",
     "900000000000523009": "possibly equivalent to",
     "900000000000530003": "alternative",
+    "1186924009": "partially equivalent to",
+    "900000000000528000": "was a",
+    "900000000000529008": "similar to",
+    "900000000000524003": "moved to",
 }
 _RF2 = re.compile(
-    r"x?(?:sct2_(Concept|Description|Relationship)_|der2_cRefset_(Association)\w*?)Snapshot\S*\.txt",
+    r"x?(?:sct2_(Concept|Description|Relationship)_(?:MONO)?|der2_cRefset_(Association)\w*?)Snapshot\S*\.txt",
     re.IGNORECASE,
 )
 
@@ -93,17 +97,18 @@ def _from_rf2(
             problem, where=path, remedy="Give the unpacked release with its Snapshot, or its zip"
         )
     release = Release()
-    for row in _rows_of(codes, "id", _rows(files["concept"], archive, _CONCEPT)):
+    for row in _newest(_rows_of(codes, "id", _rows(files["concept"], archive, _CONCEPT))):
         release.active[row["id"]] = row["active"] == "1"
-    for row in _rows_of(codes, "conceptId", _rows(files["description"], archive, _DESCRIPTION)):
+    for row in _newest(_rows_of(codes, "conceptId", _rows(files["description"], archive, _DESCRIPTION))):
         if row["active"] == "1":
             release.terms[row["conceptId"]].add(row["term"])
     associations = _rows(files["association"], archive, _ASSOCIATION)
-    for row in _rows_of(codes, "referencedComponentId", associations):
+    for row in _newest(_rows_of(codes, "referencedComponentId", associations)):
         if row["active"] == "1" and (how := _REPLACED.get(row["refsetId"])):
             release.replacements[row["referencedComponentId"]].append(f"{how} {row['targetComponentId']}")
     if files["relationship"]:
-        release.parents = _above(_is_a(_rows(files["relationship"], archive, _RELATIONSHIP)), codes)
+        relationships = _rows(files["relationship"], archive, _RELATIONSHIP)
+        release.parents = _above(_is_a(relationships, several=len(files["relationship"]) > 1), codes)
     return release
 
 
@@ -111,13 +116,33 @@ def _rows_of(codes: frozenset[str], key: str, rows: Iterable[dict[str, str]]) ->
     return (row for row in rows if row[key] in codes)
 
 
-def _is_a(rows: Iterable[dict[str, str]]) -> NDArray[np.uint64]:
-    """Active IS_A pairs (child, parent), uint64[M, 2]."""
-    codes = array("Q")
+def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
+    """The row with the newest effectiveTime of each id: a folder may hold several releases."""
+    newest: dict[str, dict[str, str]] = {}
     for row in rows:
-        if row["typeId"] == IS_A and row["active"] == "1":
-            codes.extend((_number(row, "sourceId"), _number(row, "destinationId")))
-    return np.frombuffer(codes, dtype=np.uint64).reshape(-1, 2)
+        held = newest.get(row["id"])
+        if held is None or row["effectiveTime"] >= held["effectiveTime"]:
+            newest[row["id"]] = row
+    return newest.values()
+
+
+def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> NDArray[np.uint64]:
+    """Active IS_A pairs (child, parent), uint64[M, 2]; of `several` files the newest row of each id."""
+    codes, versions = array("Q"), array("Q")
+    for row in rows:
+        if row["typeId"] != IS_A or not (several or row["active"] == "1"):
+            continue
+        codes.extend((_number(row, "sourceId"), _number(row, "destinationId")))
+        if several:
+            versions.extend((_number(row, "id"), _number(row, "effectiveTime"), row["active"] == "1"))
+    pairs = np.frombuffer(codes, dtype=np.uint64).reshape(-1, 2)
+    if not versions:
+        return pairs
+    ids, times, active = np.frombuffer(versions, dtype=np.uint64).reshape(-1, 3).T
+    order = np.lexsort((times, ids))
+    last = np.append(ids[order][1:] != ids[order][:-1], True)
+    kept: NDArray[np.uint64] = pairs[order[last & (active[order] == 1)]]
+    return kept
 
 
 def _number(row: dict[str, str], column: str) -> int:

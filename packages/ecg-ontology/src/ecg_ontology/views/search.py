@@ -7,6 +7,7 @@ from operator import itemgetter
 from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.base.text_folding import fold, nearest
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Name, Status
+from ecg_ontology.graph.routing import dotted
 from ecg_ontology.ontology import Ontology
 
 
@@ -137,6 +138,9 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     except UnknownConceptError:
         query = fold(str(name))
     hits = search_concepts(onto, query)
+    if not hits and (code := dotted(str(name).strip())):
+        query = fold(code)
+        hits = search_concepts(onto, query)
     exact = [hit.concept for hit in hits if hit.concept and query in _full_texts(hit.matches[0])]
     first = [c for c in exact if query in (fold(c.abbr), fold(c.label))] or exact
     if len(first) == 1:

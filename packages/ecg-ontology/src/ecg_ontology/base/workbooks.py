@@ -1,0 +1,51 @@
+"""Workbooks of spreadsheet programs, read as text (extra ``xlsx``)."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from ecg_base import InputError, optional
+
+_MOST_BYTES = 1 << 24
+"""What a workbook that is read may unpack to: some hundred thousand short rows."""
+
+
+def openpyxl() -> Any:
+    """Return the module that reads workbooks. Raises `UsageError` if it isn't installed."""
+    return optional("openpyxl", "a workbook needs openpyxl", 'pip install "ecg-ontology[xlsx]", or use .tsv')
+
+
+def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
+    """Return number and cells of each row of a workbook's first sheet. Raises `InputError` if it can't."""
+    module = openpyxl()
+    try:
+        with path.open("rb") as file, ZipFile(file) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > _MOST_BYTES:
+                problem = f"unpacks to {unpacked >> 20:,} MB, more than {_MOST_BYTES >> 20}"
+                raise InputError(problem, where=path, remedy="Leave only the rows that you filled in")
+            sheet = module.load_workbook(file, read_only=True).worksheets[0]
+            rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"isn't a workbook ({reason[:200]})", where=path) from error
+    width = len(rows[0]) if rows else 0
+    return list(enumerate((row if any(row[width:]) else row[:width] for row in rows), start=1))
+
+
+def _text(cell: Any, path: Path) -> str:
+    """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
+    value = cell.value
+    if cell.data_type == "f":
+        remedy = "Write the text itself, or save the sheet with its values"
+        raise InputError("holds a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy)
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
