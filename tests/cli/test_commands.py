@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import shlex
+import sys
 from typing import Any, get_args
 
 import pytest
@@ -189,3 +190,16 @@ def test_a_report_writes_the_beats_of_a_record_beside_its_page(tmp_path, monkeyp
     assert header == "r,p_on,p_off,qrs_on,qrs_off,t_off,rr,shape,p_safe"
     assert len(rows) == len(ecg_records.delineate(ecg_records.read(record)))
     assert rows
+
+
+def test_a_command_without_the_model_installed_prints_the_line_to_type(capsys, monkeypatch, tmp_path):
+    class Absent:
+        def find_spec(self, name, *_):
+            if name.partition(".")[0] == "marecg":
+                raise ModuleNotFoundError("No module named 'marecg'", name="marecg")
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "marecg"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
+    assert run("train", "--recipe", "tiny", "--data", tmp_path, "--out", tmp_path / "run") == 3
+    assert "error: this command needs the package marecg. Run pip install marecg." in capsys.readouterr().err

@@ -60,12 +60,11 @@ def synth(
 
     Example: marecg synth --out wfdb --records 600 --seed 0
     """
-    from marecg.base.plugins import sibling
+    from ecg_synth import DIAGNOSES, QUIRKS, write_corpus
     from marecg.base.progress import shown
 
-    made = sibling("ecg_synth", "ecg-synth", "marecg synth")
-    quirks = tuple(made.QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    written = made.write_corpus(
+    quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
+    written = write_corpus(
         out,
         records,
         seed,
@@ -78,7 +77,7 @@ def synth(
     if form == "json":
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
-    rows = {name: (made.DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
+    rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
     print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
 
 

@@ -43,6 +43,8 @@ WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 LOGGERS = ("marecg_cli", "marecg", "ecg_records", "ecg_ontology")
 """Whose log records the commands print."""
+PACKAGES = ("ecg_records", "ecg_synth", "marecg")
+"""Packages that are installed only if a user wants the commands that need them."""
 
 logger = logging.getLogger(__name__)
 
@@ -231,7 +233,7 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, StoppedError):
         problem(str(error))
         return 130 if error.signal == signal.SIGINT else 143
-    refused = str(error) if isinstance(error, EcgError) else _refused(error)
+    refused = str(error) if isinstance(error, EcgError) else _not_installed(error) or _refused(error)
     if refused is None:
         raise error
     if isinstance(error, UnknownSettingError):
@@ -241,6 +243,13 @@ def _exit_code(error: BaseException) -> int:
     logger.debug("where it happened", exc_info=error)
     problem(f"error: {refused}")
     return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE
+
+
+def _not_installed(error: BaseException) -> str | None:
+    if not isinstance(error, ModuleNotFoundError) or error.name not in PACKAGES:
+        return None
+    package = error.name.replace("_", "-")
+    return f"this command needs the package {package}. Run pip install {package}."
 
 
 def _refused(error: BaseException) -> str | None:

@@ -7,7 +7,6 @@ of several. A file is run only where a user names it.
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -60,16 +59,6 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
     first = next((known for known in choice if known.startswith(f"{name}-")), name)
     remedy = suggest(first, choice, f"{listed}, or name {own}")
     return UsageError(f"unknown {what} {name!r}", remedy=remedy)
-
-
-def sibling(module: str, package: str, who: str) -> ModuleType:
-    """Import an optional package of the project. Raises `UsageError` if it isn't installed."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise UsageError(f"{who} needs the package {package}", remedy=f"Run pip install {package}") from error
 
 
 @cache

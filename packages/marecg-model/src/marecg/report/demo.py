@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.base.plugins import sibling
+from ecg_synth import write_corpus
 from marecg.base.progress import shown
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
@@ -33,7 +33,6 @@ def demo(out: str | Path, records: int = 480, steps: int = 300) -> Demo:
 
     An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
     """
-    write_corpus = sibling("ecg_synth", "ecg-synth", "the demo").write_corpus
     out = Path(out)
     corpora = {"train": (records, 0), "probe": (records // 2, 1)}
     for name, (count, seed) in corpora.items():
