@@ -311,3 +311,19 @@ def test_a_damaged_folder_is_refused(fitted, tmp_path):
         (tmp_path / "clf" / "classifier.json").write_text(text)
         with pytest.raises(CheckpointError, match=rf"isn't a classifier of this version \({fault}\)"):
             EcgClassifier.load(tmp_path / "clf")
+
+
+def test_a_class_that_all_records_or_none_have_is_predicted_so_with_a_warning(model, signals, tmp_path):
+    y_BK = np.stack([LABELS == "slow", LABELS == "nobody", LABELS != "nobody"], 1).astype(int)
+    with pytest.warns(UserWarning, match="always predicted") as warned:
+        fitted = classifier(model, "head", steps=2).fit(signals, y_BK)
+    assert len([one for one in warned if "always predicted" in str(one.message)]) == 2
+    fitted.save(tmp_path / "clf")
+    for each in (fitted, EcgClassifier.load(tmp_path / "clf")):
+        assert each.predict(signals)[:, 1:].tolist() == [[0, 1]] * RECORDS
+        assert each.predict_proba(signals)[:, 1:].tolist() == [[0.0, 1.0]] * RECORDS
+
+
+def test_labels_may_be_the_numbers_0_and_1(model, signals):
+    fitted = classifier(model, "head", steps=1).fit(signals, np.arange(RECORDS) % 2.0)
+    assert fitted.classes_.tolist() == [0, 1]

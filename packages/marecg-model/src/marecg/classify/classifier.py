@@ -3,6 +3,7 @@
 Shapes: B records, M records of validation, K classes, L samples.
 """
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -149,6 +150,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         val_BK = self.tuned_.logits(vectors, val) if self.tuned_.val_MK is None else self.tuned_.val_MK
         expected_K = expected_shifts(y_BK[train], self.balanced)
         self.calibrations_ = self._calibrated(val_BK, y_BK[val], expected_K)
+        self._keep_constant(y_BK[[*train, *val]])
         self.thresholds_ = self._cut(val_BK, y_BK[val])
         return self
 
@@ -173,6 +175,18 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known_B = np.isfinite(y_B)
             curves.append(calibrate(logit_B[known_B], y_B[known_B], self.calibration, expected))
         return curves
+
+    def _keep_constant(self, y_BK: NDArray[np.floating]) -> None:
+        """Predict a class that all records have, or none has, always so: nothing tells it apart."""
+        for place, y_B in enumerate(y_BK.T):
+            known_B = y_B[np.isfinite(y_B)]
+            if len(known_B) and np.ptp(known_B) == 0:
+                value = float(known_B[0])
+                who = "every record has" if value else "no record has"
+                warnings.warn(
+                    f"{who} class {self.classes_[place]}, so this is always predicted", stacklevel=4
+                )
+                self.calibrations_[place] = Calibration(kind="isotonic", knots=(0, 1), values=(value, value))
 
     def _cut(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> Floats:
         """Choose each class's threshold [K] on its calibrated probabilities, by the rule."""
