@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 BLOCK_ROWS = 1 << 16
 """Values that are objects at a time while a column is gone through."""
+SHOWN = 10
+"""Texts that a column shows of itself."""
 Text = TypeVar("Text", str, str | None)
 
 
@@ -43,6 +45,11 @@ class Texts(Sequence[Text], Generic[Text]):
         """Return one text, or several as a column."""
         selected = self.values[place]
         return Texts(selected) if isinstance(place, slice) else selected.as_py()
+
+    def __repr__(self) -> str:
+        few = [repr(text) for text in self[:SHOWN]]
+        more = [f"… {len(self):,} in all"] if len(self) > SHOWN else []
+        return f"[{', '.join(few + more)}]"
 
     def __iter__(self) -> Iterator[Text]:
         for first in range(0, len(self), BLOCK_ROWS):

@@ -74,6 +74,12 @@ class Corpus:
     _row: NDArray[np.int32] = field(repr=False)
     _shards: list[NDArray[np.int16]] = field(repr=False)
 
+    def __new__(cls, *values: Any, **named: Any) -> "Corpus":
+        """Refuse a folder alone, which `open` takes."""
+        if len(values) == 1 and not named:
+            raise UsageError("Corpus takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
+        return super().__new__(cls)
+
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
         """Open a prepared corpus; a remote corpus is copied first (`copies.ensure_local`).

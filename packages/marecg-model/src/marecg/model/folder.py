@@ -24,6 +24,8 @@ from marecg.settings import Settings
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
 """Bytes of config.json; that of marecg-small, with the figures of its probes, has 21 thousand."""
+LFS = b"version https://git-lfs"
+"""How a file of Git LFS begins that hasn't been fetched."""
 AGAIN, PUT_BACK = "Export the run again", "Put back the ontology.json that it was saved with"
 MAX_SIZE = 1 << 20
 """What a size may be: beyond any model, and within memory."""
@@ -98,6 +100,10 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
     """Read the file's tensors after its header matches `model`."""
     expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
+        with path.open("rb") as file:
+            if file.read(len(LFS)) == LFS:
+                problem = "is a Git LFS pointer, not the weights"
+                raise CheckpointError(problem, where=path, remedy="Run `git lfs pull` in its repository")
         with safe_open(path, "pt") as file:
             parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it isn't a dict)
             in_file = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}

@@ -178,7 +178,8 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
         choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
     hint = "an objective of yours is known to the recipe in its file, or once its package is installed"
     listed = f"marecg recipes NAME lists them all; {hint}" if groups else ""
-    remedy = suggest(key, sorted(choices), listed)
+    meant = [one for one in sorted(keys) if one.rpartition(".")[2] in (key, f"max_{key}")]
+    remedy = f"Did you mean {' or '.join(meant)}?" if meant else suggest(key, sorted(choices), listed)
     raise UnknownSettingError(key, where=where, remedy=remedy)
 
 
