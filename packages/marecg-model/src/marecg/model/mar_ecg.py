@@ -254,7 +254,8 @@ class Classifier(nn.Module):
             UsageError: the folder holds other files, which would be lost.
             CheckpointError: a weight isn't finite; nothing is written.
         """
-        head = saved_head.Head(classes=self.head.out_features, readout=self.readout)
+        content = {"classes": self.head.out_features, "readout": self.readout}
+        head = saved_head.Head.model_validate(content)
         saved_head.write(Path(save_directory), self.model, head, self._own())
 
     def push_to_hub(
