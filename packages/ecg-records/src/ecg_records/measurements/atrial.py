@@ -1,6 +1,6 @@
 """Whether there is one P wave before each QRS complex: in flutter and in fast wide rhythms there isn't.
 
-Shapes: K leads, L samples at 500 Hz, M decimated samples, S lags.
+Shapes: K leads, L samples at 500 Hz, M decimated samples, N beats, S lags.
 """
 
 from typing import Literal
