@@ -290,7 +290,7 @@ class Classifier(nn.Module):
         if own != {name: tensor.shape for name, tensor in tensors.items()}:
             problem = "head.safetensors, head.json and the model don't fit each other"
             raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
-        net.load_state_dict(tensors, strict=False)
+        net.load_state_dict({**net.state_dict(), **tensors})
         net.model.to_concepts.requires_grad_(False)  # no head reads it
         return net.eval().to(named_device(device))
 
