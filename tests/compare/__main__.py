@@ -83,10 +83,21 @@ def results(environment: Path, out: Path, mode: str, *, again: bool) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
     work.mkdir()
     call(environment, "steps.py", out / "inputs", mode, where=work, log=out / "steps.log")
+    if digest(out / "inputs") != (out / "inputs" / "whole").read_text():
+        sys.exit("a step has changed the inputs: remove the folder inputs, and let it write elsewhere")
     shutil.rmtree(work / "cache", ignore_errors=True)
     work.rename(kept)
     note.write_text(state)
     return kept
+
+
+def digest(folder: Path) -> str:
+    """Return a hash of all files of a folder but `whole`, which holds it."""
+    total = hashlib.sha256()
+    for name, path in files(folder).items():
+        if name != "whole":
+            total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
 
 
 def files(folder: Path) -> dict[str, Path]:
@@ -159,6 +170,8 @@ def difference(key: str, old: object, new: object) -> list[str]:
         if old == new:
             return []
         pairs = zip(old, new, strict=False) if not isinstance(old, str) else [(old, new)]
+        if len(old) != len(new):
+            return [f"{key}: {len(old)} rows, now {len(new)}"]
         apart = [(row, *map(str, pair)) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
         return [f"{key}: {len(apart)} rows, the first {str(apart[:1])[:200]}"]
     if old.shape != new.shape or old.dtype != new.dtype:
@@ -222,7 +235,7 @@ def main() -> int:
             call(
                 asked.old, "made.py", out / "inputs", root(asked.old), *data, where=out, log=out / "made.log"
             )
-            (out / "inputs" / "whole").touch()  # paths stand in what is saved: it is made where it stays
+            (out / "inputs" / "whole").write_text(digest(out / "inputs"))
         mode = "quick" if asked.quick else "full"
         old = results(asked.old, out, mode, again=asked.again)
         if asked.old.absolute() == asked.new.absolute():  # what differs of itself
