@@ -167,19 +167,17 @@ def difference(key: str, old: object, new: object) -> list[str]:
     import numpy as np
 
     if not isinstance(old, np.ndarray):
-        if old == new:
-            return []
         pairs = zip(old, new, strict=False) if not isinstance(old, str) else [(old, new)]
         if len(old) != len(new):
             return [f"{key}: {len(old)} rows, now {len(new)}"]
         apart = [(row, *map(str, pair)) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
-        return [f"{key}: {len(apart)} rows, the first {str(apart[:1])[:200]}"]
+        return [f"{key}: {len(apart)} rows, the first {str(apart[:1])[:200]}"] if apart else []
     if old.shape != new.shape or old.dtype != new.dtype:
         return [f"{key}: {old.dtype} {old.shape}, now {new.dtype} {new.shape}"]
+    if old.dtype.kind not in "fiub":
+        return [] if old.tobytes() == new.tobytes() else [f"{key}: other values"]
     if old.tobytes() == new.tobytes():
         return []
-    if old.dtype.kind not in "fiub":
-        return [f"{key}: other values"]
     apart = np.abs(old.astype(float) - new.astype(float))
     return [f"{key}: {np.count_nonzero(apart)} of {apart.size} values, by {np.nanmax(apart):.3g} at most"]
 
