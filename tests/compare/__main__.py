@@ -169,7 +169,7 @@ def arrays(name: str, content: bytes) -> dict[str, object]:
     return dict(loaded) if name.endswith(".npz") else {"array": loaded}
 
 
-def difference(key: str, old: object, new: object) -> list[str]:  # noqa: PLR0911
+def difference(key: str, old: object, new: object) -> list[str]:
     import numpy as np
 
     if not isinstance(old, np.ndarray):
