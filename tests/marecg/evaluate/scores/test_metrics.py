@@ -206,3 +206,9 @@ def test_a_rotation_in_which_a_class_cannot_be_told_takes_no_part():
     parts = [class_auc(y_M1[rows], each[rows])[0] for rows in whole for each in logits_SM1]
     assert auc == pytest.approx(np.mean(parts))
     assert low < auc < high
+
+
+def test_no_resample_of_a_perfect_ranking_is_above_one():
+    y = (np.arange(60) % 3 == 0)[:, None].astype(np.uint8)
+    logits = y + np.linspace(0, 0.5, 60)[:, None]
+    assert resampled_macro_auc(y, logits[None], 300).max() == 1.0
