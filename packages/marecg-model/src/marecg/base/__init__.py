@@ -1,4 +1,4 @@
-"""What every room may need: plugins, progress, memory, devices and temporary folders.
+"""Shared helpers: plugins, progress, memory, devices and temporary folders.
 
-Knows no signal, no model and no file format.
+This package knows no signal, no model and no file format.
 """

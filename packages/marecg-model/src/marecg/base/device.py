@@ -1,4 +1,4 @@
-"""Devices: the one that a model runs on, named or by default."""
+"""Devices that a model runs on, chosen by name or by default."""
 
 import torch
 
@@ -11,7 +11,7 @@ def best_device() -> torch.device:
 
 
 def named_device(name: str | torch.device) -> torch.device:
-    """Return a device by its name, such as `cuda:1`. Raises `UsageError` if this machine has none."""
+    """Return a device by its name, such as `cuda:1`. Raises `UsageError` if this machine lacks the device."""
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

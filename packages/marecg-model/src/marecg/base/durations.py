@@ -1,4 +1,4 @@
-"""Durations as people write them, converted to seconds."""
+"""Durations such as "10s", converted to seconds."""
 
 import re
 
@@ -9,7 +9,7 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def seconds_of(text: str) -> float:
-    """Return a duration in seconds. Raises `UsageError`.
+    """Convert a duration such as "1.5min" to seconds. Raises `UsageError` for any other text.
 
     Example:
         >>> seconds_of("10s"), seconds_of("1.5min"), seconds_of("1h")

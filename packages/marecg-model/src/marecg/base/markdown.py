@@ -6,9 +6,9 @@ from collections.abc import Sequence
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[object]], text_columns: int = 1, *, aligned: bool = False
 ) -> list[str]:
-    """Return the lines of a table; all columns but the first few are numbers, set to the right.
+    """Return the lines of a table. All columns but the first few are numbers, aligned to the right.
 
-    Cells are filled up to the width of their column where the text itself is read `aligned`.
+    If `aligned`, cells are padded to the width of their column, so that the raw text is readable.
 
     Example:
         >>> table(["class", "AUC"], [["AF", "97.1"]])

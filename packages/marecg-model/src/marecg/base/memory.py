@@ -1,22 +1,23 @@
 """Memory allocator settings: keep freed memory in the process.
 
-A step of training frees what it allocated, and glibc gives large blocks back to the system, which hands them
-out again page by page, each zeroed, in the next step. At the size of `small` that is an eighth of the step.
+A training step frees the memory that it allocated, and glibc returns large blocks to the system. In the next
+step the system hands them out again, page by page and zeroed. For the model `small`, this takes an eighth of
+the step's time.
 """
 
 import ctypes
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
-"""Parameters of mallopt(3): how much free memory at the heap's end is kept, by how much the heap grows at a
-time, and how many blocks may lie outside of it."""
+"""Parameters of mallopt(3): the free memory kept at the heap's end, the amount by which the heap grows at a
+time, and the number of blocks that may lie outside the heap."""
 AT_A_TIME = 64 << 20
 MOST = 2**31 - 1
 
 
 def keep_freed() -> bool:
-    """Keep up to 2 GiB of freed memory in this process; return whether the C library allows that.
+    """Keep up to 2 GiB of freed memory in this process. Return whether the C library allows it.
 
-    It needs no more at once than before, and the numbers are the same. What isn't glibc is left as it is.
+    Peak memory and computed numbers stay the same. Other C libraries than glibc are left as they are.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

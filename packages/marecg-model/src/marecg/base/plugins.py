@@ -1,7 +1,7 @@
 """Lookup by name: built-in objects, `FILE.py:NAME`, and entry points of other packages.
 
-Entry points are of objectives, tasks, recipes, protocols and baselines; one that is called `*` is a mapping
-of several. A file is run only where a user names it.
+Entry points offer objectives, tasks, recipes, protocols and baselines. An entry point called `*` is a mapping
+of several objects. A file is run only if a user names it.
 """
 
 import sys
@@ -22,10 +22,16 @@ _OFFERED = ("task", "recipe", "protocol", "baseline")
 
 
 def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
-    """Return an object by name: from `ours`, `FILE.py:NAME`, or, for tasks and recipes, an entry point.
+    """Return an object by name: from `ours`, from `FILE.py:NAME`, or from an entry point.
 
-    It must be of the `kind`, and `what` it is, in a word, is `task`, say. Raises `UsageError` where there is
-    nothing of that name, it is of another kind, or it can't be loaded.
+    Args:
+        name: Name of the object.
+        ours: Built-in objects by name.
+        kind: Type that the object must have.
+        what: Word for the object, such as `task`. It selects the group of entry points.
+
+    Raises:
+        UsageError: If the name is unknown, the object has another type, or it can't be loaded.
     """
     if name in ours:
         return ours[name]
@@ -63,12 +69,12 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
 
 @cache
 def _module(path: Path) -> ModuleType:
-    """Return the module of a file, which is run once."""
+    """Return the module of a file. The file runs only once."""
     spec = spec_from_file_location(f"marecg_extension_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # where pydantic and pickle look a class's module up
+    sys.modules[spec.name] = module  # pydantic and pickle look up a class's module here
     try:
         spec.loader.exec_module(module)
     except Exception as error:

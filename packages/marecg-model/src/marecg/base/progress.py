@@ -1,8 +1,8 @@
 """Progress display: a bar on a terminal, and one line per tenth in a log file.
 
-A log gets a line after five seconds as well, and then whenever the time since has doubled, or after ten
-minutes, so that work is seen to be alive. Where the logger `marecg` takes no warnings, as with -q, there is
-neither.
+A log also gets a line after five seconds. After that, it gets a line whenever the elapsed time has doubled,
+and at least every ten minutes, so that slow work is visible. If the logger `marecg` is silenced, as with -q,
+nothing is shown.
 """
 
 import logging
@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 
 logger = logging.getLogger("marecg.progress")
 PAUSE = 5.0
-"""Seconds between two lines of a log at least: what is done at once needs none."""
+"""Minimum seconds between two lines of a log, so that short work prints nothing."""
 LONGEST_PAUSE_S = 600.0
-"""Seconds after which a log gets a line although no tenth is done, at most."""
+"""Maximum seconds between two lines of a log, even if no tenth was completed."""
 T = TypeVar("T")
 
 
@@ -24,11 +24,14 @@ class Tell(Protocol):
     """Callback that receives the progress of a task."""
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """Receive the number done, the total if it is known, and a note."""
+        """Receive the number of finished items, the total if known, and a note."""
 
 
 Progress = Callable[[str], AbstractContextManager[Tell]]
-"""Opens a count of something, such as `records`, for as long as a block runs, as `shown` and `silent` do."""
+"""Function that opens a progress display for items such as `records` while a block runs.
+
+`shown` and `silent` are the two implementations.
+"""
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def silent(_what: str) -> Iterator[Tell]:
 
 @contextmanager
 def shown(what: str) -> Iterator[Tell]:
-    """Show progress on stderr; if that can't be written, as on a full disk, continue silently."""
+    """Show progress on stderr. If stderr can't be written, for example on a full disk, continue silently."""
     if not logging.getLogger("marecg").isEnabledFor(logging.WARNING):
         with silent(what) as nobody:
             yield nobody
@@ -66,7 +69,7 @@ def shown(what: str) -> Iterator[Tell]:
 
 
 def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
-    """Yield the steps, and show how many are done."""
+    """Yield the steps, and show the number of finished steps."""
     total = len(steps) if isinstance(steps, Sized) else None
     with progress(what) as tell:
         for done, step in enumerate(steps, start=1):
@@ -75,7 +78,13 @@ def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterat
 
 
 class Tenths:
-    """Progress lines for a log file, one per tenth of the number of `what`; `clock` gives seconds."""
+    """Progress lines for a log file, one per tenth of the items.
+
+    Args:
+        what: Plural noun for the items.
+        say: Function that prints a line. The default prints to stderr.
+        clock: Function that returns the time in seconds.
+    """
 
     def __init__(
         self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
@@ -106,7 +115,10 @@ class Tenths:
 
 
 class _Bar:
-    """Progress bar of rich, drawn by the caller: a separate thread couldn't report that stderr is full."""
+    """Progress bar of rich, drawn in the caller's thread.
+
+    A separate thread couldn't report a failed write to stderr.
+    """
 
     def __init__(self, what: str) -> None:
         from rich.console import Console  # noqa: PLC0415 (a log needs no bar)
@@ -127,7 +139,7 @@ class _Bar:
         self.bar.start()
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """Draw the bar, ten times a second at most."""
+        """Draw the bar, at most ten times a second."""
         speed, now = self.bar.tasks[0].speed, time.monotonic()
         rate = f"{speed:.3g}/s" if speed else ""
         self.bar.update(self.task, total=total, completed=done, note=note, rate=rate)
@@ -137,7 +149,7 @@ class _Bar:
 
 
 def _clock_time(seconds: float) -> str:
-    """Hours, minutes and seconds, without hours where there are none."""
+    """Return seconds as h:mm:ss, or as m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

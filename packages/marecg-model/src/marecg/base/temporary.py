@@ -1,4 +1,4 @@
-"""Temporary folders; the next start removes those of killed processes."""
+"""Temporary folders. The next start removes the folders of killed processes."""
 
 import fcntl
 import os
@@ -13,14 +13,14 @@ from marecg.errors import OutputError
 
 PREFIX = "marecg-"
 NEW_S = 60
-"""Seconds within which a folder may have been made and not locked yet."""
+"""Seconds for which a new folder may be unlocked and still in use."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Create a temporary folder, locked while in use, after removing abandoned ones.
+    """Create a temporary folder, locked while in use, after removing abandoned folders.
 
-    Raises `OutputError` where none can be made.
+    Raises `OutputError` if no folder can be made.
     """
     _remove_left_over(parent := Path(tempfile.gettempdir()))
     try:
@@ -45,12 +45,12 @@ def _remove_left_over(parent: Path) -> None:
             if status.st_uid != os.getuid() or time.time() - status.st_mtime < NEW_S:
                 continue
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # gone meanwhile, or not a folder
+        except OSError:  # deleted meanwhile, or not a folder
             continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # somebody uses it
+        except OSError:  # another process uses it
             continue
         finally:
             os.close(handle)
