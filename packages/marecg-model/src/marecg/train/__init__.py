@@ -1,4 +1,4 @@
 """Pretraining: from a corpus and a recipe to a run folder.
 
-`run` does it; `network` is the paper's forward pass; `lightning_module` and `callbacks` are the loop.
+`run` trains a model. `network` is the paper's forward pass. `lightning_module` and `callbacks` are the loop.
 """

@@ -37,14 +37,15 @@ class AfterStep(lightning.Callback):
 class Metrics(AfterStep):
     """Callback that writes a step's figures to files, trackers and the progress line.
 
-    metrics.csv has one row per optimiser step, `step,epoch,loss,lr,<named losses…>`; a loss is the mean over
-    the step's micro-batches and ranks. monitors.csv has one per look at the signs of collapse. `records/s` is
-    over all ranks since this process began to train, `data` the share of the time in which rank 0 fetched.
+    metrics.csv has one row per optimiser step: `step,epoch,loss,lr,<named losses…>`. A loss is the mean over
+    the step's micro-batches and ranks. monitors.csv has one row per measurement of the signs of collapse.
+    `records/s` counts the records of all ranks since this process began to train. `data` is the share of the
+    time that rank 0 spent fetching data.
     """
 
     def __init__(self, folder: Path, records: int, tell: Tell) -> None:
         self.folder = folder
-        self.records = records  # of the corpus
+        self.records = records  # in the corpus
         self.tell = tell
         self._batches: list[dict[str, Tensor]] = []
         self._lr = 0.0
@@ -66,7 +67,7 @@ class Metrics(AfterStep):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Keep a micro-batch's losses, with `loss` multiplied back by the number of micro-batches."""
+        """Store a micro-batch's losses, with `loss` multiplied back by the number of micro-batches."""
         loss = outputs["loss"] * trainer.accumulate_grad_batches
         self._batches.append({**outputs, "loss": loss.detach()})
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
@@ -102,7 +103,7 @@ def _append(path: Path, row: Mapping[str, float]) -> None:
     try:
         with path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, fieldnames=list(row))
-            if file.tell() == 0:  # also one that a full disk has left empty
+            if file.tell() == 0:  # a full disk may have left an empty file
                 writer.writeheader()
             writer.writerow(row)
     except OSError as error:
@@ -111,7 +112,7 @@ def _append(path: Path, row: Mapping[str, float]) -> None:
 
 
 def _forget_after(path: Path, step: int) -> None:
-    """Keep the rows up to a step; one that a crash cut short goes too, being later than any checkpoint."""
+    """Keep the rows up to a step. A row cut short by a crash is later than any checkpoint, and is dropped."""
     if not path.exists():
         return
     text = path.read_text(encoding="utf-8", errors="replace").replace("\0", "")  # a power cut leaves zeros

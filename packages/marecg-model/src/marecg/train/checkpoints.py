@@ -1,4 +1,4 @@
-"""Checkpoints: written whole with a SHA-256, and read only if it matches.
+"""Checkpoints, written atomically with a SHA-256, and read only if the hash matches.
 
 checkpoints/step-*.ckpt   the newest two
 checkpoints.sha256        their hashes, as `sha256sum --check` reads them
@@ -35,7 +35,7 @@ REQUIRED = {"state_dict", "optimizer_states", "loops", "global_step", "skipped_s
 class Checkpoints(AfterStep, Checkpoint):
     """Callback that saves checkpoints: at a step interval, after the last step, and on a request to stop.
 
-    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
+    An old checkpoint is deleted only after the new one is complete. So a full disk costs at most the newest.
     """
 
     def __init__(self, run: Path, every: int, preemption: Preemption) -> None:
@@ -47,7 +47,7 @@ class Checkpoints(AfterStep, Checkpoint):
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Restore signal handlers, because Lightning's would end the run without a checkpoint.
 
-        The next step's learning rate, which a checkpoint holds, becomes that of the present schedule.
+        The learning rate of the next step is set from the current schedule, not from the checkpoint.
         """
         self.preemption.listen()
         for scheduler in trainer.lr_scheduler_configs:
@@ -61,12 +61,12 @@ class Checkpoints(AfterStep, Checkpoint):
         """Save a checkpoint if one is due."""
         self.writing.look()
         step = trainer.global_step
-        # What any rank was asked, all were: one that ended as if it were complete would export its model.
+        # A signal to any rank stops all ranks. A rank that ended as if complete would export its model.
         asked = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
         self.preemption.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
         stop = self.preemption.signal is not None
         if step % self.every == 0 or step == module.total_steps or stop:
-            # Every rank takes part in collecting the state, all of it; rank 0 alone writes.
+            # Every rank takes part in collecting the state. Only rank 0 writes.
             trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
         if stop:
             trainer.should_stop = True
@@ -79,7 +79,7 @@ class Checkpoints(AfterStep, Checkpoint):
 class WrittenBehind(TorchCheckpointIO):
     """Background writer: copies a checkpoint to memory and writes it while training continues.
 
-    Until a checkpoint is whole the former is the newest, as if the process had been a little slower.
+    Until a checkpoint is complete, the previous one counts as the newest.
     """
 
     def __init__(self, run: Path) -> None:
@@ -90,13 +90,16 @@ class WrittenBehind(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Start a write after the former one has finished. Raises `OutputError` if that fails."""
+        """Start a write after the previous write has finished. Raises `OutputError` if that write failed."""
         self.finish()
         copied = apply_to_collection(checkpoint, torch.Tensor, lambda x: x.detach().to("cpu", copy=True))
         self._begun = self._thread.submit(self._write, copied, Path(path))
 
     def load_checkpoint(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Read a checkpoint as one of the installed Lightning, which would adapt those of an older one."""
+        """Read a checkpoint, marked with the installed version of Lightning.
+
+        Lightning would otherwise migrate checkpoints from older versions.
+        """
         return super().load_checkpoint(*args, **kwargs) | {"pytorch-lightning_version": lightning.__version__}
 
     def look(self) -> None:
@@ -111,7 +114,7 @@ class WrittenBehind(TorchCheckpointIO):
             begun.result()
 
     def teardown(self) -> None:
-        """Finish writing when training ends, also by an error; a failed write is only logged."""
+        """Finish writing when training ends, even after an error. A failed write is only logged."""
         try:
             self.finish()
         except OutputError as error:
@@ -121,7 +124,7 @@ class WrittenBehind(TorchCheckpointIO):
     def _write(self, checkpoint: dict[str, Any], target: Path) -> None:
         with replacing(target) as path:
             super().save_checkpoint(checkpoint, path)
-            # The hash comes first: without it no file of that name counts.
+            # Write the hash first, because a checkpoint without a hash counts as damaged.
             _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
         paths = written(self.run)
         for old in paths[:-KEPT_CHECKPOINTS]:
@@ -131,7 +134,7 @@ class WrittenBehind(TorchCheckpointIO):
 
 
 def written(run: Path) -> list[Path]:
-    """Return all checkpoints of a run, oldest first, whole or damaged."""
+    """Return all checkpoints of a run, whole or damaged, oldest first."""
     return sorted((run / "checkpoints").glob("step-*.ckpt"))
 
 
@@ -141,10 +144,10 @@ def step_of(checkpoint: Path) -> int:
 
 
 def newest(run: Path, module: Pretraining | None = None) -> Path | None:
-    """Return the newest whole checkpoint, or None; warn of damaged ones.
+    """Return the newest whole checkpoint, or None if the run has no checkpoints. Warn of damaged checkpoints.
 
     With a `module`, a checkpoint is whole if the module can load it. Raises `CheckpointError` if there are
-    some, and none is whole.
+    checkpoints, but all are damaged.
     """
     paths, sums = written(run), _sums(run)
     for path in reversed(paths):
@@ -165,7 +168,7 @@ def _sha256(path: Path) -> str:
 
 
 def _problem(path: Path, sha256: str | None, module: Pretraining | None) -> str | None:
-    """Return what is wrong with a checkpoint; None if nothing is."""
+    """Describe the damage of a checkpoint. Return None for a whole checkpoint."""
     try:
         if sha256 != _sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"
@@ -180,10 +183,10 @@ def _problem(path: Path, sha256: str | None, module: Pretraining | None) -> str 
 
 
 def _differences(content: dict[str, Any], module: Pretraining, step: int) -> Iterator[str]:
-    """Yield what the module can't load: other keys, shapes, dtypes and types than its own.
+    """Yield the differences that keep the module from loading a checkpoint: keys, shapes, dtypes and types.
 
-    PyTorch checks the moments of an optimiser for none of these, and its fused AdamW then reads and writes
-    beyond their memory.
+    PyTorch checks none of these for an optimiser's moments. With wrong moments, its fused AdamW reads and
+    writes outside their memory.
     """
     if not _is_count(content["global_step"]) or content["global_step"] != step:
         yield f"its global_step is not {step}"
@@ -208,7 +211,7 @@ def _differences(content: dict[str, Any], module: Pretraining, step: int) -> Ite
     parameters = dict(enumerate(parameter for group in groups for parameter in group["params"]))
     if unknown := [key for key in moments if type(key) is not int or key not in parameters]:
         yield f"its optimiser has the state of {len(unknown)} unknown parameters"
-    for number, state in moments.items():  # a parameter that no gradient has reached has none
+    for number, state in moments.items():  # a parameter without gradients has no state
         own = {"step": torch.tensor(0.0), **dict.fromkeys(("exp_avg", "exp_avg_sq"), parameters[number])}
         yield from _other_tensors(state, own, f"the optimiser's state {number}")
         strides = parameters[number].stride()

@@ -1,4 +1,4 @@
-"""Training data: suitability of a corpus, batches per rank, and supervision of records."""
+"""Training data: checks of the corpus, batches per rank, and supervision of records."""
 
 import logging
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
-    """Return a corpus' supervision by a recipe's settings: σ, anchor rule and thresholds of rhythm."""
+    """Return a corpus' supervision under a recipe's settings: σ, anchor rule and rhythm thresholds."""
     model = config.model
     if config.clean.crop:
         model = model.model_copy(update={"context": config.data.window})
@@ -43,7 +43,7 @@ class CorpusData(lightning.LightningDataModule):
         self.config, self.steps = config, steps
 
     def train_dataloader(self) -> BatchStream:
-        """Return the stream of this rank."""
+        """Return the stream of micro-batches for this rank."""
         assert self.trainer is not None
         train = self.config.train
         size, per_step = train.micro_batches(self.trainer.world_size)
@@ -59,15 +59,16 @@ class CorpusData(lightning.LightningDataModule):
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Pin a batch on its way to a GPU."""
+        """Pin a batch in memory if the device is a GPU."""
         assert self.trainer is not None
         return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
 def refuse_unfit(config: Config, corpus: Corpus) -> None:
-    """Refuse a corpus of another rate or window, or without labels that an objective needs.
+    """Check that a corpus has the recipe's rate and window, and the labels that its objectives need.
 
-    Such a loss would be zero, and `predict` speak.
+    Without labels, the loss of such an objective would be zero, and `predict` would still return results.
+    Raises `CorpusError`.
     """
     for name in ("fs", "window"):
         prepared, of_recipe = getattr(corpus.config, name), getattr(config.data, name)
@@ -84,7 +85,7 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
 
 
 def warn_of_corpus(config: Config, corpus: Corpus) -> None:
-    """Warn of R-peaks found otherwise than the recipe says, and of records that evaluation sets hold."""
+    """Warn if R-peaks weren't found by the recipe's method, or records belong to evaluation sets."""
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
     if prepared != of_recipe:
         logger.warning(

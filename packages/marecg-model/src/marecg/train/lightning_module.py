@@ -1,6 +1,6 @@
-"""Lightning module of the training: optimiser steps of the network (§subsec:implementation).
+"""Lightning module for pretraining: optimiser steps of the network (§subsec:implementation).
 
-What a step computes is in `marecg.train.network`.
+`marecg.train.network` computes the losses of a step.
 
 Shapes: B batch, K any width.
 """
@@ -28,15 +28,15 @@ from marecg.train.resumption import loops_after
 logger = logging.getLogger(__name__)
 
 WARMING_STEPS = 10
-"""The average of the weights forgets its beginning over about so many steps."""
+"""Steps over which the average of the weights forgets the initial weights, approximately."""
 NON_FINITE_IN_A_ROW = 10
-"""So many steps without finite gradients, one after the other, end the run."""
+"""Consecutive steps with non-finite gradients that end the run."""
 UNDECAYED = ("lead", "position", "query", "embedding")
-"""Embeddings by their parameters' names: like biases and norms, they are not decayed."""
+"""Parameter names of embeddings. Like biases and norms, they get no weight decay."""
 
 
 class Pretraining(lightning.LightningModule):
-    """Network with optimiser, schedule, and a guard against steps that aren't finite.
+    """Network with an optimiser, a schedule, and a guard against non-finite gradients.
 
     Schedules and ramps span `total_steps` optimiser steps.
     """
@@ -53,7 +53,7 @@ class Pretraining(lightning.LightningModule):
         self._last: tuple[Batch, dict[str, Tensor]] | None = None
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        """Return the total loss as `loss`, and every named loss."""
+        """Return every named loss, and the total loss as `loss`."""
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
@@ -65,14 +65,14 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **losses}
 
     def looked_at(self, step: int) -> bool:
-        """Whether monitors are computed at a step: at an interval, and at the last."""
+        """Return whether monitors are computed at a step: at an interval, and at the last step."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the gradients, and skip the step if they aren't finite.
 
-        One norm answers both. Lightning's own clipping refuses the fused AdamW. The tenth such step in a row
-        raises `DivergedError`.
+        One norm serves both purposes. Lightning's own clipping doesn't support the fused AdamW. The tenth
+        skipped step in a row raises `DivergedError`.
         """
         finite = bool(clip_grad_norm_(self.parameters(), self.config.train.clip).isfinite())
         if self.trainer.strategy.reduce_boolean_decision(finite, all=True):
@@ -90,18 +90,18 @@ class Pretraining(lightning.LightningModule):
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
         if self.average is not None:
-            # The first steps would weigh too much if the average began with its full momentum.
+            # With full momentum from the start, the first steps would weigh too much.
             momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
             self.average.update(self.network, momentum)
 
     def exported(self) -> WindowEncoder:
-        """Return the run's final model, of averaged weights if there are any."""
+        """Return the run's final model, with averaged weights if the recipe averages."""
         network = self.network if self.average is None else self.average.module
         assert isinstance(network, Network)
         return network.export()
 
     def configure_optimizers(self) -> Any:
-        """Build AdamW for the model and every objective's heads, in groups on one schedule."""
+        """Build AdamW for the model and every objective's heads. All parameter groups share one schedule."""
         train, network = self.config.train, self.network
         optimizer = torch.optim.AdamW(
             parameter_groups([network.model, *network.objectives.values()], train.weight_decay),
@@ -115,12 +115,12 @@ class Pretraining(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save the count of skipped steps and the number of processes in a checkpoint."""
+        """Save the numbers of skipped steps and of processes in a checkpoint."""
         checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
         checkpoint["processes"] = self.trainer.world_size
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Read weights, moments and counts from a checkpoint; all else follows from the number of steps."""
+        """Read weights, moments and counts from a checkpoint. All else follows from the number of steps."""
         step = checkpoint["global_step"]
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
         configured = self.configure_optimizers()
@@ -136,10 +136,10 @@ class Pretraining(lightning.LightningModule):
             rank_zero_only(logger.warning)(message, self.trainer.default_root_dir, now, before, records)
 
     def _generator(self, number: int) -> torch.Generator:
-        """Return the generator of a rank's draws for micro-batch k, which doesn't depend on interruptions.
+        """Return the random generator of this rank for micro-batch k. Interruptions don't change its draws.
 
-        Micro-batch k of rank r out of W draws what micro-batch k·W + r of a single process draws, so that
-        the draws don't depend on the number of processes.
+        The number of processes doesn't change the draws either: micro-batch k of rank r out of W draws the
+        same numbers as micro-batch k·W + r of a single process.
         """
         place = number * self.trainer.world_size + self.global_rank
         seed = np.random.SeedSequence([self.config.train.seed, place]).generate_state(1)
@@ -153,7 +153,7 @@ class Pretraining(lightning.LightningModule):
         return gathered.flatten(0, 1)
 
     def diverged(self, step: int) -> DivergedError:
-        """Build the error of a run with too many non-finite gradients."""
+        """Build the error for a run with too many non-finite gradients."""
         details = ""
         if self._last is not None:
             batch, losses = self._last
@@ -173,14 +173,17 @@ class Pretraining(lightning.LightningModule):
 def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
     """Return a step's learning rate as a share of the peak: warm-up, then a cosine to `final_lr`.
 
-    Warm-up keeps its share of the run, `warmup_epochs / max_epochs`, when `max_steps` cuts the run short.
+    If `max_steps` cuts the run short, warm-up keeps its share of the run, `warmup_epochs / max_epochs`.
     """
     warmup = total_steps * train.warmup_epochs / train.max_epochs
     return cosine(step, warmup, total_steps - 1, train.final_lr / train.lr)
 
 
 def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:
-    """Return two groups per module: matrices, with weight decay, and the rest; frozen ones are left out."""
+    """Return two groups per module: matrices with weight decay, and other parameters without.
+
+    Frozen parameters are left out.
+    """
     groups: list[dict[str, Any]] = []
     for module in modules:
         decayed: list[nn.Parameter] = []

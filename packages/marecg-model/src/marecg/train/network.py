@@ -1,7 +1,7 @@
-"""Trained network: model, objectives of a recipe, and L as the sum of their terms.
+"""Trained network: the model, the objectives of a recipe, and L as the sum of their terms.
 
-What an objective computes is in `marecg.objectives`; how the network is optimised in
-`marecg.train.lightning_module`. `monitor` reads signs of collapse off a step.
+`marecg.objectives` computes the losses, and `marecg.train.lightning_module` optimises the network. `monitor`
+measures signs of collapse in a step.
 
 Shapes: B batch, T patches, C leads, D width, K projection width, N concepts.
 """
@@ -24,7 +24,7 @@ from marecg.recipes import Config
 
 
 class Outcome(NamedTuple):
-    """Result of a step: L, every unweighted loss by name, and the objectives' encoder passes."""
+    """Result of a step: L, the unweighted losses by name, and the encoder passes of the objectives."""
 
     loss: Tensor
     losses: dict[str, Tensor]
@@ -34,9 +34,12 @@ class Outcome(NamedTuple):
 class Network(nn.Module):
     """Model with the objectives that train it.
 
-    `texts` are the sentence embeddings of the ontology's text variants, if they were made;
-    `weights` what the model begins with in place of random values: the objectives' heads are new, and the
-    encoders that they keep beside the model's begin as it does.
+    Args:
+        config: Recipe of the network.
+        ontology: Concepts of the labels.
+        texts: File with sentence embeddings of the ontology's text variants, if they were made.
+        weights: Initial values of the model's parameters and buffers. Random if None. Heads of objectives
+            are always new. Encoders of objectives start as copies of the model's encoder.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class Network(nn.Module):
             self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
         self.objectives = nn.ModuleDict({name: term.build(parts) for name, term in config.objectives.items()})
-        # What no objective reaches takes no gradient, so that DDP waits for none.
+        # DDP would wait for gradients of parameters that no objective reaches.
         reached = {part for objective in self._objectives() for part in objective.reaches}
         self.model.pool.requires_grad_("pool" in reached)
         self.model.to_concepts.requires_grad_("to_concepts" in reached)
@@ -61,7 +64,7 @@ class Network(nn.Module):
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """Return L = Σ λ L_objective (eq. total-loss); coefficients depend on `epoch` of the full run."""
+        """Return L = Σ λ L_objective (eq. total-loss). The coefficients depend on `epoch` of the full run."""
         config = self.config
         views = Views(
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
@@ -87,7 +90,7 @@ class Network(nn.Module):
                 encoder.compile(mode=mode)
 
     def export(self) -> WindowEncoder:
-        """Return the model to export: in eval mode, with what the objectives copy into it, without heads."""
+        """Return the model in eval mode, without heads, with the values that the objectives copy into it."""
         for objective in self._objectives():
             objective.export(self.model)
         return self.model.eval()
@@ -97,11 +100,11 @@ class Network(nn.Module):
 
 
 def monitor(outcome: Outcome) -> dict[str, float]:
-    """Return the monitors of one micro-batch.
+    """Return the monitors of one micro-batch by name.
 
-    `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss `grad_…`, the
-    norm of the gradient that it alone sends into H, before any weight: into those of all passes together,
-    because not every loss reads the masked one.
+    `std` and `rank` describe h_rhythm. `entropy` is the entropy of q in nats, if there is a q. For each loss,
+    `grad_…` is the norm of its unweighted gradient with respect to H. The norm covers the H of all passes,
+    because not every loss reads the masked pass.
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()

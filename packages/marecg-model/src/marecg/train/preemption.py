@@ -1,7 +1,7 @@
-"""Preemption of a run: on a signal, the run finishes its step, saves a checkpoint, and says so.
+"""Preemption of a run: on a signal, the run finishes its step, saves a checkpoint, and reports the signal.
 
-Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to. The kernel sends
-SIGXCPU at a limit of CPU time (`ulimit -t`). Ctrl-C is SIGINT.
+Schedulers send SIGTERM before they kill a job. If configured, they send SIGUSR1 before the time limit. The
+kernel sends SIGXCPU at a limit of CPU time (`ulimit -t`). Ctrl-C sends SIGINT.
 """
 
 import signal
@@ -13,12 +13,15 @@ from types import FrameType
 
 SIGNALS = [signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU, signal.SIGINT]
 IMPATIENT = 2.0
-"""Seconds after which another Ctrl-C is a second one; launchers pass on the first, so it comes twice."""
+"""Seconds after which another SIGINT counts as a second Ctrl-C.
+
+Launchers forward the first Ctrl-C, so it arrives twice.
+"""
 
 
 @contextmanager
 def left_to_others() -> Iterator[None]:
-    """Restore SIGTERM's default action: training processes get the signal and save a checkpoint."""
+    """Restore SIGTERM's default action in the block. The training processes handle the signal themselves."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,7 +35,7 @@ def left_to_others() -> Iterator[None]:
 
 
 class Preemption:
-    """Record of the signal that asked the run to end, in any of its processes; None without one."""
+    """Record of the signal to end the run, received by any of its processes. None without a signal."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -43,7 +46,7 @@ class Preemption:
     def listening(self) -> Iterator[None]:
         """Catch signals in the block, and restore the handlers afterwards.
 
-        One that is ignored stays so: a shell's background job shall not hear the Ctrl-C meant for another.
+        Ignored signals stay ignored, because a shell's background job must not react to Ctrl-C.
         """
         before = {number: signal.getsignal(number) for number in SIGNALS}
         self._heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
@@ -56,7 +59,7 @@ class Preemption:
                     signal.signal(number, handler)
 
     def listen(self) -> None:
-        """Install the handlers, which Python allows in the main thread alone."""
+        """Install the handlers. Python allows this only in the main thread."""
         if threading.current_thread() is threading.main_thread():
             for number in self._heard:
                 signal.signal(number, self._note)

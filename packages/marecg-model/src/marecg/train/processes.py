@@ -1,7 +1,7 @@
-"""Processes of a run: started by torchrun or SLURM, or by Lightning as the settings ask.
+"""Processes of a run, started by torchrun, by SLURM, or by Lightning from the settings.
 
-The launcher decides. `train.devices` and `train.nodes` follow it, and other numbers are refused. Collective
-operations time out after ten minutes, so that no process waits forever for a lost peer.
+The launcher decides the numbers. `train.devices` and `train.nodes` must agree with it. Collective operations
+time out after ten minutes, so that no process waits forever for a lost peer.
 """
 
 import logging
@@ -27,7 +27,7 @@ from marecg.recipes.schema import TrainConfig
 
 logger = logging.getLogger(__name__)
 EXCHANGE_TIMEOUT = timedelta(minutes=10)
-"""Longer than a step, a checkpoint or its hash takes."""
+"""Timeout of collective operations, longer than a step, a checkpoint or its hash takes."""
 _SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
 
@@ -38,8 +38,8 @@ class Processes:
     Attributes:
         per_node: Number of processes on every node.
         nodes: Number of nodes.
-        launcher: What started them, for messages. None: Lightning starts them.
-        environment: How a process finds its rank and its peers. None: Lightning finds out.
+        launcher: Program that started the processes, for messages. None if Lightning starts them.
+        environment: Source of a process' rank and peers. None if Lightning detects it.
     """
 
     per_node: int
@@ -58,14 +58,14 @@ class Processes:
 
 
 def processes_of(train: TrainConfig) -> Processes:
-    """Return the processes of the launcher that started this one, or else those of the settings.
+    """Return the processes of the launcher, or the processes in the settings if there is no launcher.
 
     Raises `UsageError` if the settings contradict the launcher, or if there are fewer GPUs than processes.
     """
     processes = _of_torchrun(train) or _of_slurm()
     if processes is None:
         devices = _visible_devices() if train.devices == "auto" else train.devices
-        # Lightning would wait for the tasks of an allocation, which nobody has started.
+        # Lightning would wait for the tasks of an allocation, although nobody started them.
         alone = LightningEnvironment() if "SLURM_NTASKS" in os.environ else None
         processes = Processes(devices, 1 if train.nodes == "auto" else train.nodes, environment=alone)
     for key, asked, started in (
@@ -89,9 +89,9 @@ def processes_of(train: TrainConfig) -> Processes:
 
 
 def shared_out(train: TrainConfig, processes: int) -> TrainConfig:
-    """Return the settings with the global batch as a number, whatever `accumulate` says.
+    """Return the settings with a fixed global batch in place of `accumulate`. Warn of smaller micro-batches.
 
-    Raises `ConfigError` if the processes can't have equal shares of it; warns of smaller micro-batches.
+    Raises `ConfigError` if the global batch can't be divided equally among the processes.
     """
     size, per_step = train.micro_batches(processes)
     records = train.records_per_step(processes)
@@ -106,7 +106,7 @@ def _visible_devices() -> int:
 
 
 def _of_torchrun(train: TrainConfig) -> Processes | None:
-    """Return the processes that torchrun started, or Lightning in the process that the user started."""
+    """Return the processes that torchrun started, or that Lightning started from the user's process."""
     if "WORLD_SIZE" not in os.environ:
         return None
     number = _environment_number("WORLD_SIZE")
@@ -127,7 +127,7 @@ def _of_torchrun(train: TrainConfig) -> Processes | None:
 
 
 def _of_slurm() -> Processes | None:
-    """Return the tasks that srun started; None in a shell or a script of an allocation, and for one task."""
+    """Return the tasks that srun started. None in an allocation's shell or script, or for a single task."""
     if "SLURM_STEP_NUM_TASKS" in os.environ:  # srun sets it
         tasks = _environment_number("SLURM_STEP_NUM_TASKS")
     elif "SLURM_PROCID" in os.environ and SLURMEnvironment.job_name() not in ("bash", "interactive"):
@@ -160,7 +160,7 @@ def _environment_number(name: str, default: int | None = None) -> int:
 
 
 class _Slurm(SLURMEnvironment):
-    """SLURM's tasks, also without --ntasks-per-node, which Lightning requires."""
+    """SLURM environment that doesn't require --ntasks-per-node, as Lightning's own does."""
 
     @staticmethod
     def _validate_srun_variables() -> None:
@@ -172,7 +172,7 @@ class _Slurm(SLURMEnvironment):
 
 @contextmanager
 def lost_peers(processes: int, run: Path) -> Iterator[None]:
-    """Replace the error of a failed exchange between processes by a `PeerError`."""
+    """Raise a `PeerError` in place of the error of a failed exchange between processes."""
     try:
         yield
     except RuntimeError as error:

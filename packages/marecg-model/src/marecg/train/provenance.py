@@ -1,4 +1,4 @@
-"""Provenance of a model: the record of its training, with public names only.
+"""Provenance of a model: a description of its training, with public names only.
 
 Shapes: M records, N concepts.
 """
@@ -27,10 +27,10 @@ def provenance(
 ) -> Provenance:
     """Return the provenance of a run's model.
 
-    A folder may be called after a patient, so only the collections of the catalogue are named; the records of
-    others are counted.
+    Only collections in the catalogue are named, because a folder's name may contain a patient's name. Records
+    of other collections are counted.
     """
-    origins: dict[str, str] = {}  # licence and home, by the name under which a corpus counts a collection
+    origins: dict[str, str] = {}  # licence and home by source name in the corpus
     for known in sorted(catalogue().values(), key=lambda data: -len(data.sources)):  # the narrowest last
         origins |= dict.fromkeys(known.sources, f"{known.licence or 'licence not known'}, {known.home}")
     counts = corpus.sources.counts()
@@ -58,9 +58,9 @@ def provenance(
 def united(new: Provenance, origin: BeganFrom) -> Provenance:
     """Merge a run's provenance with that of its starting weights.
 
-    If both had the same corpus, its records count once; otherwise counts add up, because the overlap is
-    unknown. Codes of a collection were read if either run read them; where no counts of a concept's records
-    were noted before, their number is unknown.
+    If both had the same corpus, its records count once. Otherwise counts add up, because the overlap is
+    unknown. Codes of a collection count as read if either run read them. If the starting weights have no
+    counts of records per concept, neither has the result.
     """
     before = origin.provenance
     if before is None:

@@ -1,7 +1,7 @@
 """State of Lightning's loops after a number of optimiser steps.
 
-A checkpoint holds it too, but it follows from the number of steps. So it isn't read, and a run may go on with
-another number of micro-batches per step.
+A checkpoint holds this state, but it isn't read, because the number of steps determines it. So a run can
+continue with another number of micro-batches per step.
 """
 
 from typing import Any
@@ -10,13 +10,13 @@ import lightning
 
 
 def loops_after(steps: int, trainer: lightning.Trainer, *, last: bool) -> dict[str, Any]:
-    """Return the loops' state as Lightning saves it in the hook after a step; `last`: no step follows."""
+    """Return the loops' state as Lightning saves it in the hook after a step. `last` marks the final step."""
     batches = steps * trainer.accumulate_grad_batches
     state = trainer.fit_loop.state_dict()
     state["state_dict"]["combined_loader"] = [{"next": batches}]
     state["epoch_loop.state_dict"]["_batches_that_stepped"] = steps - 1
     progress = state["epoch_loop.batch_progress"]
-    # The hook comes before the batch counts as completed.
+    # Lightning calls the hook before it counts the batch as completed.
     _set(progress, ready=batches, started=batches, processed=batches, completed=batches - 1)
     progress["is_last_batch"] = last
     _set(state["epoch_loop.scheduler_progress"], ready=steps, completed=steps)

@@ -1,7 +1,7 @@
-"""`marecg train`: pretrain on a corpus and write a run folder.
+"""Training of a model on a corpus (`marecg train`).
 
-A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
-checkpoints.sha256, what a tracker keeps and, at the end, model/.
+A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, monitors.csv, checkpoints/
+with checkpoints.sha256, the files of trackers and, after the last step, model/.
 """
 
 import logging
@@ -68,40 +68,41 @@ def train(
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
 ) -> Run:
-    """Pretrain by a recipe on a prepared corpus, or continue from the newest whole checkpoint.
+    """Train a model, or resume an interrupted run from its newest whole checkpoint.
 
-    Every step after a checkpoint draws what the unbroken run would have drawn, also on another number of
-    processes. SIGTERM, SIGUSR1, SIGXCPU and SIGINT end the run after the step that it is in, with a
-    checkpoint.
+    Resuming is exact: after a checkpoint, the run makes the same random draws as an uninterrupted run, even
+    on another number of processes. On SIGTERM, SIGUSR1, SIGXCPU or SIGINT, training stops after the current
+    step and saves a checkpoint.
 
     Args:
-        config: the recipe.
-        data: a folder that `marecg prepare` wrote.
-        out: the run folder, new or begun by the same call.
-        start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
-            recipe's model is theirs (`warm_start.recipe_for`). A run with a checkpoint can do without them.
-        resume: True: refuse a folder without a run; False: refuse one with a run.
-        extend: let the run in `out` get another `train.max_steps` or `train.max_epochs`: from its newest
-            checkpoint on, learning rate and ramps are those that a run of that length has at that step.
-        callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
-            tensors and plain values, because nothing else is read back.
-        loggers: what follows the run beside metrics.csv: `tensorboard`, `wandb` or `mlflow`, kept in the
-            run folder, or loggers of Lightning's; see `marecg.train.trackers`.
+        config: Recipe to train.
+        data: Folder written by `marecg prepare`.
+        out: Run folder, either new or started by the same call.
+        start: Initial weights, in any form accepted by `MarEcg.from_pretrained`. Random if None. The recipe
+            must have the model of the weights (`warm_start.recipe_for`). A run with a checkpoint can be
+            resumed without them.
+        resume: If True, require an existing run. If False, require that there is none.
+        extend: Allow the run in `out` to get another `train.max_steps` or `train.max_epochs`. From its newest
+            checkpoint on, learning rate and ramps follow the schedule of a run of the new length.
+        callbacks: Lightning callbacks to run after the built-in ones. Their state in a checkpoint must
+            consist of tensors and plain values, because nothing else can be read back.
+        loggers: `tensorboard`, `wandb` or `mlflow`, with files in the run folder, or Lightning loggers. See
+            `marecg.train.trackers`. metrics.csv is always written.
 
     Raises:
-        CorpusError: `data` isn't a corpus that the recipe can be trained on (`data.refuse_unfit`), or another
+        CorpusError: If `data` isn't a corpus, or doesn't fit the recipe (`data.refuse_unfit`), or if another
             process is training in `out`.
-        CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
-            the weights can't be loaded, or follow another enumeration.
-        ConfigError: the recipe doesn't fit the corpus' graph, or the weights; or its global batch can't be
-            divided among the devices.
-        UsageError: the settings contradict torchrun or SLURM (`processes.processes_of`); or the run in `out`
-            has other settings, or began from other weights, or `resume` forbids it;
-            MPCT has no sentence embeddings, and can't make them here; or a tracker is not installed.
-        OutputError: `out` can't be written, or a tracker opened.
-        DivergedError: gradients weren't finite ten steps in a row, or in the last step.
-        StoppedError: a signal ended the run before its last step.
-        PeerError: another process of the run gave no sign for ten minutes, or is gone.
+        CheckpointError: If the run in `out` is damaged, or has another enumeration or corpus, or if the
+            weights can't be loaded, or have another enumeration.
+        ConfigError: If the recipe doesn't fit the corpus' graph or the weights, or if its global batch can't
+            be divided among the devices.
+        UsageError: If the settings contradict torchrun or SLURM (`processes.processes_of`), if the run in
+            `out` has other settings or other starting weights, if `resume` forbids it, if MPCT has no
+            sentence embeddings and can't make them here, or if a tracker is not installed.
+        OutputError: If `out` can't be written, or a tracker can't be opened.
+        DivergedError: If gradients weren't finite ten steps in a row, or in the last step.
+        StoppedError: If a signal ended the run before its last step.
+        PeerError: If another process of the run didn't respond for ten minutes, or ended.
     """
     refuse_missing(loggers)
     processes = processes_of(config.train)
@@ -173,19 +174,19 @@ def train(
 
 
 def _fit(trainer: lightning.Trainer, module: Pretraining, corpus: Corpus, checkpoint: Path | None) -> None:
-    """Take all steps behind a checkpoint, or as many as a signal lets."""
+    """Train from a checkpoint to the last step, or until a signal arrives."""
     supervision = supervise(module.config, corpus, module.network.model.ontology)
     data = CorpusData(corpus, supervision, module.config, module.total_steps)
     folder = Path(trainer.default_root_dir)
-    # SIGTERMException: a signal just before Lightning's first step
+    # Lightning raises SIGTERMException for a signal just before its first step.
     with warnings.catch_warnings(), suppress(SIGTERMException), lost_peers(trainer.world_size, folder):
-        # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
+        # Users can't act on Lightning's advice on workers, nor on its calls of deprecated functions.
         warnings.filterwarnings("ignore", module="lightning")
         trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
 
 
 def _leave_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
-    """Write the model of a run that is complete; warn where it has collapsed."""
+    """Write the model of a complete run. Warn if the model has collapsed."""
     model = module.exported()
     model.provenance = origin
     model.save_pretrained(folder / "model")
@@ -202,7 +203,7 @@ def _leave_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
 def _network(
     config: Config, ontology: ecg_ontology.Ontology, texts: Path, weights: Mapping[str, Tensor] | None
 ) -> Network:
-    """The network as the seed or given weights initialise it, leaving torch's own generator as it was."""
+    """Build the network from the seed or given weights, without changing the state of torch's generator."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
         network = Network(config, ontology, texts, weights)
@@ -220,14 +221,14 @@ def _trainer(
     checkpoints: Checkpoints,
     loggers: list[Logger],
 ) -> lightning.Trainer:
-    if not logger.isEnabledFor(logging.DEBUG):  # devices, advice, and that its one epoch is over
+    if not logger.isEnabledFor(logging.DEBUG):  # hides devices, advice and the end of its only epoch
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
     return lightning.Trainer(
         max_epochs=1,  # the stream lays the epochs end to end
-        accelerator=best_device().type,  # Lightning's own choice may be one that no test has seen
+        accelerator=best_device().type,  # Lightning may choose an accelerator that isn't tested
         strategy=processes.strategy(),
         devices=processes.per_node,
         num_nodes=processes.nodes,
@@ -244,14 +245,14 @@ def _trainer(
 
 
 def _total_steps(config: Config, records: int) -> int:
-    """Optimiser steps of the run on a corpus of so many records."""
+    """Return the number of optimiser steps of a run, given the number of records in the corpus."""
     train = config.train
     steps = math.ceil(train.max_epochs * records / train.records_per_step())
     return min(steps, train.max_steps or steps)
 
 
 def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> None:
-    """Say how long the run is where its epochs end it first, or where it is extended at a step."""
+    """Report the length of the run if its epochs end first, or if it is extended at step `at`."""
     train = config.train
     if train.max_steps and steps < train.max_steps:
         ends = f"train.max_epochs={train.max_epochs:g} ends it before train.max_steps={train.max_steps}"

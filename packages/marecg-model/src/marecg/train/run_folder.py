@@ -1,4 +1,4 @@
-"""Run folder: the settings that it was started with, and the check before it is resumed."""
+"""Run folder: the settings of the run, and the checks before the run is resumed."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ from marecg.recipes import Config
 from marecg.train.warm_start import Start
 
 LENGTHS = ("config.train.max_steps", "config.train.max_epochs")
-"""What `--extend` may change: how long a run takes."""
+"""Settings that `--extend` may change: the length of a run."""
 LAUNCH = ("config.train.devices", "config.train.nodes")
-"""What may change at any time: the global batch and the draws don't depend on it."""
+"""Settings that may always change, because the global batch and the draws don't depend on them."""
 _COPY = "Put back a copy, or begin again in another folder"
 
 
@@ -39,13 +39,23 @@ def claim(
 ) -> BeganFrom | None:
     """Create a locked run folder, or check that the run in it may continue.
 
-    `start` are the weights that it begins with; None: random ones, or whatever the run in it began with.
-    `processes` set the global batch of a run whose settings leave it to them.
-    `resume` says whether there must be a run in it; `extend`, which asks for one, that it may get another
-    length (`note_length`). Returns what the run was begun from, if not from random
-    weights. Raises `UsageError` where there is none, one not to be continued, of other settings, or begun
-    from other weights; `CheckpointError` where the run in it can't be read, or follows another enumeration or
-    another corpus.
+    Args:
+        folder: Run folder, already locked.
+        config: Recipe of the run.
+        corpus: Corpus of the run.
+        ontology: Ontology of the corpus.
+        start: Starting weights. If None, they are random, or the starting weights of the existing run.
+        processes: Number of processes. It sets the global batch if the settings of the run don't.
+        resume: If True, require an existing run. If False, require that there is none.
+        extend: Require an existing run, and allow another length (`note_length`).
+
+    Returns:
+        Description of the starting weights. None if they are random.
+
+    Raises:
+        UsageError: If a required run is missing, or the existing run must not be continued, has other
+            settings, or has other starting weights.
+        CheckpointError: If the existing run can't be read, or has another enumeration or corpus.
     """
     described = folder / "config.json"
     identity = {
@@ -55,16 +65,20 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
-    noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}  # another label makes no other run
+    noted: dict[str, Any] = {
+        "bundle": ontology.bundle_sha256
+    }  # other texts or routing don't make another run
     if start is not None:
-        noted["began_from"] = start.origin.model_dump(mode="json")  # of these its hash is its identity
+        noted["began_from"] = start.origin.model_dump(mode="json")  # compared by its hash only
     if not described.exists():
         if resume or extend:
             asked = "extend" if extend else "resume"
             raise UsageError(f"holds no run to {asked}", where=folder, remedy=f"Leave --{asked} out")
         trained_on.write(corpus, folder, start.run if start else None)
         ontology.save(folder / "ontology.json")
-        write_text(described, json.dumps(identity | noted, indent=2))  # last: a folder that has it is a run
+        write_text(
+            described, json.dumps(identity | noted, indent=2)
+        )  # written last, because a folder with it is a run
         return start.origin if start else None
     if resume is False:
         remedy = "Leave --fresh out to go on, or name another folder"
@@ -84,14 +98,14 @@ def claim(
 
 
 def note_length(folder: Path, config: Config) -> None:
-    """Replace the settings in a run folder by those of the extended run."""
+    """Replace the settings in a run folder by the settings of the extended run."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     write_text(described, json.dumps(settings, indent=2))
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
-    """Return a hash that identifies a corpus by number, signals and labels of its records."""
+    """Return the number of records of a corpus, and hashes of their signals and labels."""
     return {
         "records": len(corpus),
         "signals": trained_on.signals_sha256(corpus),
@@ -122,7 +136,7 @@ def _begun_with(described: Path, processes: int) -> dict[str, Any]:
 
 
 def _refuse_other_weights(folder: Path, noted: BeganFrom | None, given: BeganFrom | None) -> None:
-    """Refuse to go on from other weights than the run was begun from; those in its checkpoint will do."""
+    """Raise if the given weights differ from the starting weights of the run. None given is accepted."""
     if given is None or (noted is not None and noted.sha256 == given.sha256):
         return
     its = f"{noted.name} (SHA-256 {noted.sha256[:8]})" if noted else "random weights"

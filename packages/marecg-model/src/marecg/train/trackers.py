@@ -1,7 +1,7 @@
-"""Trackers of a run: TensorBoard, W&B, MLflow, or a custom logger, beside metrics.csv.
+"""Trackers of a run: TensorBoard, W&B, MLflow, or a custom logger, in addition to metrics.csv.
 
-Each is kept in the run folder and none asks for a network, unless the user does: W&B by WANDB_MODE=online,
-MLflow by MLFLOW_TRACKING_URI. A run that goes on is the same run there, too.
+Trackers write to the run folder and use no network by default. WANDB_MODE=online connects W&B, and
+MLFLOW_TRACKING_URI connects MLflow. A resumed run continues the same run in the tracker.
 """
 
 import json
@@ -26,14 +26,14 @@ from marecg.errors import OutputError, UsageError
 logger = logging.getLogger(__name__)
 
 NEEDS = {"tensorboard": ("tensorboard",), "wandb": ("wandb",), "mlflow": ("mlflow", "sqlalchemy", "alembic")}
-"""The trackers that have a name, each the name of an extra, with the modules that one has to find."""
+"""Trackers by name, with the modules that each requires. The name is also the name of an extra."""
 PROJECT = "marecg"
 IDS = "trackers.json"
-"""Of the run folder: what the run is called where it is followed."""
+"""File in the run folder with the ids of the run in its trackers."""
 
 
 def refuse_missing(loggers: Sequence[str | Logger]) -> None:
-    """Refuse an unknown or missing tracker before anything is written. Raises `UsageError`."""
+    """Check that all trackers are known and installed, before anything is written. Raises `UsageError`."""
     for name in loggers:
         if isinstance(name, str) and name not in NEEDS:
             raise UsageError(f"unknown tracker {name!r}", remedy=suggest(name, NEEDS))
@@ -46,12 +46,12 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open a run's trackers at `step` with its settings, and close them afterwards. Raises `OutputError`."""
+    """Open a run's trackers at `step`, log its settings, and close them afterwards. Raises `OutputError`."""
     followers: list[Logger] = []
     for logger in loggers:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # within what they import
+                warnings.simplefilter("ignore", DeprecationWarning)  # raised inside imported packages
                 made = logger if isinstance(logger, Logger) else _open(logger, folder, step)
                 made.log_hyperparams(dict(settings))
         except Exception as error:  # whatever a tracker raises
@@ -66,7 +66,7 @@ def opened(
 
 
 def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
-    """Send a step's figures to every tracker; a tracker that fails is dropped with a warning."""
+    """Send a step's figures to every tracker. A tracker that fails is dropped with a warning."""
     for tracker in list(trainer.loggers):
         try:
             tracker.log_metrics(dict(row), trainer.global_step)
@@ -81,7 +81,7 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _open(name: str, folder: Path, step: int) -> Logger:
-    """A tracker in the run folder; there is one, of the first process."""
+    """Open a tracker in the run folder. Only the first process has a tracker."""
     if getattr(rank_zero_only, "rank", 0) != 0:
         return DummyLogger()
     if name == "tensorboard":
@@ -91,7 +91,7 @@ def _open(name: str, folder: Path, step: int) -> Logger:
     file = folder / IDS
     ids: dict[str, str] = read_json(file, "Remove it") if file.exists() else {}
     made: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
-    _ = made.experiment  # from here on it has its id
+    _ = made.experiment  # creates the run and its id
     write_text(file, json.dumps({**ids, name: made.version}, indent=2))
     return made
 

@@ -22,22 +22,22 @@ from marecg.recipes.overrides import Change, read_recipe
 logger = logging.getLogger(__name__)
 
 FOLLOWS = "concepts"
-"""Of the model's values the one that is the corpus' graph's, whatever a recipe or weights say."""
+"""Setting of the model that always follows the corpus' graph, not the recipe or the weights."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Starting weights, their description, and the folder that may list their records."""
+    """Starting weights, their description, and the folder that may list their training records."""
 
     model: WindowEncoder
     origin: BeganFrom
     run: Path
 
     def weights(self, config: Config) -> Mapping[str, Tensor]:
-        """Return all parameters and buffers by name for the start of a run of this recipe.
+        """Return the initial parameters and buffers by name for a run of this recipe.
 
-        Prototypes that nothing trains any more would not fit the encoder, so without GSCL there are none.
-        Raises `ConfigError` where the recipe's model is another.
+        Without GSCL, the prototypes are zero, because nothing would train them to fit the encoder. Raises
+        `ConfigError` if the recipe has another model.
         """
         theirs, ours = self.model.config, config.model
         for name in ModelConfig.model_fields:
@@ -52,7 +52,7 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Warn of concepts that the new run drops, and of training records that nobody listed."""
+        """Warn if the new run drops concepts, or if the weights don't list all their training records."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
                 "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "
@@ -68,15 +68,15 @@ class Start:
 
 
 def load_start(given: str | Path, ontology: Ontology) -> Start:
-    """Load starting weights by a name of `MarEcg.from_pretrained`, for a corpus of an ontology.
+    """Load starting weights for a corpus' ontology, in any form accepted by `MarEcg.from_pretrained`.
 
-    Raises `CheckpointError` where they can't be loaded, or have prototypes of another enumeration.
+    Raises `CheckpointError` if they can't be loaded, or have prototypes of another enumeration.
     """
     folder = folder_of(given)
     model = WindowEncoder.from_pretrained(folder)
     if model.prototypes.any():
         model = WindowEncoder.from_pretrained(folder, ontology=ontology)
-    elif model.ontology.sha256 != ontology.sha256:  # they know no concept: on the graph hangs N alone
+    elif model.ontology.sha256 != ontology.sha256:  # without prototypes, only N depends on the graph
         moved = WindowEncoder(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
         moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
         moved.provenance, model = model.provenance, moved
@@ -85,10 +85,10 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
-    """Return the recipe of a warm start: the named one or that of the weights, with their model's shape.
+    """Return the recipe of a warm start, with the model shape of the weights.
 
-    Raises `UsageError` where the weights don't say by which recipe they were made, or none that has a
-    name here.
+    If `recipe` is None, the recipe of the weights is used. Raises `UsageError` if the weights name no recipe,
+    or a recipe that isn't known here.
     """
     description, _ = read(folder_of(given))
     made = description.provenance.recipe if description.provenance else None
@@ -99,7 +99,7 @@ def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterab
 
 
 def _made_by(recipe: str | None, given: str | Path) -> str:
-    if recipe and not _is_file(recipe):  # a model makes no file run
+    if recipe and not _is_file(recipe):  # a model must not cause a file to be executed
         try:
             by_name(recipe)
         except UsageError:
@@ -111,7 +111,7 @@ def _made_by(recipe: str | None, given: str | Path) -> str:
 
 
 def _of_file(recipe: str) -> set[str]:
-    """The values of the model that a recipe's own file says: those are its author's, and stay."""
+    """Return the model settings that a recipe's file sets. They keep the values of the file."""
     if recipe.endswith(".toml"):
         _, changes = read_recipe(Path(recipe))
         return {change.key.removeprefix("model.") for change in changes}
@@ -123,7 +123,7 @@ def _is_file(recipe: str) -> bool:
 
 
 def _name(given: str | Path) -> str:
-    """Return the name of weights: a folder's without its path, else the given one."""
+    """Return the name of weights: the folder's name without its path, or the given name."""
     path = Path(given).expanduser()
     if not path.exists():
         return str(given)
