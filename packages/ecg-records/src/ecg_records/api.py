@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Scanned(NamedTuple):
-    """One record of a folder by its path in it, or the error that says why it can't be read."""
+    """Record of a folder, with its path in the folder, or the error that explains why it can't be read."""
 
     path: str
     record: Record | None
@@ -28,14 +28,14 @@ class Scanned(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measurements of a record; None where a value can't be trusted.
+    """Measurements of a record. A value is None if it can't be trusted.
 
     Attributes:
-        rate: beats per minute.
-        pr, qrs, qt, qtc: ms; QTc by Fridericia's formula.
-        axis: degrees of the frontal QRS axis, −180 to 180.
-        paced: whether a pacemaker's spikes go before most beats.
-        reasons: why a value is None, by its name; `measurements.intervals.Reason` explains the words.
+        rate: Beats per minute.
+        pr, qrs, qt, qtc: Intervals in ms; QTc by Fridericia's formula.
+        axis: Frontal QRS axis in degrees, −180 to 180.
+        paced: Whether pacemaker spikes precede most beats.
+        reasons: Why a value is None, by its name. `measurements.intervals.Reason` explains the words.
     """
 
     rate: float | None
@@ -51,18 +51,18 @@ class Measured(NamedTuple):
 def read(
     path: str | Path, layout: Layout | None = None, *, seconds: float | None = None, start: float = 0.0
 ) -> Record:
-    """Read the record of a file, or of a folder that holds one.
+    """Read a record from a file, or from a folder with a single record.
 
     Args:
-        path: a file of any supported format, of WFDB the header; or an address such as `s3://bucket/ecg.dcm`.
-        layout: sampling rate, leads and units of a plain array, such as an `.npy` file.
-        seconds: how much of a long recording is read; without it, all.
-        start: the second at which that begins.
+        path: File of any supported format (for WFDB, the header), or an address such as `s3://bucket/ecg.dcm`.
+        layout: Sampling rate, leads and units of a plain array, such as an `.npy` file.
+        seconds: Length of the part to read. The whole recording if None.
+        start: Beginning of the part, in seconds.
 
     Raises:
-        RecordError: the record can't be used; `reason` says why in a word.
-        InputError: nothing is there, or it can't be read.
-        UsageError: there are several records, or the array needs another layout.
+        RecordError: If the record can't be used; `reason` names the cause in a word.
+        InputError: If the path doesn't exist or can't be read.
+        UsageError: If there are several records, or the array needs another layout.
 
     Example:
         >>> import tempfile, numpy
@@ -76,22 +76,22 @@ def read(
 
 
 def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
-    """Find all records below a folder, and read them one after the other.
+    """Find all records below a folder, and read them in turn.
 
     Args:
-        folder: searched in depth; it may be an address, or a file of many records.
-        layout: sampling rate, leads and units of plain arrays; without it, those in folders are passed over.
+        folder: Folder to search with its subfolders, an address, or a file of many records.
+        layout: Sampling rate, leads and units of plain arrays. If None, arrays in folders are ignored.
 
     Raises:
-        CorpusError: the folder is missing or holds no record.
-        UsageError: an array needs another layout, or a format a library that isn't installed.
+        CorpusError: If the folder is missing or holds no record.
+        UsageError: If an array needs another layout, or a format needs a library that isn't installed.
     """
     found = find([ensure_local(folder).absolute()], layout=layout)
     return (_scanned(candidate) for candidate in found)
 
 
 def measure(record: Record) -> Measured:
-    """Measure rate, intervals and axis on the record's median beat; the axis needs the leads I and aVF."""
+    """Measure rate, intervals and axis on the record's median beat. The axis needs leads I and aVF."""
     found = intervals.measure(record.signals, record.fs, record.leads)
     values = {name: getattr(found, name) for name in ("rate", "pr", "qrs", "qt", "axis")}
     values["qtc"] = found.qtc()
@@ -104,12 +104,15 @@ def measure(record: Record) -> Measured:
 
 
 def delineate(record: Record) -> "pd.DataFrame":
-    """Return the beats of a record, one row each, with their waves' ends in ms from its first sample.
+    """Return a table with one row per beat. Times are in ms from the record's first sample.
 
-    Columns: `r`, the R-peak. `p_on`, `p_off`, `qrs_on`, `qrs_off` and `t_off`, over all leads: NaN where
-    `measure` has no such interval, at the record's ends, and P for a beat of another shape. `rr`, the time
-    from the beat before. `shape`: `usual`, `second` if another is about as frequent, or `other`. `p_safe` is
-    False: P waves of single beats are too low to be relied on, those of `measure` are the median beat's.
+    Columns:
+        r: R-peak.
+        p_on, p_off, qrs_on, qrs_off, t_off: Ends of the waves over all leads. NaN at the record's ends, and
+            if `measure` has no such interval. `p_on` and `p_off` are also NaN for beats of another shape.
+        rr: Time since the previous beat.
+        shape: `usual`, `other`, or `second` if another shape is about as frequent.
+        p_safe: False. P waves of single beats are too low to be reliable; `measure` uses the median beat.
 
     Example:
         >>> import numpy

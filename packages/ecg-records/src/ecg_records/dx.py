@@ -1,4 +1,4 @@
-"""Comments of WFDB headers, and CinC's `#Dx`: SNOMED-CT codes, or CPSC2018's labels."""
+"""Comments of WFDB headers, and the `#Dx` comment of CinC: SNOMED-CT codes, or CPSC2018 labels."""
 
 import re
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ CPSC_LABELS = {
     "STD": "429622005",
     "STE": "164931005",
 }
-"""CPSC2018's nine labels → the codes under which the official Dx map counts its records (column CPSC)."""
+"""Nine labels of CPSC2018, with the codes that the official Dx map uses for its records (column CPSC)."""
 
 NO_DIAGNOSIS = "no diagnosis"
-"""The note on a record without any code."""
+"""Note on a record without codes."""
 
 _LONGEST_WORD = 1 << 5
-"""How much of a malformed code a note repeats."""
+"""Most characters of a malformed code that a note repeats."""
 
 _SCTID = re.compile(r"[1-9]\d{5,17}")
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -35,9 +35,9 @@ class Diagnoses:
     """Content of a ``#Dx`` comment.
 
     Attributes:
-        codes: in the order given, each once.
-        notes: on what was translated or passed over.
-        words: what stands there between the commas, each once, codes or not.
+        codes: Codes in file order without duplicates.
+        notes: Notes on codes that were translated or ignored.
+        words: Texts between the commas, without duplicates, whether or not they are codes.
     """
 
     codes: tuple[str, ...]
@@ -46,7 +46,7 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    r"""Return the stripped lines of a WFDB header without blank ones; LF or CR ends a line.
+    r"""Return the stripped lines of a WFDB header, without blank lines. LF or CR ends a line.
 
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
@@ -56,10 +56,12 @@ def header_lines(text: str) -> list[str]:
 
 
 def header_comments(text: str) -> dict[str, str]:
-    r"""Return a WFDB header's comments ``# key: value`` by lower-case key, the first of equal keys.
+    r"""Return the ``# key: value`` comments of a WFDB header by lower-case key.
+
+    Among equal keys, the first comment counts.
 
     Args:
-        text: of a WFDB header.
+        text: Text of a WFDB header.
 
     Example:
         >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
@@ -74,10 +76,10 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Return the content of a ``#Dx``. Codes are kept whether or not anybody knows them.
+    """Parse the value of a ``#Dx`` comment. Unknown codes are kept.
 
     Args:
-        text: the value of the comment.
+        text: Value of the comment.
 
     Example:
         >>> diagnoses("427084000,,STE").codes
@@ -87,7 +89,7 @@ def diagnoses(text: str) -> Diagnoses:
     """
     if not text.strip():
         return Diagnoses((), (NO_DIAGNOSIS,))
-    codes: dict[str, None] = {}  # a hundred thousand of them, too, are found at once
+    codes: dict[str, None] = {}  # a dict stays fast with a hundred thousand codes
     notes: list[str] = []
     words = [part.strip() for part in text.split(",")]
     for word in words:
@@ -106,12 +108,12 @@ def diagnoses(text: str) -> Diagnoses:
 
 
 def codes_in_headers(folder: Path) -> tuple[tuple[str, ...], ...]:
-    """Return the codes that each WFDB header below a folder names, by the headers' paths.
+    """Return the codes in each WFDB header below a folder, in the order of the headers' paths.
 
-    CPSC2018's labels are read as codes; other words are kept as they are, so that they can be counted.
+    CPSC2018 labels become codes. Other words stay unchanged, so that they can be counted.
 
     Raises:
-        InputError: there is no header, or one can't be read.
+        InputError: If there is no header, or a header can't be read.
     """
     headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
     if not headers:

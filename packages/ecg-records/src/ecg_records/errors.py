@@ -1,4 +1,4 @@
-"""Errors of records and of folders of records; `Reason` names what makes a record unusable."""
+"""Errors of records and of folders of records. `Reason` names what makes a record unusable."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from ecg_base import InputError
 
 
 def in_short(differences: Sequence[str], most: int = 6) -> str:
-    """Return the first differences in one line, and the number of further ones.
+    """Return the first `most` differences in one line, and the number of further differences.
 
     Example:
         >>> in_short(["- edge AMI OMI", "+ node 40 Leaf LQT", "+ edge LQT Rhythm"], most=2)
@@ -19,15 +19,15 @@ def in_short(differences: Sequence[str], most: int = 6) -> str:
 
 
 class CorpusError(InputError):
-    """A prepared corpus, or a folder of records, can't be used."""
+    """Error of a prepared corpus or a folder of records that can't be used."""
 
 
 class SourceGoneError(CorpusError):
-    """A folder of records can't be reached any more; its records were not judged."""
+    """Error of a folder of records that became unreachable. Its records were not judged."""
 
 
 class RecordError(InputError):
-    """Error of one unusable record; reports count it under its short `reason`."""
+    """Error of an unusable record. Reports count errors by their short `reason`."""
 
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
@@ -36,7 +36,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Add `where` to a `RecordError` that leaves the block without a place."""
+    """Add `where` to a `RecordError` that is raised in the block without a place."""
     try:
         yield
     except RecordError as error:
@@ -46,30 +46,30 @@ def located(where: object) -> Iterator[None]:
 
 
 class Reason(StrEnum):
-    """Reasons for which a record can be unusable; a reason names the finding, not its cause."""
+    """Reasons why a record can be unusable. A reason names the finding, not its cause."""
 
     # The header.
-    unreadable = "unreadable"  # no text, or no file
-    unavailable = "unavailable"  # the file system didn't give it: the next start tries again
-    header = "header"  # not a WFDB header, or one that contradicts itself
+    unreadable = "unreadable"  # not a text, or not a file
+    unavailable = "unavailable"  # temporarily unreachable in the file system, so the next run retries
+    header = "header"  # not a WFDB header, or a header that contradicts itself
     multi_segment = "multi-segment"
     sampling_rate = "sampling-rate"
-    gain = "gain"  # missing or zero: the samples have no unit
+    gain = "gain"  # missing or zero, so the samples have no unit
     units = "units"
     # The signal file.
-    path = "path"  # it lies outside the source folder
+    path = "path"  # outside the source folder
     no_signal_file = "no-signal-file"
     truncated = "truncated"
     checksum = "checksum"  # all checksums differ, and the limb leads contradict one another
     signal_format = "format"
     # The dataset's table.
-    unlisted = "unlisted"  # it does not name the record
-    labels = "labels"  # its row makes no sense
+    unlisted = "unlisted"  # the table has no row for the record
+    labels = "labels"  # the row of the record makes no sense
     # The leads.
     missing_lead = "missing-lead"
     duplicated_lead = "duplicated-lead"
-    shape = "shape"  # an array whose axes are not the leads named and their samples
-    too_long = "too-long"  # beyond the bounds of `read.stretch`
+    shape = "shape"  # the array's axes don't match the named leads and their samples
+    too_long = "too-long"  # exceeds a limit of `ecg_records.stretch`
     # The signal itself (paper, §Signal preprocessing; thresholds in `QualityLimits`).
     too_short = "too-short"
     nan = "nan"

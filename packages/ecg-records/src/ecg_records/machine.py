@@ -1,6 +1,6 @@
-"""Measurements and statements of the electrocardiograph in a file.
+"""Measurements and statements that the electrocardiograph wrote to a file.
 
-A statement that tells who confirmed the recording is left out: it carries a name.
+Statements about who confirmed the recording are dropped, because they contain a name.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""The first seven: beats per minute, milliseconds, and degrees of the frontal QRS axis."""
+"""First seven fields: rate in beats per minute, intervals in ms, frontal QRS axis in degrees."""
 LONGEST_MS = 2000
 _NAMES_SOMEBODY = re.compile(
     r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"
@@ -19,7 +19,7 @@ _NAMES_SOMEBODY = re.compile(
 
 
 class MachineReport(NamedTuple):
-    """Measurements and statements in a file; None if not given or not measured."""
+    """Measurements and statements in a file. A value is None if it is missing or was not measured."""
 
     rate: float | None = None
     p: float | None = None
@@ -37,8 +37,8 @@ class MachineReport(NamedTuple):
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
         """Build a report without placeholders: formats write 0, 29999 or `Failed` for unmeasured values.
 
-        `measured` goes by the names above, values of whatever type; `rr` in milliseconds stands in for the
-        rate.
+        The keys of `measured` are the field names; its values may have any type. `rr` in ms replaces a
+        missing rate.
 
         Example:
             >>> MachineReport.of({"qrs": "120", "pr": "0", "axis": "300"}, ["SINUS RHYTHM", " , old "])
@@ -55,7 +55,7 @@ class MachineReport(NamedTuple):
 
 
 def number(value: object) -> float:
-    """Return a table cell as a number, also with a decimal comma; NaN if it isn't one."""
+    """Return a table cell as a number, also with a decimal comma. Returns NaN for other texts."""
     text = str(value)
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)

@@ -1,4 +1,4 @@
-"""Notes on a record: everything that was repaired, passed over or missing while it was read."""
+"""Notes on a record: everything that was repaired, ignored or missing while reading."""
 
 import re
 from collections.abc import Iterable
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 class NoteKind(StrEnum):
-    """What a note is about."""
+    """Kinds of notes, by subject."""
 
     # Leads that were repaired (`quality.mended`).
     bridged = "bridged"
     derived = "derived"
     hidden = "hidden"
-    # What the file holds, or doesn't.
+    # Content of the file, or what it lacks.
     unused = "unused"  # signals or recordings that were not read
-    computed = "computed"  # limb leads computed from others, or turned round
-    timing = "timing"  # recordings or samples that were joined, shifted, sorted, or are missing
+    computed = "computed"  # limb leads computed from other leads, or inverted
+    timing = "timing"  # recordings or samples that were joined, shifted or sorted, or are missing
     off = "off"  # leads that the device flagged
     checksum = "checksum"
     contradict = "contradict"  # limb leads that contradict one another
-    # Facts that are no reason for doubt.
+    # Facts that don't put the signal in doubt.
     filters = "filters"
     codes = "codes"
     other = "other"
@@ -32,9 +32,9 @@ class NoteKind(StrEnum):
 MENDED = (NoteKind.bridged, NoteKind.derived, NoteKind.hidden)
 """Kinds of repairs of damaged leads."""
 DOUBTS = frozenset({NoteKind.off, NoteKind.checksum, NoteKind.contradict})
-"""Kinds of notes that are a reason to doubt the leads."""
+"""Kinds of notes that put leads in doubt."""
 FACTS = frozenset({NoteKind.filters, NoteKind.codes})
-"""Kinds of notes that are no reason to doubt a signal."""
+"""Kinds of notes that don't put the signal in doubt."""
 _SAVED = (
     (re.compile(r".*\bbridged"), NoteKind.bridged),
     (re.compile(r".*: derived"), NoteKind.derived),
@@ -54,11 +54,11 @@ _SAVED = (
         NoteKind.codes,
     ),
 )
-"""Texts of notes in the order in which they are looked for: saved indexes hold texts alone."""
+"""Patterns that find a note's kind from its text, in this order. Saved indexes hold only the texts."""
 
 
 class Note(str):
-    """Text of a note, with its kind and the leads that it is about.
+    """Text of a note, with its kind and the leads it concerns.
 
     A note is a string, so tables and JSON files hold its text.
     """
@@ -67,7 +67,7 @@ class Note(str):
     leads: tuple[str, ...]
 
     def __new__(cls, text: str, kind: NoteKind | None = None, leads: Iterable[str] = ()) -> "Note":
-        """Make a note; without a kind it is found by the text, as a saved index holds it."""
+        """Make a note. If `kind` is None, it is derived from the text, for example from a saved index."""
         note = super().__new__(cls, text)
         note.kind = _kind_of(text) if kind is None else kind
         note.leads = tuple(leads)
@@ -75,7 +75,7 @@ class Note(str):
 
 
 def reported(notes: Iterable[str]) -> tuple[Note, ...]:
-    """Return the notes that a user should see: all but facts that are no reason for doubt.
+    """Return the notes that a user should see: all except `FACTS`.
 
     Example:
         >>> reported(["filtered to 40 Hz", "checksum differs in V6", "no diagnosis"])
@@ -86,7 +86,7 @@ def reported(notes: Iterable[str]) -> tuple[Note, ...]:
 
 
 def unused(names: Iterable[str]) -> tuple[Note, ...]:
-    """Return a note on signals that were not read, or none.
+    """Return a note on signals that were not read, or () if `names` is empty.
 
     Example:
         >>> unused(["RESP", "PLETH"]), unused([])
@@ -97,7 +97,7 @@ def unused(names: Iterable[str]) -> tuple[Note, ...]:
 
 
 def turned(found: "Found") -> tuple[Note, ...]:
-    """Return a note on leads whose sign was changed (−aVR), or none."""
+    """Return a note on leads whose sign was changed (−aVR), or () if there are none."""
     text = f"{', '.join(found.turned)} turned round: stored as minus"
     return (Note(text, NoteKind.computed, found.turned),) if found.turned else ()
 

@@ -1,7 +1,7 @@
 """Results of every reader: `Record`, a uniform recording, and `Candidate`, a record not yet read.
 
-A `Reader` knows one dataset or format. Those of the package are in `datasets`; others join them by the entry
-point group `ecg_records.readers`.
+A `Reader` knows one dataset or format. The built-in dataset readers are in `readers.datasets`. Other packages
+add readers through the entry point group `ecg_records.readers`.
 
 Shapes: K leads as found, C all twelve (rows in `LEADS` order), L samples at the record's own rate.
 """
@@ -27,21 +27,26 @@ from ecg_records.stretch import WHOLE, Stretch, refuse_codes
 
 @dataclass(frozen=True)
 class Record:
-    """Recording with its standard leads in mV, codes, patient and notes.
+    """An ECG recording: standard leads in mV, with patient data, codes and notes.
 
     Attributes:
-        id, source: its name within the collection that it comes from, such as `georgia`.
-        path: its file; of WFDB the header.
-        x_KL: float32 [K, L] in mV, a row per lead of `leads`; L may be less than `length`.
-        fs: samples per second, as recorded.
-        length: samples per lead in the file.
-        codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
-        age, sex, patient: years, "F" or "M", and the source's id, as far as they are known.
-        notes: everything that was repaired, ignored or missing; each a text (`ecg_records.notes.Note`).
-        leads: names out of `LEADS`.
-        acquired, device: when it was recorded (ISO 8601, local time) and by what, as its file says.
-        machine: what the device measured and stated; of PTB-XL the report and the statements in its table.
-        start: the second of the recording at which it begins, where it is a part.
+        id: Name of the record within its source.
+        source: Collection the record belongs to, such as `georgia`.
+        path: File the record was read from (for WFDB, the header).
+        x_KL: float32 [K, L] in mV, a row per lead of `leads`. L may be less than `length`.
+        fs: Samples per second, as recorded.
+        length: Samples per lead in the file.
+        codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in file order without duplicates.
+        age: Age in years, or None if unknown.
+        sex: "F", "M", or None if unknown.
+        patient: Patient id within the source, or None if unknown.
+        notes: Everything that was repaired, ignored or missing, each a text (`ecg_records.notes.Note`).
+        leads: Lead names, a subset of `LEADS`.
+        acquired: Time of the recording (ISO 8601, local time), as stated in the file.
+        device: Name of the device, as stated in the file.
+        machine: Measurements and statements of the device. For PTB-XL, the report and statements in its
+            table.
+        start: Offset of a part from the beginning of the recording, in seconds.
     """
 
     id: str
@@ -68,7 +73,7 @@ class Record:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Statements of the electrocardiograph, as its file has them."""
+        """Statements of the electrocardiograph, as written in the file."""
         return self.machine.statements
 
     @property
@@ -87,14 +92,14 @@ class Record:
 
 
 class StatedCodes(Protocol):
-    """Codes that a user states for a record, such as by a table; picklable, for worker processes."""
+    """Codes that a user assigns to records, for example in a table. Picklable, for worker processes."""
 
     @property
     def key(self) -> str:
-        """Text by which a preparation knows the statement again: equal statements have equal keys."""
+        """Text that identifies the assignment. Equal assignments have equal keys."""
 
     def on(self, record: Record) -> Record:
-        """Return the record with the stated codes."""
+        """Return the record with the assigned codes."""
 
 
 class Unusable(NamedTuple):
@@ -106,19 +111,19 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Place of a record, its collection (`source`), and its reader.
+    """Record that was found but not read: its place, its collection (`source`) and its reader.
 
     Attributes:
-        root: the folder that no file of the record may lie outside of.
-        file: the record's file; of WFDB the header.
-        key: by what its reader finds what else is known of it, such as an entry of a table.
-        own_name: what a file of many records calls it.
-        unusable: why it can't be read, where that is known already.
-        row: its row in a file of many; −1: the file is one record.
-        copies: files that hold the same recording once more, such as at another rate.
-        root_name: a name of `root` that no other root of the same call has.
-        stated: the codes that the user states for it.
-        part: which part of the recording it is; where that says how long it is, its record has that length.
+        root: Folder that must contain all files of the record.
+        file: File of the record (for WFDB, the header).
+        key: Looks up the record's metadata, for example a row of a table.
+        own_name: Name of the record in a file of many records.
+        unusable: Reason why the record can't be read, if already known.
+        row: Row in a file of many records; −1 if the file is a single record.
+        copies: Other files with the same recording, for example at another rate.
+        root_name: Name of `root` that is unique among the roots of the same call.
+        stated: Codes assigned by the user.
+        part: Part of the recording to read. If the part has a length, the record has this length.
     """
 
     root: Path
@@ -136,9 +141,9 @@ class Candidate:
     unusable: Unusable | None = field(default=None, compare=False)
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
-        """Read the record, or a number of seconds from `start` on.
+        """Read the record, or `seconds` of it from `start` on.
 
-        Raises `RecordError`, and `SourceGoneError` where its root is gone.
+        Raises `RecordError`, and `SourceGoneError` if its root is gone.
         """
         with located(self.place), blamed(self.root, self.file):
             if self.unusable:
@@ -158,19 +163,19 @@ class Candidate:
     def path(self) -> str:
         """Path of the file relative to its root, with `/` between folders.
 
-        Behind it stand `#` and the row in a file of many, and `@` and the second at which a part begins.
+        In a file of many records, `#` and the row follow. For a part, `@` and its start in seconds follow.
         """
         path = as_text(self._file)
         return (path if self.row < 0 else f"{path}#{self.row}") + self._at
 
     @property
     def place(self) -> str:
-        """Place of the record, for messages."""
+        """Full path of the record, for messages."""
         return f"{as_text(str(self.root))}/{self.path}"
 
     @property
     def name(self) -> str:
-        """Unique name of the record: its root's name and its path, without the ending."""
+        """Unique name of the record: the root's name and the path without its ending."""
         stem = f"{self.root_name}/{as_text(without_ending(self._file))}"
         return (stem if self.row < 0 else f"{stem}/{self.row}") + self._at
 
@@ -185,14 +190,16 @@ class Candidate:
 
     @property
     def _file(self) -> str:
-        return str(self.file).removeprefix(str(self.root)).lstrip("/")  # a million times: no pathlib
+        return (
+            str(self.file).removeprefix(str(self.root)).lstrip("/")
+        )  # called a million times, and pathlib is slow
 
 
 class ReadsRecords(Protocol):
-    """Protocol of objects that read a candidate, in any process."""
+    """Object that reads a candidate, in any process."""
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, or a stretch. Raises `RecordError` if it can't be used."""
+        """Read a record, or a stretch of it. Raises `RecordError` if it can't be used."""
 
 
 class Reader(ReadsRecords, Protocol):
@@ -201,9 +208,9 @@ class Reader(ReadsRecords, Protocol):
     Instances are hashable.
 
     Attributes:
-        source: the name under which records are counted.
-        marks: names of files or folders, or patterns such as `*.dcm`; only where a folder holds one of them
-            is `is_root` asked.
+        source: Name under which the records are counted.
+        marks: Names of files or folders, or patterns such as `*.dcm`. `is_root` is called only for folders
+            with a matching entry.
     """
 
     @property
@@ -212,22 +219,23 @@ class Reader(ReadsRecords, Protocol):
 
     @property
     def marks(self) -> Sequence[str]:
-        """Names or patterns of files and folders, of which a root holds at least one."""
+        """Names or patterns of files and folders. A root holds at least one match."""
 
     def is_root(self, folder: Path) -> bool:
-        """Whether a folder's records are this reader's; a name alone should not decide it."""
+        """Return whether this reader reads the folder's records. Don't decide by names only."""
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all records of a folder without reading them; WFDB headers left out get the plain WFDB reader.
+        """Find all records of a folder without reading them.
 
-        Raises `CorpusError` where what lists the records can't be understood.
+        The plain WFDB reader reads headers that are left out. Raises `CorpusError` if the table that lists
+        the records can't be understood.
         """
 
 
 def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
-    """Return candidates for headers that a dataset's table does not list: they are quarantined."""
+    """Yield quarantined candidates for headers that are missing from the dataset's table."""
     files = {str(file) for candidate in listed for file in (candidate.file, *candidate.copies)}
     for header in headers:
         if str(header) not in files:
@@ -236,7 +244,7 @@ def unlisted(
 
 
 def age_in_years(text: str | None) -> float | None:
-    """Return a plausible age; None for `NaN`, `Unknown` and the like."""
+    """Return an age of 0 to 120 years; None for other values, such as `NaN` or `Unknown`."""
     age = number(text)
     return age if 0 <= age <= 120 else None
 
@@ -247,7 +255,7 @@ def sex_letter(text: str | None) -> str | None:
 
 
 def is_regular(file: Path) -> bool:
-    """Whether a path is a regular file, and not a pipe, a device or a circular link."""
+    """Return whether a path is a regular file, not a pipe, a device or a circular link."""
     try:
         return file.is_file()
     except (OSError, ValueError):
@@ -255,7 +263,7 @@ def is_regular(file: Path) -> bool:
 
 
 def inside(file: Path, root: Path) -> bool:
-    """Whether a file lies in a folder after links are resolved."""
+    """Return whether a file lies in a folder after links are resolved."""
     if _is_straight(str(file), f"{root}/"):
         return True
     try:
@@ -265,26 +273,26 @@ def inside(file: Path, root: Path) -> bool:
 
 
 def _is_straight(file: str, folder: str) -> bool:
-    """Whether a path goes down from a folder without links and `..`: in a fifth of the time of `realpath`."""
+    """Return whether a path is below a folder without links and `..`, five times as fast as `realpath`."""
     if not file.startswith(folder) or "/../" in f"{file}/" or "\0" in file:
         return False
     while len(file) > len(folder):
-        if os.path.islink(file):  # noqa: PTH114 — a million times: no pathlib
+        if os.path.islink(file):  # noqa: PTH114 — called a million times, and pathlib is slow
             return False
         file = os.path.dirname(file)  # noqa: PTH120 — as above
     return True
 
 
 def is_text(name: str) -> bool:
-    """Whether a file name is UTF-8, as tables and JSON need it."""
+    """Return whether a file name is valid UTF-8, as tables and JSON require."""
     return name.isascii() or name == as_text(name)
 
 
 def as_text(name: str) -> str:
-    """Return a file name as text; bytes that aren't UTF-8 are escaped."""
+    """Return a file name as text, with bytes that aren't UTF-8 escaped."""
     return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def without_ending(path: str) -> str:
     """Return a path without its last ending: `g1/a.b.hea` is `g1/a.b`."""
-    return os.path.splitext(path)[0]  # noqa: PTH122 — a million times: no pathlib
+    return os.path.splitext(path)[0]  # noqa: PTH122 — pathlib is slow

@@ -1,7 +1,7 @@
 """Stretches of recordings, and limits on the size of records for all readers.
 
-A day of ECG is read in stretches. The environment variable `ECG_RECORDS_LIMITS=4` makes all limits four
-times as large.
+Long recordings, such as a day of ECG, are read in stretches. The environment variable `ECG_RECORDS_LIMITS=4`
+makes all limits four times as large.
 """
 
 import math
@@ -14,26 +14,25 @@ from ecg_records.errors import Reason, RecordError
 WIDEN = "ECG_RECORDS_LIMITS=4 allows four times as much"
 WIDER = float(os.environ.get("ECG_RECORDS_LIMITS") or 1)
 LONGEST = round(100e6 * WIDER)
-"""Samples per lead of a recording: a day at 1000 Hz has 86 million."""
+"""Most samples per lead of a recording. A day at 1000 Hz has 86 million."""
 LONGEST_READ = round(8e6 * WIDER)
-"""Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
+"""Most samples per lead to read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
 FILE_BYTES = round((64 << 20) * WIDER)
-"""Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
+"""Most bytes of a file that is read whole (XML, SCP-ECG, DICOM). An hour of 12 leads at 500 Hz has 43 MB."""
 MOST_CODES = round(1000 * WIDER)
-"""Of one record; the Challenges have 30 at most."""
+"""Most codes of a record. Records of the CinC Challenges have at most 30."""
 
 
 class Stretch(NamedTuple):
-    """Part of a recording: `seconds` from `start` on, or all from there if `seconds` is None."""
+    """Part of a recording: `seconds` from `start` on, or everything after `start` if `seconds` is None."""
 
     start: float = 0.0
     seconds: float | None = None
 
     def samples(self, fs: float, length: int) -> slice:
-        """Return the range of samples per lead; adjacent stretches leave no gap.
+        """Return the range of samples per lead. Adjacent stretches leave no gap.
 
-        Raises `RecordError` (`too-long`) where the recording, or what is asked for at once, passes the
-        bounds.
+        Raises `RecordError` (`too-long`) if the recording or the stretch exceeds its limit.
 
         Example:
             >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)
@@ -48,7 +47,7 @@ class Stretch(NamedTuple):
         return slice(first, stop)
 
     def within(self, start: float, seconds: float | None) -> "Stretch":
-        """Return the part of this stretch that begins `start` seconds into it and lasts a number of seconds.
+        """Return the part of this stretch that begins `start` seconds into it and lasts `seconds`.
 
         Example:
             >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)
