@@ -1,4 +1,4 @@
 """The exported model: encoder, pooling and prototypes, saved and loaded with its ontology and its card.
 
-Nothing here knows how it was trained.
+Nothing here depends on how the model was trained.
 """

@@ -1,6 +1,6 @@
 """Batch of a training step: signals and their supervision.
 
-Shapes: B batch, C leads, L samples, N concepts, K the most beats of a record, T patches.
+Shapes: B batch, C leads, L samples, N concepts, K maximum number of beats in a record, T patches.
 """
 
 from typing import Literal, NamedTuple, Self
@@ -16,21 +16,21 @@ from marecg.settings import Settings, paper
 
 
 class SoftTargets(Settings):
-    """Settings of soft targets: reach over the graph, and choice of the anchor leaf (eq. gscl-target)."""
+    """Settings of soft targets (eq. gscl-target): their width on the graph, and the choice of anchor leaf."""
 
     sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
     rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
 
 
 class Supervision(NamedTuple):
-    """Labels, soft targets and physiology; the first axis is the record.
+    """Labels, soft targets and physiology of a batch. The first axis is the record.
 
     Attributes:
         y_BN: bool, active leaves.
-        target_BN: float32, soft targets t; all zero where only roots are known.
-        rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
+        target_BN: float32, soft targets t. All zero if only roots are known.
+        rpeaks_BK: int64 sample indices, padded with −1.
         mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.model.physiology`.
-        root_BN: bool, roots of the families of its leaves, or those that it has in place of leaves.
+        root_BN: bool, roots of the record's families. A record without leaves may have roots only.
     """
 
     y_BN: Tensor
@@ -69,8 +69,13 @@ class Supervision(NamedTuple):
 class Batch(NamedTuple):
     """Micro-batch of one rank.
 
-    `number` is k; `rows_B` are the records' places in the corpus; `d_BCL` is int16 in µV, as it lies on disk:
-    half the bytes on the way to the device, which scales them.
+    Attributes:
+        number: k, the number of the micro-batch.
+        rows_B: rows of the records in the corpus.
+        d_BCL: int16 signals in µV, as stored on disk. This halves the bytes sent to the device, which scales
+            the signals to mV.
+        n_valid_B: samples of each record before its padding.
+        supervision: labels, soft targets and physiology of the records.
     """
 
     number: int

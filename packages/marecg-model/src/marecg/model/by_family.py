@@ -1,7 +1,7 @@
-"""Leaves without training records, scored by the evidence of their family.
+"""Scores for leaves without training records, taken from their family.
 
-Whether the mass of q on a family ranks records by an untaught leaf better than the leaf's own share depends
-on the family. A model's `untaught_by_family` lists the families for which it does.
+In some families, the mass of q on the family ranks records better than the untrained leaf's own share. A
+model's `untaught_by_family` lists these families.
 
 Shapes: B records, N concepts.
 """
@@ -13,7 +13,7 @@ from marecg.model.window_encoder import WindowEncoder
 
 
 def judged_by_family(model: WindowEncoder) -> list[int]:
-    """Return leaves without a training record of the model's `untaught_by_family`; none without counts."""
+    """Return the leaves of `untaught_by_family` without training records; none if counts are unknown."""
     support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
     return [
         node.index
@@ -30,5 +30,5 @@ def family_of(model: WindowEncoder, leaves: list[int]) -> list[int]:
 
 
 def by_family(model: WindowEncoder, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
-    """Return the mass of q on the family of each leaf that its family judges, [B] by leaf."""
+    """Return the mass of q on the family of each leaf in `judged_by_family`, [B] by leaf."""
     return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in judged_by_family(model)}

@@ -21,28 +21,28 @@ TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "f
 class Provenance(Settings):
     """Records, recipe and versions of a model's training.
 
-    Where a training went on from given weights, recipe, steps, seconds and devices are of that training
-    alone; what counts records counts those of before too: one that both read twice, unless both read the very
-    same corpus.
+    If the training started from given weights, recipe, steps, seconds and devices describe this training
+    only. Record counts include the base model's records. Records used by both trainings are counted twice,
+    unless the corpora are identical.
 
     Attributes:
-        recipe: its name.
-        steps: optimiser steps.
-        records: how many the corpus had.
-        sources: how many of them came from which published collection.
-        others: how many came from elsewhere; a folder's name may be a patient's, so there is none.
-        origins: the licence of those collections and where they are published, by their names; none if nobody
-            noted it.
-        without_codes: the collections of which the signals alone were learnt from.
-        support: how many of them bore which leaf concept, by its abbreviation; None if nobody noted it.
-        version: of this package.
-        torch: the version of torch.
-        seconds: of training; since the last resumption, where there was one. None if nobody noted it.
-        resumed: whether there was one.
-        devices: how many of which kind.
-        signals: what tells the corpus from others, a hash of its signals; None if nobody noted it, or if they
-            were several.
-        began_from: the weights that the training went on from; None where it began with random ones.
+        recipe: name of the recipe.
+        steps: number of optimiser steps.
+        records: number of training records.
+        sources: number of records from each published collection.
+        others: number of records from other folders. The folders aren't named, because a name may identify a
+            patient.
+        origins: licence and address of each collection, by its name. Empty if not recorded.
+        without_codes: collections whose codes were not used.
+        support: number of records with each leaf concept, by abbreviation. None if not recorded.
+        version: version of this package.
+        torch: version of torch.
+        seconds: duration of training, counted from the last resumption. None if not recorded.
+        resumed: whether the training was resumed.
+        devices: number and type of the devices.
+        signals: hash of the corpus's signals, which identifies it. None if not recorded, or if there were
+            several corpora.
+        began_from: weights that the training started from. None for random weights.
     """
 
     recipe: str
@@ -63,9 +63,9 @@ class Provenance(Settings):
 
 
 class BeganFrom(Settings):
-    """Starting weights: their name without a path, and `pretrained.weights_sha256`.
+    """Starting weights: their name without a path, and their `pretrained.weights_sha256`.
 
-    `provenance` is what they say that they were trained on; None where nobody noted it.
+    `provenance` describes their training; it is None if not recorded.
     """
 
     name: str
@@ -81,9 +81,9 @@ def model_card(
     *,
     gscl: bool,
 ) -> ModelCard:
-    """Write the card of a model: its shape, its training records if known, and its scores.
+    """Return the card of a model: its shape, its training records if known, and its scores.
 
-    `gscl` says whether its prototypes were trained.
+    `gscl` is True if the model's prototypes were trained.
     """
     data = ModelCardData(library_name="marecg", license=LICENSE, tags=TAGS, pipeline_tag="feature-extraction")
     seconds = config.context / config.fs
@@ -143,14 +143,14 @@ def sources(provenance: Provenance) -> str:
 
 
 def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
-    """Yield the weights from which a training started, then those from which they started, and so on."""
+    """Yield the weights that a training started from, then the weights before them, and so on."""
     while provenance is not None and provenance.began_from is not None:
         yield provenance.began_from
         provenance = provenance.began_from.provenance
 
 
 def ancestor_text(weights: BeganFrom) -> str:
-    """Describe the weights from which a run started: name, training and SHA-256."""
+    """Describe the weights that a run started from: name, training and SHA-256."""
     its = weights.provenance
     made = (
         f"recipe {its.recipe}, {its.steps} optimiser steps, {its.records} records" if its else "not recorded"
@@ -183,7 +183,7 @@ def _origin(provenance: Provenance | None) -> str:
 
 
 def _records(provenance: Provenance | None) -> str:
-    """A row per collection: how many records, under which licence, and whether their codes were read."""
+    """Return a table of collections: number of records, licence, and whether their codes were used."""
     if provenance is None or not provenance.origins:
         return ""
     rows = [

@@ -1,6 +1,6 @@
 """Figures of a model card: probe scores by task, class and group of people.
 
-AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
+AUCs are between 0 and 1. Intervals contain 95 % of resamples of the test records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from marecg.settings import Count, Settings, Share
 
 Figure = TypeVar("Figure", bound=Settings)
 POOR = 0.7
-"""A class whose interval begins below this AUC is named among the failures."""
+"""AUC limit: a class whose interval begins below it is listed as a known failure."""
 
 
 class Auc(Settings):
@@ -26,8 +26,8 @@ class Auc(Settings):
 class ClassFigure(Auc):
     """Figures of one class on the test records: positives, and AUC with its interval.
 
-    `ece` is the expected calibration error of the sigmoid of its logits, `ece_chance` what true probabilities
-    would show of it.
+    `ece` is the expected calibration error of the sigmoid of the logits. `ece_chance` is the error that
+    perfectly calibrated probabilities would have by chance.
     """
 
     name: str
@@ -37,10 +37,10 @@ class ClassFigure(Auc):
 
 
 class GroupFigure(Auc):
-    """Macro AUC in a group of people, such as `kind` `sex` and `name` `F`, with its interval.
+    """Macro AUC in a group of people with its interval. An example is `kind` "sex" and `name` "F".
 
-    `classes` have enough positives and negatives among its test records; `everyone` is of all on these
-    classes.
+    `classes` is the number of classes with enough positives and negatives in the group. `everyone` is the
+    macro AUC of all test records on these classes.
     """
 
     kind: str
@@ -53,10 +53,10 @@ class GroupFigure(Auc):
 class Score(Auc):
     """Score of a `method` on a `task`, as a model card prints it (`marecg.evaluate`).
 
-    `fraction` is the share of the training records, 0 where none was needed, and `auc` the macro AUC over
-    `tested` records with its 95 % bootstrap interval. `leaks`: the encoder was pretrained on val or test
-    records; None where nobody knows. `classes` and `groups` are of the row that the probe was about at its
-    largest share.
+    `fraction` is the share of the training records, or 0 if the method needs none. `auc` is the macro AUC
+    over `tested` records with its 95 % bootstrap interval. `leaks` is True if the encoder was pretrained on
+    val or test records, and None if unknown. `classes` and `groups` are given for the probe's main row at
+    its largest share.
     """
 
     task: str
@@ -101,14 +101,14 @@ def reached(scores: Sequence[Score]) -> str:
 
 
 def _plain(figure: Figure) -> Figure:
-    """The same figure, its names plain in Markdown: they are columns of tables and folders of others."""
+    """Return the figure with names escaped for Markdown, because users' tables and folders supply them."""
     names = {key: plain_markdown(value) for key, value in figure if isinstance(value, str)}
     parts = {key: tuple(map(_plain, value)) for key, value in figure if isinstance(value, tuple)}
     return figure.model_copy(update=names | parts)
 
 
 def _in_detail(score: Score) -> Iterator[str]:
-    """Two tables of a task: its classes, and its groups of people."""
+    """Yield the lines of two tables of a task: its classes, and its groups of people."""
     if score.classes:
         yield from ("", f"### {score.task}: {score.method}, {100 * score.fraction:g} %, by class", "")
         errors = [f"{100 * figure.ece:.1f} ({100 * figure.ece_chance:.1f})" for figure in score.classes]
@@ -127,7 +127,7 @@ def _in_detail(score: Score) -> Iterator[str]:
 
 
 def _failures(scores: Sequence[Score]) -> Iterator[str]:
-    """Classes that may be told badly, and groups that are served worse than all records together."""
+    """Yield classes that may be recognised badly, and groups with a lower AUC than all records together."""
     poor = [f"{c.name} ({score.task})" for score in scores for c in score.classes if c.low < POOR]
     behind = [
         f"{group.kind} {group.name} ({score.task}, {100 * (group.auc - group.everyone):+.1f})"

@@ -8,11 +8,11 @@ from marecg.errors import ConfigError
 from marecg.settings import Settings, chosen, paper
 
 WINDOW = 4700
-"""L in samples, the context and the trailing T_pred patches."""
+"""L in samples: the context and the trailing T_pred patches."""
 
 
 class ModelConfig(Settings):
-    """Encoder, its pooling, and the concept space in which its embeddings are read."""
+    """Settings of the encoder, its pooling, and the concept space of its embeddings."""
 
     fs: int = paper(500, "§sec:values: f_s in Hz", gt=0)
     patch: int = paper(50, "§sec:values: P_t, 100 ms", gt=0)
@@ -82,7 +82,7 @@ def patch_count(samples: int, patch: int, stride: int) -> int:
 
 
 def _fit(given: dict[str, Any], window: int) -> int:
-    """The patches of a window by values that passed; any number where one did not."""
+    """Return the number of patches of a window, or 1 if `patch` or `stride` failed validation."""
     if "patch" not in given or "stride" not in given:
         return 1
     return max(1, patch_count(window, given["patch"], given["stride"]))

@@ -1,6 +1,7 @@
-"""Arithmetic of encoder and training step: the basis of all stated speeds.
+"""Floating-point operations of the encoder and of a training step, the basis of all reported speeds.
 
-A multiply-add counts as two. Norms, activations and softmax are left out: they move memory, not numbers.
+A multiply-add counts as two operations. Norms, activations and softmax are left out, because memory bandwidth
+limits them, not arithmetic.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from marecg.model.config import ModelConfig
 
 
 class Flops(NamedTuple):
-    """Forward costs: of trained modules, which also go backward, and of slow copies."""
+    """Forward costs of trained modules (`learning`), which also run backward, and slow copies."""
 
     learning: int
     following: int
@@ -20,8 +21,8 @@ class Flops(NamedTuple):
 def block_flops_per_token(config: ModelConfig, patches: int) -> int:
     """Return one block's forward cost per token: 2·16d² + 4(C+T)d at MLP ratio 4.
 
-    Two attentions have four d×d maps each, the MLP two of d×4d; scores and mixing cost 2·n·d each along an
-    axis of n tokens.
+    Each of the two attentions has four d×d maps, and the MLP has two d×4d maps. Scores and mixing cost 2·n·d
+    each along an axis of n tokens.
     """
     width = config.width
     maps = 2 * (4 + 4 + 2 * config.mlp_ratio) * width**2
@@ -42,10 +43,11 @@ def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
 
 
 def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
-    """Return one record's cost in a training step: a backward pass counts as two forward passes.
+    """Return one record's cost in a training step. A backward pass counts as two forward passes.
 
-    The heads, under a thousandth of the encoder, are left out, and so is what checkpointing computes again.
-    `beyond` is what each objective adds to the masked pass that every recipe has.
+    The heads cost under a thousandth of the encoder and are left out. Recomputation by activation
+    checkpointing is left out as well. `beyond` is each objective's addition to the masked pass, which every
+    recipe has.
     """
     flops = list(beyond)
     learning = encoder_flops(shape) + sum(one.learning for one in flops)

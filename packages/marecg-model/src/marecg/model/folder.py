@@ -1,4 +1,4 @@
-"""Folder of a model, read defensively: its parts are checked against each other."""
+"""Reader of a model's folder, which checks the parts of the folder against each other."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,21 +23,22 @@ from marecg.settings import Settings
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
-"""Bytes of config.json; that of marecg-small, with the figures of its probes, has 21 thousand."""
+"""Maximum size of config.json in bytes. The file of marecg-small, with its probe figures, has 21 thousand."""
 LFS = b"version https://git-lfs"
-"""How a file of Git LFS begins that hasn't been fetched."""
+"""First bytes of a Git LFS pointer, a file whose content hasn't been downloaded."""
 AGAIN, PUT_BACK = "Export the run again", "Put back the ontology.json that it was saved with"
 MAX_SIZE = 1 << 20
-"""What a size may be: beyond any model, and within memory."""
+"""Maximum of any size in the configuration: larger than any model needs, but small enough for memory."""
 MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
-"""Likewise layers, beginnings of a window, and samples per second, within time."""
+"""Maximum number of layers, offsets of a window, and samples per second, to limit the computing time."""
 
 
 class Description(Settings):
     """Content of config.json.
 
-    Of the enumeration that the prototypes follow, and of all that ontology.json says, labels and routing too
-    (`bundle`), it has the SHA-256. `untaught_by_family` lists families by abbreviation; see `by_family`.
+    `ontology` is the SHA-256 of the enumeration of the prototypes. `bundle` is the SHA-256 of the whole
+    content of ontology.json, with labels and routing. `untaught_by_family` lists families by abbreviation;
+    see `by_family`.
     """
 
     format: Literal[2] = 2
@@ -51,7 +52,7 @@ class Description(Settings):
 
 
 def read(folder: Path) -> tuple[Description, Ontology]:
-    """Read description and ontology, and check them against each other."""
+    """Read the description and the ontology, and check them against each other."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         remedy = "Name a run, its folder 'model', or one that save_pretrained wrote"
@@ -88,7 +89,7 @@ def _no_model(folder: Path, error: Exception) -> CheckpointError:
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
-    """Refuse a shape whose mere description would cost hours or memory."""
+    """Refuse a shape so large that building the model would take hours or exhaust memory."""
     for name, value in config:
         most = MAX_OF.get(name, MAX_SIZE)
         if isinstance(value, int | float) and not value <= most:
@@ -97,7 +98,7 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
 
 
 def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
-    """Read the file's tensors after its header matches `model`."""
+    """Read the file's tensors if its header matches `model`."""
     expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
         with path.open("rb") as file:
@@ -117,7 +118,7 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise CheckpointError(min(problems) + more, where=path, remedy=AGAIN)
-        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # no map of the file
+        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # not memory-mapped
     except (SafetensorError, OSError) as error:
         raise _no_model(path.parent, error) from error
     refuse_non_finite(tensors, path)

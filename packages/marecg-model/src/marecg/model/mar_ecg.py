@@ -1,6 +1,6 @@
-"""MarEcg: the encoder as a PyTorch module that takes whole records, and can be fine-tuned.
+"""The encoder as a PyTorch module, `MarEcg`, which takes whole records and can be fine-tuned.
 
-Shapes: B batch, M records, C leads, K leads given, or classes, L samples, T patches, D width, W wide readout,
+Shapes: B batch, M records, C leads, K input leads, or classes, L samples, T patches, D width, W wide readout,
 X leads of all records, U windows of all records.
 """
 
@@ -25,15 +25,15 @@ from marecg.model.windows import required_rate
 from marecg.nn.encoder import being_traced
 
 WEIGHT_DECAY = 0.05
-"""AdamW's, of matrices alone, as BEiT and MAE fine-tune with."""
+"""AdamW's weight decay, applied to matrices only; BEiT and MAE fine-tune with this value."""
 
 
 class MarEcg(WindowEncoder):
-    """Encoder of whole records as a PyTorch module; `classifier` puts a head on it.
+    """Encoder of whole records as a PyTorch module. `classifier` adds a head.
 
     Args:
-        config: the shape of everything; `marecg.recipes.c3().model` is the paper's.
-        ontology: whose enumeration the prototypes follow; the packaged one if None.
+        config: shape of the model. `marecg.recipes.c3().model` is the paper's shape.
+        ontology: concepts of the prototypes, in their order. The packaged ontology if None.
 
     Example:
         >>> from marecg import recipes
@@ -52,22 +52,22 @@ class MarEcg(WindowEncoder):
         *,
         leads: Sequence[str] = LEADS,
     ) -> Features:
-        """Encode whole records with gradients, to the features of `marecg.embed` as tensors.
+        """Encode whole records with gradients, and return the features of `marecg.embed` as tensors.
 
-        A record longer than the context is read in windows, each from `config.phases` beginnings, and their
-        features are averaged; a shorter one is padded, and the padding hidden.
+        A record longer than the context is read in windows, each at `config.phases` offsets. The features of
+        the windows are averaged. A shorter record is padded, and the padding is hidden from the encoder.
 
         Args:
-            x: [B, C, L] in mV at `config.fs`, which `resample` brings it to; L from one patch up.
-            n_valid: int64 [B], samples of each record before its padding; all L where None.
-            absent: bool [B, C], leads to hide of single records; none where None.
-            leads: the names of the C leads, in any order and of any case; the others are hidden.
+            x: [B, C, L] in mV at `config.fs`; see `resample`. L is at least one patch.
+            n_valid: int64 [B], samples of each record before its padding. All L samples if None.
+            absent: bool [B, C], leads to hide in single records. No lead if None.
+            leads: names of the C leads, in any order; case doesn't matter. All other leads are hidden.
 
         Returns:
-            h_rhythm [B, D], H̄ [B, T, D], zero behind a record's last patch, and the wide readout [B, W].
+            h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W]. H̄ is zero after a record's last patch.
 
         Raises:
-            UsageError: x isn't such a tensor, a lead is unknown, or a record is shorter than a patch.
+            UsageError: If x has another type or shape, a lead is unknown, or a record lacks a full patch.
         """
         x_BCL, absent_BC = self._placed(x, absent, lead_places(leads))
         records, length = x_BCL.shape[0], x_BCL.shape[-1]
@@ -87,10 +87,10 @@ class MarEcg(WindowEncoder):
 
         Args:
             signals: [B, C, L] in mV.
-            fs: their sampling rate in Hz; it has to be given.
+            fs: sampling rate of the signals in Hz. Required.
 
         Raises:
-            UsageError: no rate is given, or it can't be.
+            UsageError: If the rate is missing or impossible.
         """
         x_BCL = np.asarray(signals, np.float32)
         flat_XL = resample(x_BCL.reshape(-1, x_BCL.shape[-1]), required_rate(fs), self.config.fs)
@@ -100,29 +100,31 @@ class MarEcg(WindowEncoder):
         """Return the number of values in a record's readout.
 
         Args:
-            readout: `rhythm`, `wide`, or what `embed` alone reads, `beats` or `full`.
+            readout: `rhythm` or `wide`, or a readout that only `embed` returns: `beats` or `full`.
         """
         return readout_width(self.config, readout)
 
     def classifier(self, n_classes: int, readout: Readout = "wide") -> "Classifier":
-        """Return a module of logits [B, n_classes]: a new linear head on this encoder, which isn't copied.
+        """Return a module with a new linear head on this encoder. Its output is logits [B, n_classes].
+
+        The module shares the encoder; it doesn't copy it.
 
         Args:
             n_classes: K.
-            readout: what the head reads, `wide` or `rhythm`.
+            readout: input of the head, `wide` or `rhythm`.
 
         Raises:
-            UsageError: no module reads that.
+            UsageError: If the readout is neither `wide` nor `rhythm`.
         """
         self.to_concepts.requires_grad_(False)  # no head reads it
         head = Classifier(self, n_classes, trainable_readout(readout))
         return head.to(self.prototypes.device)
 
     def freeze(self, blocks: int | None = None) -> Self:
-        """Return the model after freezing its tokens and lowest blocks, or all of it.
+        """Freeze the tokens and the lowest blocks, or the whole model, and return the model.
 
         Args:
-            blocks: how many blocks; None is everything.
+            blocks: number of blocks to freeze. The whole model if None.
         """
         frozen: list[nn.Module] = [self] if blocks is None else [self.tokens, *self.encoder.blocks[:blocks]]
         for module in frozen:
@@ -132,12 +134,14 @@ class MarEcg(WindowEncoder):
     def param_groups(
         self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY
     ) -> list[dict[str, Any]]:
-        """Return groups for an optimiser: each layer slower than the one above it, without frozen ones.
+        """Return parameter groups for an optimiser, with learning rates that fall from layer to layer.
+
+        Frozen parameters are left out.
 
         Args:
             lr: learning rate of the pool.
-            decay: a block's rate over that of the block above it; the tokens are the lowest.
-            weight_decay: of matrices; vectors have none.
+            decay: ratio of a layer's rate to the rate of the layer above. The tokens are the lowest layer.
+            weight_decay: weight decay of matrices. Vectors have no decay.
         """
         blocks = [[block] for block in reversed(self.encoder.blocks)]
         above: list[list[nn.Module]] = [[self.pool, self.encoder.norm], *blocks, [self.tokens]]
@@ -158,7 +162,7 @@ class MarEcg(WindowEncoder):
         return n_valid
 
     def _placed(self, x: Tensor, absent: Tensor | None, places: list[int]) -> tuple[Tensor, Tensor]:
-        """Signals in the encoder's order of leads and type, [B, C, L], and which leads are absent."""
+        """Return the signals in the encoder's lead order and dtype, [B, C, L], and a mask of absent leads."""
         if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(places):
             given = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
             remedy = "Give a tensor [records, leads, samples] in mV, and leads=; arrays go to marecg.embed"
@@ -179,11 +183,11 @@ class MarEcg(WindowEncoder):
 
 
 class Classifier(nn.Module):
-    """Linear map of an encoder's standardised readout to K logits (`MarEcg.classifier` makes one).
+    """Linear map from an encoder's standardised readout to K logits; see `MarEcg.classifier`.
 
     Attributes:
-        model: the encoder, not a copy: training it here trains it there.
-        head: the linear map.
+        model: encoder, shared with its other users: training changes it for all of them.
+        head: linear map.
     """
 
     mean_W: Tensor
@@ -208,15 +212,15 @@ class Classifier(nn.Module):
         """Return the logits [B, K] of whole records.
 
         Args:
-            x: as for `MarEcg.forward`, and so are the others.
-            n_valid: samples of each record before its padding.
-            absent: the leads to hide.
-            leads: the names of x's leads.
+            x: as for `MarEcg.forward`.
+            n_valid: samples of each record before its padding, as for `MarEcg.forward`.
+            absent: leads to hide, as for `MarEcg.forward`.
+            leads: names of x's leads, as for `MarEcg.forward`.
         """
         return self.read(self._read_out(self.model(x, n_valid, absent, leads=leads)))
 
     def of_windows(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """Return the logits [B, K] of single windows, as `MarEcg.of_windows` takes them."""
+        """Return the logits [B, K] of single windows. The arguments are as for `MarEcg.of_windows`."""
         return self.read(self._read_out(self.model.of_windows(x_BCL, n_valid_B, absent_BC)))
 
     def read(self, x_BW: Tensor) -> Tensor:
@@ -225,18 +229,18 @@ class Classifier(nn.Module):
 
     @torch.no_grad()
     def logits(self, x_MW: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logits of records, float64 [M, K], from their readouts averaged over `tta_windows`."""
+        """Return the logits of records, float64 [M, K], from readouts averaged over `tta_windows`."""
         logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
         return np.asarray(logits_MK.double().cpu().numpy())
 
     @torch.no_grad()
     def standardise(self, x: Tensor, n_valid: Tensor | None = None, *, leads: Sequence[str] = LEADS) -> Self:
-        """Standardise the readout by its mean and spread over training records: its parts then count alike.
+        """Set the readout's mean and scale from training records, so that all values count alike.
 
         Args:
-            x: some dozens of records, as for `forward`.
+            x: a few dozen records, as for `forward`.
             n_valid: samples of each record before its padding.
-            leads: the names of x's leads.
+            leads: names of x's leads.
         """
         x_BW = self._read_out(self.model(x, n_valid, leads=leads))
         self.mean_W.copy_(x_BW.mean(0))
@@ -244,15 +248,17 @@ class Classifier(nn.Module):
         return self
 
     def save_pretrained(self, save_directory: str | Path) -> None:
-        """Write encoder and head into a folder, all or nothing; `from_pretrained` loads it.
+        """Write the encoder and the head into a folder, completely or not at all.
+
+        `from_pretrained` loads the folder.
 
         Args:
-            save_directory: created, or replaced if it holds a classifier.
+            save_directory: folder to create. It is replaced if it contains a classifier.
 
         Raises:
-            OutputError: the folder can't be written.
-            UsageError: the folder holds other files, which would be lost.
-            CheckpointError: a weight isn't finite; nothing is written.
+            OutputError: If the folder can't be written.
+            UsageError: If the folder contains other files, which would be lost.
+            CheckpointError: If a weight isn't finite. Nothing is written.
         """
         content = {"classes": self.head.out_features, "readout": self.readout}
         head = saved_head.Head.model_validate(content)
@@ -266,7 +272,7 @@ class Classifier(nn.Module):
         Args:
             repo_id: owner/name.
             private: whether a new repository is private.
-            token: the one of `hf auth login` if None.
+            token: access token. The token of `hf auth login` if None.
         """
         return saved_head.push(self, repo_id, private=private, token=token)
 
@@ -275,13 +281,13 @@ class Classifier(nn.Module):
         """Load a classifier in eval mode.
 
         Args:
-            name: a folder that `save_pretrained` wrote, or owner/name on the Hugging Face hub.
-            device: where its weights are to be, such as `cuda`.
-            how: of a download: `revision`, `token`, `cache_dir`, `local_files_only`.
+            name: folder written by `save_pretrained`, or owner/name on the Hugging Face hub.
+            device: device for the weights, for example `cuda`.
+            how: download options: `revision`, `token`, `cache_dir`, `local_files_only`.
 
         Raises:
-            CheckpointError: it is missing or damaged.
-            UsageError: the device isn't available.
+            CheckpointError: If the classifier is missing or damaged.
+            UsageError: If the device isn't available.
         """
         folder = saved_head.fetched(name, **how)
         head, tensors = saved_head.read(folder)
@@ -295,19 +301,19 @@ class Classifier(nn.Module):
         return net.eval().to(named_device(device))
 
     def _own(self) -> dict[str, Tensor]:
-        """Return what isn't the encoder's: the head, and the readout's mean and spread."""
+        """Return the tensors outside the encoder: the head, and the readout's mean and standard deviation."""
         return {name: value for name, value in self.state_dict().items() if not name.startswith("model.")}
 
     def param_groups(
         self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY, *, head: float = 1.0
     ) -> list[dict[str, Any]]:
-        """Return groups for an optimiser: the head at `head` times the rate, and the encoder's groups.
+        """Return parameter groups for an optimiser: the head's group, then the encoder's groups.
 
         Args:
             lr: learning rate of the encoder's pool.
             decay: as for `MarEcg.param_groups`.
-            weight_decay: of matrices; vectors have none.
-            head: the head's rate over `lr`.
+            weight_decay: weight decay of matrices. Vectors have no decay.
+            head: ratio of the head's learning rate to `lr`.
         """
         return [
             *groups([self.head], lr * head, weight_decay),
@@ -319,7 +325,7 @@ class Classifier(nn.Module):
 
 
 def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list[dict[str, Any]]:
-    """Return the trainable parameters of modules, in a group with weight decay (matrices) and one without."""
+    """Return the trainable parameters in two groups: matrices with weight decay, vectors without."""
     parameters = [one for module in modules for one in module.parameters() if one.requires_grad]
     made = (
         {"params": [one for one in parameters if (one.ndim > 1) == matrices], "lr": lr, "weight_decay": decay}
@@ -329,7 +335,7 @@ def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list
 
 
 def trainable_readout(readout: str) -> Readout:
-    """Check that gradients pass a readout, and return it. Raises `UsageError` for another."""
+    """Return the readout if gradients can flow through it. Raises `UsageError` for any other readout."""
     if readout in ("rhythm", "wide"):
         return readout  # type: ignore[return-value]
     if readout in ("beats", "full"):

@@ -1,6 +1,6 @@
-"""Physiology of R-peaks: the targets of multi-scale physiological supervision (§MSPS).
+"""Targets of multi-scale physiological supervision, computed from R-peaks (§MSPS).
 
-Made once per corpus from the stored peaks, never per step.
+They are computed once per corpus from the stored peaks, never per step.
 
 Shapes: M records, T patches; G records with equally many beats, K beats, J intervals between them.
 """
@@ -17,11 +17,11 @@ from marecg.model.config import ModelConfig
 from marecg.settings import Settings, paper
 
 TOGETHER = 1024
-"""Records that are read at once: their phases fit into a processor's cache."""
+"""Number of records processed at once: their phases fit into a processor's cache."""
 
 
 class Rate(IntEnum):
-    """Heart-rate buckets; records with NONE are left out of the loss."""
+    """Heart-rate buckets. Records with NONE don't count in the loss."""
 
     BRADY = 0
     NORMAL = 1
@@ -30,7 +30,7 @@ class Rate(IntEnum):
 
 
 class Phase(IntEnum):
-    """Position of a patch relative to its nearest R-peak; MASKED patches are left out of the loss."""
+    """Position of a patch relative to its nearest R-peak. MASKED patches don't count in the loss."""
 
     MASKED = -1
     PRE_R = 0
@@ -52,7 +52,8 @@ class RhythmThresholds(Settings):
 class Physiology(NamedTuple):
     """Rhythm statistics per record and a phase per patch.
 
-    `mean_rr_M` is in seconds, `rr_cv_M` a ratio; both are 0 where `rate_M` is NONE. `alternates_M` is 0 or 1.
+    `mean_rr_M` is in seconds, and `rr_cv_M` is a ratio. Both are 0 if `rate_M` is NONE. `alternates_M` is 0
+    or 1.
     """
 
     mean_rr_M: NDArray[np.float32]
@@ -65,9 +66,9 @@ class Physiology(NamedTuple):
 def physiology(
     rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, limits: RhythmThresholds
 ) -> Physiology:
-    """Compute the targets from R-peaks in the encoder's context: sample indices at `model.fs`.
+    """Compute the targets from R-peaks in the encoder's context, given as sample indices at `model.fs`.
 
-    Records with equally many beats are read together: a corpus has few such numbers.
+    Records with the same number of beats are processed together, because a corpus has few different numbers.
     """
     records = len(rpeaks)
     targets = Physiology(
@@ -93,10 +94,10 @@ def physiology(
 
 
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
-    """Whether RR intervals alternate in twos (bigeminy) or threes (trigeminy) for a number of cycles.
+    """Return whether RR intervals alternate in twos (bigeminy) or threes (trigeminy) for `cycles` cycles.
 
-    A cycle counts when one of its intervals is shorter and one longer than the mean by more than `theta`
-    of it, and when each interval is within `theta` of its counterpart in the cycle before.
+    A cycle needs an interval shorter than the mean by more than `theta` of the mean, and a longer interval by
+    the same margin. Each interval must also be within `theta` of its counterpart in the previous cycle.
     """
     deviation_GJ = rr_GJ / rr_GJ.mean(axis=1, keepdims=True) - 1
     alternates_G = np.zeros(len(rr_GJ), bool)
@@ -113,13 +114,13 @@ def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[n
 def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
     """Return the phase of each patch by its centre's distance Δ from the nearest R-peak, int8 [G, T].
 
-    |Δ| ≤ δ_R is R, and Δ < 0 PRE-R; after it, ST up to a third of the mean RR interval and T-wave up to half.
-    Farther than half an interval from any peak a patch has no usable neighbourhood.
+    |Δ| ≤ δ_R is R, and any other Δ < 0 is PRE-R. After the peak, ST lasts up to a third of the mean RR
+    interval and T-wave up to half. Patches farther than half an interval from any peak are MASKED.
     """
     mean_rr_G1 = np.diff(peaks_GK).mean(axis=1, keepdims=True)
     centres_T, peaks_KG1 = centres_T.astype(np.int32), peaks_GK.T.astype(np.int32)[..., None]
     delta_GT = centres_T - peaks_KG1[0]
-    for before_G1, peak_G1 in pairwise(peaks_KG1):  # a tie goes to the earlier one
+    for before_G1, peak_G1 in pairwise(peaks_KG1):  # a tie goes to the earlier peak
         np.subtract(centres_T, peak_G1, out=delta_GT, where=2 * centres_T > peak_G1 + before_G1)
     away_GT = np.abs(delta_GT)
     return np.select(
@@ -132,7 +133,7 @@ def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: i
 def _of_equal_counts(
     rpeaks: Sequence[NDArray[np.int64]], context: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Records with equally many peaks inside the context, two at least: their numbers and peaks [G, K]."""
+    """Yield the numbers and peaks [G, K] of records with equally many peaks in the context, at least 2."""
     peaks = np.concatenate([np.zeros(0, np.int64), *rpeaks])
     record = np.repeat(np.arange(len(rpeaks)), [len(beats) for beats in rpeaks])
     inside = peaks < context

@@ -1,7 +1,7 @@
-"""Saved models: a folder of config.json, model.safetensors, ontology.json and a model card.
+"""Saved models: a folder with config.json, model.safetensors, ontology.json and a model card.
 
-The folder is what a run leaves under `model/` and what a repository on the Hugging Face hub holds. Only JSON
-and safetensors are read, and only whole: nothing that is missing, extra or in another order is loaded.
+A run writes this folder as `model/`, and a repository on the Hugging Face hub contains the same files. Only
+JSON and safetensors are read. A folder with missing, extra or reordered content is refused.
 """
 
 import hashlib
@@ -28,13 +28,16 @@ from marecg.model.config import ModelConfig
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
 
 DEFAULT = "marecg-small-codes"
-"""What reads a user's records where no model is named, since it learnt from the most statements; a probe
-takes `marecg-small`, which has seen no code of PTB-XL. The package `marecg-small` has both."""
+"""Default model for a user's records, because it was trained with the most statements.
+
+A probe uses `marecg-small`, which was trained without the codes of PTB-XL. The package `marecg-small`
+contains both models.
+"""
 FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
 
 
 def installed(name: str) -> Path | None:
-    """Return the folder of a model in the package marecg-small; None if it isn't installed."""
+    """Return the folder of a model in the package marecg-small, or None if the model isn't installed."""
     package = find_spec("marecg_small") if name in FOLDERS else None
     for place in (package and package.submodule_search_locations) or ():
         return Path(place) / FOLDERS[name]
@@ -42,7 +45,7 @@ def installed(name: str) -> Path | None:
 
 
 def list_models() -> list[str]:
-    """Return the names of the models that are installed, as `MarEcg.from_pretrained` takes them.
+    """Return the names of the installed models, as accepted by `MarEcg.from_pretrained`.
 
     >>> list_models()
     ['marecg-small', 'marecg-small-codes']
@@ -51,29 +54,29 @@ def list_models() -> list[str]:
 
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
-"""What only a model has: a prepared corpus carries its ontology too."""
+"""Files that identify a model. ontology.json isn't included, because a prepared corpus also has it."""
 REPLACEABLE = {*FILES, "answers.json", "README.md", ".gitattributes"}
-"""What a folder may hold that `save_pretrained` replaces, or of the old weights; more would be lost."""
+"""Files that `save_pretrained` may replace or delete. A folder with any other file is refused."""
 
 SHAPE = "A model's shape is in its config.json"
 INSTEAD = dict.fromkeys(
     ("num_classes", "num_labels", "n_classes", "n_outputs"), "model.classifier(n_classes) puts a head on it"
 ) | dict.fromkeys(("device_map", "map_location"), "Say device='cuda'")
 INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "model.half() or model.bfloat16() casts it")
-"""What stands here for arguments of other libraries."""
+"""Remedies for arguments known from other libraries."""
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 class Pretrained(nn.Module, ModelHubMixin):
-    """Module that is saved to and loaded from a folder or the Hugging Face hub.
+    """Module that can be saved to and loaded from a folder or the Hugging Face hub.
 
     Args:
-        config: its shape; as many concepts as the ontology has, or not said.
-        ontology: whose enumeration its prototypes follow; the packaged one if None.
+        config: shape of the model. `concepts` must be None or the number of concepts in the ontology.
+        ontology: concepts of the prototypes, in their order. The packaged ontology if None.
 
     Raises:
-        ConfigError: the shape is of another number of concepts.
+        ConfigError: If the shape has another number of concepts.
     """
 
     prototypes: Tensor
@@ -94,21 +97,21 @@ class Pretrained(nn.Module, ModelHubMixin):
         push_to_hub: bool = False,
         **push_to_hub_kwargs: Any,
     ) -> str | None:
-        """Write the model and its card into a folder, all or nothing; upload the folder if requested.
+        """Write the model and its card into a folder, completely or not at all, and optionally upload it.
 
         Args:
-            save_directory: created, or replaced if it holds a model.
-            repo_id: where on the hub; the folder's name if None.
+            save_directory: folder to create. It is replaced if it contains a model.
+            repo_id: repository on the hub. The folder's name if None.
             push_to_hub: whether to upload.
-            push_to_hub_kwargs: as for `push_to_hub`: `private`, `token`, `branch`, …
+            push_to_hub_kwargs: options of `push_to_hub`: `private`, `token`, `branch`, …
 
         Returns:
-            The address of the upload, if there was one.
+            Address of the upload, or None without an upload.
 
         Raises:
-            OutputError: the folder can't be written.
-            UsageError: the folder holds other files, which would be lost.
-            CheckpointError: a weight isn't finite; nothing is written.
+            OutputError: If the folder can't be written.
+            UsageError: If the folder contains other files, which would be lost.
+            CheckpointError: If a weight isn't finite. Nothing is written.
         """
         folder = Path(save_directory)
         refuse_non_finite(self.state_dict(), folder)
@@ -130,14 +133,14 @@ class Pretrained(nn.Module, ModelHubMixin):
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
         self.ontology.save(save_directory / "ontology.json")
         save_file(self.state_dict(), tensors)
-        tensors.chmod(config.stat().st_mode)  # safetensors lets nobody but its owner read it
+        tensors.chmod(config.stat().st_mode)  # safetensors makes the file readable for its owner only
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """Return the card that `save_pretrained` writes as README.md.
 
         Args:
-            *args: none; the hub's interface has them.
-            **kwargs: none either.
+            *args: unused; required by the hub's interface.
+            **kwargs: unused; required by the hub's interface.
         """
         gscl = bool(self.prototypes.any())
         return model_card(self.config, self.ontology, self.provenance, self.scores, gscl=gscl)
@@ -159,25 +162,22 @@ class Pretrained(nn.Module, ModelHubMixin):
         """Load a model in eval mode.
 
         Args:
-            pretrained_model_name_or_path: a folder that `save_pretrained` wrote, a run folder, or the id
-                (owner/name) of a repository on the Hugging Face hub. What is here is never asked for there.
-            ontology: refuse a model of another enumeration than this one.
-            force_download: fetch again what was fetched before.
-            token: for a private repository; the one of `hf auth login` if None.
-            cache_dir: where downloads are kept.
-            local_files_only: use what was fetched before, without network.
-            revision: a branch, tag or commit on the hub.
-            device: where its weights are to be, such as `cuda`.
-            model_kwargs: none; the hub's interface has them.
-
-        Returns:
-            The model.
+            pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, or id
+                (owner/name) of a repository on the Hugging Face hub. Local models never contact the hub.
+            ontology: if given, refuse a model with another enumeration of concepts.
+            force_download: download the files even if they are in the cache.
+            token: access token for a private repository. The token of `hf auth login` if None.
+            cache_dir: folder for downloads.
+            local_files_only: use only cached files, without network.
+            revision: branch, tag or commit on the hub.
+            device: device for the weights, for example `cuda`.
+            model_kwargs: unused; required by the hub's interface.
 
         Raises:
-            UsageError: the device isn't available.
-            CheckpointError: a file is missing or damaged, a tensor missing, extra, of another shape or type
-                or not finite, the leads stand in another order, the enumeration is another, or the hub
-                can't give it.
+            UsageError: If the device isn't available.
+            CheckpointError: If a file is missing or damaged, the leads have another order, the enumeration
+                differs, or the download fails. Also if a tensor is missing, extra or not finite, or has
+                another shape or type.
         """
         if model_kwargs:
             remedy = next((INSTEAD[name] for name in model_kwargs if name in INSTEAD), SHAPE)
@@ -194,7 +194,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         description, carried = read(folder)
         if ontology is not None:
             refuse_another(ontology, carried, folder)
-        with torch.device("meta"):  # no memory before the file is known to fill it
+        with torch.device("meta"):  # allocates no memory before the file is known to match
             model = cls(description.model, carried)
         model.provenance, model.scores = description.provenance, description.scores
         model.untaught_by_family = description.untaught_by_family
@@ -203,23 +203,23 @@ class Pretrained(nn.Module, ModelHubMixin):
 
     @property
     def id2label(self) -> dict[int, str]:
-        """Labels of the concepts by number, in the order of the shares that `predict` returns."""
+        """Labels of the concepts by number, in the order of the shares returned by `predict`."""
         return {node.index: node.label for node in self.ontology.nodes}
 
 
 def folder_of(given: str | Path, **how: Any) -> Path:
     """Return the folder of a named model, downloaded from the hub if necessary.
 
-    Name and `how` are as for `from_pretrained`. Raises `CheckpointError` where there is none of that name, or
-    the hub can't give it.
+    The name and `how` are as for `from_pretrained`. Raises `CheckpointError` if no model has this name, or if
+    the download fails.
     """
     return _local(given) or _fetched(str(given), **how)
 
 
 def _local(given: str | Path) -> Path | None:
-    """The model's folder, or None for what only the hub can have.
+    """Return the model's folder, or None if only the hub can have the model.
 
-    A path into a folder that is here is meant as a path, so a slip of the pen asks no server.
+    If the parent folder exists, the name is a path, so a misspelt path isn't sent to the hub.
     """
     try:
         path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
@@ -227,7 +227,7 @@ def _local(given: str | Path) -> Path | None:
             return path / "model"
         packaged = installed(str(given))
         if path.is_dir() and (packaged is None or (path / "config.json").is_file()):
-            return path  # a folder that is only called as an installed model is none
+            return path  # a folder without config.json must not hide an installed model of the same name
         if packaged is not None:
             return packaged
         if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
@@ -246,12 +246,12 @@ def _local(given: str | Path) -> Path | None:
 
 
 def _copied(where: str) -> Path:
-    """A model of a store, or a run's, as a folder here. Raises as `copies.ensure_local`."""
+    """Return a local copy of a model or run in a remote store. Raises the errors of `copies.ensure_local`."""
     return ensure_local(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
 
 
 def weights_sha256(model: Pretrained) -> str:
-    """Return a hash of a model's shape, parameters and buffers."""
+    """Return a SHA-256 hash of a model's shape, parameters and buffers."""
     digest = hashlib.sha256(model.config.model_dump_json().encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -260,7 +260,7 @@ def weights_sha256(model: Pretrained) -> str:
 
 
 def names_model(given: str | Path) -> bool:
-    """Whether a name means a model: a run, a folder, an installed model, or a model on the hub."""
+    """Return whether a name means a model: a run, a folder, an installed model, or a model on the hub."""
     if installed(str(given)) is not None:
         return True
     if is_remote(given):
@@ -277,7 +277,7 @@ def names_model(given: str | Path) -> bool:
 def _fetched(hub_id: str, **how: Any) -> Path:
     try:
         return Path(snapshot_download(hub_id, allow_patterns=[*FILES, "answers.json"], **how))
-    except Exception as error:  # the hub's, its HTTP library's and its proxy's own
+    except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(
             f"isn't a folder here, and the Hugging Face hub can't give it ({reason[0]})",

@@ -1,16 +1,16 @@
-"""Readouts of H for linear probes: the wide readout, and the beat readout that extends it.
+"""Readouts of H for linear probes: the wide readout, the beat readout and the full readout.
 
-h_rhythm (eq. rhythm-pool) reads H through one attention, RevIN has taken the leads' heights away before, and
-how evenly beats follow one another is in no token. The wide readout keeps them: simple statistics of H over
-time, for each lead too, the scale that RevIN divided by, and with `ModelConfig.modulation` the modulation
-spectrum.
+h_rhythm (eq. rhythm-pool) reads H through a single attention and loses three things. It has one vector for
+all leads, RevIN has removed the leads' amplitudes, and no token shows how regular the beats are. The wide
+readout keeps them. It contains simple statistics of H over time, the mean of H per lead, and the scale that
+RevIN divided by. With `ModelConfig.modulation` it also contains the modulation spectrum.
 
-A mean over all patches blurs what happens within a beat. The beat readout is a mean over beats of the patches
-that show the same part of each: the one that begins 80 ms before the R-peak, so that a QRS lies whole in it,
-and those around it, which show P, ST and T. It follows the wide readout in one vector.
+A mean over all patches blurs the parts of a beat. The beat readout averages over beats instead, separately
+for each part of the beat. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The
+patches around it show P, ST and T. The beat readout follows the wide readout in the same vector.
 
-The full readout adds the other three parts of the beat by lead, how high and how low each part is
-in mV, and what an ECG machine measures (`ecg_records.measurements.measured`).
+The full readout adds, per lead, the P, ST and T parts of the beat, and the maximum, minimum and mean of each
+part in mV. It also adds the measurements of an ECG machine (`ecg_records.measurements.measured`).
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
 J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
@@ -31,27 +31,27 @@ from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 
 Readout = Literal["rhythm", "wide", "beats", "full"]
-"""What is read of a record as one vector: h_rhythm, the wide readout, the beats' too, or all there is."""
+"""Names of the readouts, from smallest to largest. Each is one vector per record."""
 BEAT = (-0.28, -0.08, 0.12, 0.32)
 """Seconds from an R-peak to the beginnings of its beat's J patches."""
 QRS = 1
-"""Which of them holds the QRS."""
+"""Index of the patch that contains the QRS."""
 OTHERS = {"p": 0, "st": 2, "t": 3}
-"""The others by name."""
+"""Indices of the other patches by name."""
 HEIGHTS = 3
 """H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
 LEAST_VARIANCE = 1e-12
-"""Below it a spread counts as none, so that its root has a slope."""
+"""Smallest variance before the square root, so that the gradient stays finite."""
 
 
 class Block(NamedTuple):
-    """Named part of a readout, and how the windows of a recording are joined into it.
+    """Named part of a readout, with the rule for joining the windows of a recording.
 
     Attributes:
-        name: its name in `wide_columns`.
-        width: its number of values.
-        joined: the mean over the `windows`; the sum over them for each of the `beats`; or the mean over
-            the windows that were `measured`.
+        name: name of the block in `wide_columns`.
+        width: number of values.
+        joined: `windows` for the mean over windows, `beats` for the sum over windows divided by the number
+            of beats, `measured` for the mean over the measured windows.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def blocks(config: ModelConfig, readout: Readout = "wide") -> list[Block]:
-    """Return the blocks of a readout in the order in which they are concatenated."""
+    """Return the blocks of a readout in the order of concatenation."""
     width, by_lead = config.width, len(LEADS) * config.width
     if readout == "rhythm":
         return [Block("rhythm", width)]
@@ -92,10 +92,10 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
-    """Return the columns of the readout's views; a probe fits a classifier per view and averages the logits.
+    """Return the columns of each view of a readout.
 
-    Those of the full readout are what the encoder sees, of that once more the beat readout, and what is
-    measured.
+    A probe fits a classifier per view and averages the logits. The full readout has three views: all values
+    from the encoder, the beat readout among these values, and the measurements.
     """
     columns = wide_columns(config, readout)
     if "measured" not in columns:
@@ -107,7 +107,7 @@ def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
     """Return a factor per standardised value, [V], that gives all parts of a readout equal weight.
 
-    Standardised values count alike one by one, so leads and beats, of which there are most, drown the rest.
+    Without the factors, the many values of leads and beats would outweigh the other parts.
     """
     widths = [block.width for block in blocks(config, readout)]
     return np.repeat(np.sqrt(config.width / np.array(widths)), widths).astype(np.float32)
@@ -121,12 +121,12 @@ def wide_readout(
     absent_BC: Tensor | None = None,
     modulation_BM: Tensor | None = None,
 ) -> Tensor:
-    """Return the wide readout: the parts of `wide_columns` side by side, [B, W].
+    """Return the wide readout, the concatenated parts of `wide_columns`, [B, W].
 
-    They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale, the
-    standard deviation in mV that RevIN divided it by; and the modulation spectrum, if there is one. Patches
-    of padding, where `real_BT` is False, count for nothing. Of a lead that was not given the log scale is the
-    mean of the others', and its mean of H what the encoder makes of it by the others.
+    The parts are h_rhythm, the mean, max and std of H̄ over time, each lead's mean of H, each lead's log
+    scale, and the modulation spectrum if given. The scale is the standard deviation in mV that RevIN divided
+    the lead by. Patches of padding (`real_BT` False) are ignored. For an absent lead, the log scale is the
+    mean over the present leads, and the mean of H is the encoder's inference from the present leads.
     """
     real_BT1 = real_or_all(real_BT)[..., None]
     share_BT1 = real_BT1.to(h_BTCD.dtype)
@@ -146,9 +146,9 @@ def wide_readout(
 
 
 def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum H over the beats' patches: its means over leads, and every lead's QRS patch, [B, V − W].
+    """Sum the lead mean of H over the beats' patches, and each lead's H over the QRS patches, [B, V − W].
 
-    `beats_BJT` says how many beats have their j-th patch where patch t is.
+    `beats_BJT` is the number of beats whose j-th patch is patch t.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     beat_BJD = beats_BJT @ lead_mean(h_BTCD)
@@ -157,9 +157,9 @@ def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
 
 
 def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum H over the patches of P, ST and T by lead, and the heights in mV, [B, 3·C·D + J·C·H].
+    """Sum each lead's H over the patches of P, ST and T, and the heights in mV, [B, 3·C·D + J·C·H].
 
-    `mv_BTCP` are the patches in mV around each lead's mean.
+    `mv_BTCP` contains the patches in mV, centred on each lead's mean.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     lead_BJCD = torch.einsum("bjt,btcd->bjcd", beats_BJT[:, list(OTHERS.values())], h_BTCD)
@@ -175,16 +175,16 @@ def joined_readout(
     measured: Sequence[NDArray[np.float32]],
     found: Iterable[Block],
 ) -> NDArray[np.float64]:
-    """Return a recording's readout from what its windows gave.
+    """Return a recording's readout from the results of its windows.
 
-    A recording without beats has the means over all patches in place of the means over beats, and no heights.
+    If a recording has no beats, means over all patches replace the means over beats, and heights are zero.
 
     Args:
-        total_V: the sums over the windows of all blocks but the measured one.
-        windows: how many they were.
-        beats: how many beats lay in them.
-        measured: the measured values of each window that was measured.
-        found: the blocks of the readout.
+        total_V: sums over the windows of all blocks except the measured block.
+        windows: number of windows.
+        beats: number of beats in the windows.
+        measured: measured values of each measured window.
+        found: blocks of the readout.
     """
     values: dict[str, NDArray[Any]] = {}
     start = 0

@@ -1,6 +1,7 @@
-"""Whole records as tensors, cut into an encoder's windows, and the windows' features joined again.
+"""Tensor operations that cut whole records into an encoder's windows and join the windows' features.
 
-What `marecg.model.windows` does for `embed`, in operations of torch: gradients pass, and programs are traced.
+They do the same as `marecg.model.windows` does for `embed`, but in torch operations, so that gradients flow
+through them and the network can be traced.
 
 Shapes: B records, C leads, L samples, T patches, D width, X any number of values, W windows in a row,
 P phases, U windows of all records.
@@ -15,9 +16,9 @@ from marecg.model.config import ModelConfig
 
 
 class Cut(NamedTuple):
-    """Windows of all records: x_UCL in mV, samples before padding, absent leads, record, and first sample.
+    """Windows of all records: signals in mV, samples before padding, absent leads, record, and first sample.
 
-    Arguments for `MarEcg.of_windows` come first.
+    The first three fields are the arguments of `MarEcg.of_windows`.
     """
 
     x_UCL: Tensor
@@ -28,7 +29,7 @@ class Cut(NamedTuple):
 
 
 def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig) -> Cut:
-    """Cut records into windows, zero-padded behind each record's samples."""
+    """Cut records into windows, with zeros after each record's samples."""
     row_U, start_U = window_starts(n_valid_B, x_BCL.shape[-1], config)
     place_UL = start_U[:, None] + torch.arange(config.context, device=x_BCL.device)
     real_UL = place_UL < n_valid_B[row_U][:, None]
@@ -46,9 +47,9 @@ def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
 
 
 def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, config: ModelConfig) -> Tensor:
-    """Return H̄ of whole records, [B, T, D]: means over the windows that hold a patch, zero behind the last.
+    """Return H̄ of whole records, [B, T, D]: each patch's mean over its windows, zero after the last patch.
 
-    As in `marecg.model.windows.overlapped` it is made of the windows that begin at a patch.
+    As in `marecg.model.windows.overlapped`, only windows on the patch grid are used.
     """
     records, width = n_valid_B.shape[0], h_UTD.shape[-1]
     most = (max(length, config.context) - config.context) // config.stride + config.context_patches
@@ -69,17 +70,17 @@ def overlapped(h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, conf
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
     """Return record number and first sample of the windows of `model.windows.tta_windows`, int64 [U] each.
 
-    A window that `tta_windows` leaves out as the same as another stands here twice, with all of its
-    beginnings, so that means over windows are the same.
+    A window that `tta_windows` drops as a duplicate appears here twice, at all of its offsets. Means over
+    windows stay the same.
 
     Args:
         n_valid_B: samples of each record.
-        length: at least the largest of them.
-        config: of the encoder.
+        length: upper bound of `n_valid_B`.
+        config: settings of the encoder.
     """
     context, stride, phases, device = config.context, config.stride, config.phases, n_valid_B.device
     count_B = ((n_valid_B + context - 1) // context).clamp(min=1)
-    most = (length + context - 1) // context + 1  # one more, so that a program isn't bound to one window
+    most = (length + context - 1) // context + 1  # one more, so that a traced network accepts several windows
     row_W, number_W = torch.nonzero(torch.arange(most, device=device) < count_B[:, None], as_tuple=True)
     gaps_W = (count_B[row_W] - 1).clamp(min=1)
     first_W = number_W * (n_valid_B[row_W].clamp(min=context) - context) // gaps_W // stride * stride

@@ -1,4 +1,4 @@
-"""Folder of a fine-tuned `Classifier`: its encoder below `model`, and its head beside that."""
+"""Folder of a fine-tuned `Classifier`: encoder in `model/`, head in head.json and head.safetensors."""
 
 import re
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from marecg.settings import Settings
 
 MARK, TENSORS = "head.json", "head.safetensors"
 LARGEST_HEAD = 1 << 30
-"""Bytes of head.safetensors: far beyond a head, and within memory."""
+"""Maximum size of head.safetensors in bytes: far larger than any head, but small enough for memory."""
 AGAIN = "Name a folder that Classifier.save_pretrained wrote"
 
 
 class Head(Settings):
-    """Content of head.json: the number of classes, and what the head reads."""
+    """Content of head.json: the number of classes, and the readout used as input."""
 
     format: Literal[1] = 1
     classes: int = Field(ge=1, le=1 << 20)
@@ -34,7 +34,7 @@ class Head(Settings):
 
 
 def write(folder: Path, model: Pretrained, head: Head, tensors: Mapping[str, Tensor]) -> None:
-    """Write a classifier into a folder, all or nothing."""
+    """Write a classifier into a folder, completely or not at all."""
     refuse_non_finite(tensors, folder)
     refuse_others(folder, {MARK, TENSORS, "model"}.__contains__, mark=MARK)
     with replacing(folder) as temporary:
@@ -59,21 +59,21 @@ def read(folder: Path) -> tuple[Head, dict[str, Tensor]]:
 
 
 def fetched(name: str | Path, **how: Any) -> Path:
-    """Return the folder, which is downloaded if it isn't here and is named as on the hub."""
+    """Return the folder, downloaded if it doesn't exist here and the name has the form owner/name."""
     folder = Path(name).expanduser()
     if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
         return folder
     try:
         patterns = [MARK, TENSORS, *(f"model/{file}" for file in ("*.json", "model.safetensors"))]
         return Path(snapshot_download(str(name), allow_patterns=patterns, **how))
-    except Exception as error:  # the hub's, its HTTP library's and its proxy's own
+    except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         problem = f"isn't a folder here, and the Hugging Face hub can't give it ({reason})"
         raise CheckpointError(problem, where=name, remedy=AGAIN) from error
 
 
 def push(net: Any, repo_id: str, *, private: bool | None = None, token: str | bool | None = None) -> str:
-    """Upload a classifier to the Hugging Face hub; return the address of the upload."""
+    """Upload a classifier to the Hugging Face hub, and return the address of the upload."""
     api = HfApi(token=token)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "classifier"

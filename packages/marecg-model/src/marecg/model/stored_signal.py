@@ -1,4 +1,4 @@
-"""Windows as corpora store them: of one length, in whole microvolts, known again by a hash.
+"""Windows as stored in a corpus: of equal length, in whole microvolts, identified by a hash.
 
 Shapes: C leads (rows in `LEADS` order), L samples.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
-"""Of a signal as it is stored: int16 in µV."""
+"""Scale of a stored signal, int16 in µV."""
 
 
 def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:

@@ -1,4 +1,4 @@
-"""Encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the logits of concepts.
+"""Encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the concept logits.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
 spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
@@ -27,8 +27,8 @@ from marecg.nn.tokens import Tokens, full_patches, patchify, silent_leads
 class Features(NamedTuple):
     """Embeddings of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
 
-    Where beats were named, the sums over them that their readouts are means of stand behind it: [B, V] or
-    longer.
+    If beats are given, `wide` is followed by sums over the beats, [B, V] or longer. Divide the sums by the
+    number of beats to get the readout.
     """
 
     rhythm: Tensor
@@ -63,11 +63,11 @@ class WindowEncoder(Pretrained):
         """Encode single windows in mV; only padding and absent leads are masked.
 
         Args:
-            x_BCL: mV; L from one patch up to `config.positions` patches.
+            x_BCL: signals in mV. L is from one patch to `config.positions` patches.
             n_valid_B: samples of each window before its padding.
-            absent_BC: bool, the leads to hide, beside those that are zero throughout.
-            beats_BJT: how many beats have their j-th patch where patch t is.
-            every_part: gather every part of the beats from each lead, and its heights, and not QRS alone.
+            absent_BC: bool, leads to hide. Leads that are zero throughout are always hidden.
+            beats_BJT: number of beats whose j-th patch is patch t.
+            every_part: add the per-lead sums of P, ST and T, and the heights of all parts.
 
         Returns:
             h_rhythm, H̄ and the wide readout.
@@ -86,7 +86,9 @@ class WindowEncoder(Pretrained):
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-        """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C]; their sum is 1.
+        """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C].
+
+        The weights of a record sum to 1.
 
         Args:
             x_BCL: as for `of_windows`.
@@ -97,7 +99,7 @@ class WindowEncoder(Pretrained):
         return self.pool.weights(h_BTCD, real_BT).mean(-1)
 
     def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> tuple[Tensor, Tensor, Scale]:
-        """H [B, T, C, D], which patches hold no padding [B, T], and what RevIN took away."""
+        """Return H [B, T, C, D], the mask of patches without padding [B, T], and RevIN's scale."""
         config = self.config
         x_BCL, scale = self.revin(x_BCL, n_valid_B)
         x_BTCP = patchify(x_BCL, config.patch, config.stride)
@@ -106,7 +108,7 @@ class WindowEncoder(Pretrained):
         return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
 
     def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """The modulation spectrum of the leads that are given, [B, M]."""
+        """Return the modulation spectrum of the present leads, [B, M]."""
         given_BCL = x_BCL.masked_fill(absent_BC[..., None], 0.0)
         return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
 
@@ -117,7 +119,7 @@ class WindowEncoder(Pretrained):
             rhythm_BD: h_rhythm of B records.
 
         Raises:
-            UsageError: the model was trained without GSCL, so its prototypes say nothing.
+            UsageError: If the model was trained without GSCL or without codes, so it knows no concepts.
         """
         if not self.prototypes.any():
             raise UsageError(

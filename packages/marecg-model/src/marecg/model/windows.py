@@ -1,6 +1,6 @@
-"""Windows of the encoder's context, cut from a recording, and the joining of their results.
+"""Windows of one context, cut from a recording, and the joining of their results.
 
-Shapes: K leads as named, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
+Shapes: K input leads, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
 values.
 """
 
@@ -27,18 +27,22 @@ class Signal(Protocol):
         """Shape (C, L) of the signal."""
 
     def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
-        """All leads of some samples."""
+        """Return all leads of a range of samples."""
 
 
 class Recording(NamedTuple):
-    """Recording in the encoder's form: x_CL in mV at its rate, zero where `absent_C` is True."""
+    """Recording in the encoder's lead order and rate: x_CL in mV, zero if `absent_C` is True."""
 
     x_CL: Signal
     absent_C: NDArray[np.bool_]
 
 
 class Window(NamedTuple):
-    """Stretch of a recording, at most one context long; `last` ends a recording of `length` samples."""
+    """Part of a recording, at most one context long.
+
+    `start` is its first sample, `length` the number of samples of the recording. `last` is True for the
+    recording's last window.
+    """
 
     x_CL: NDArray[np.float32]
     absent_C: NDArray[np.bool_]
@@ -50,7 +54,7 @@ class Window(NamedTuple):
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
     """Convert a recording in mV to the encoder's lead order and sampling rate.
 
-    Raises `UsageError` as `arranged`, or a sample is NaN, infinite or too large to compute with.
+    Raises `UsageError` as `arranged` does, and if a sample is NaN, infinite or too large to compute with.
     """
     given_KL = np.asarray(x_KL, np.float32)
     check_samples(given_KL)
@@ -58,7 +62,7 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
 
 
 def check_samples(given_KL: NDArray[np.float32]) -> None:
-    """Check that samples are numeric. Raises `UsageError`."""
+    """Raise `UsageError` if a sample is NaN, infinite or too large to compute with."""
     largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
     if not np.isfinite(largest):  # NaN stays NaN
         raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
@@ -68,7 +72,7 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
 
 
 def required_rate(fs: float | None) -> float:
-    """Check that a possible sampling rate is given, and return it. Raises `UsageError`."""
+    """Return the sampling rate. Raises `UsageError` if it is missing or impossible."""
     if fs is None:
         raise UsageError("fs isn't given: the sampling rate in Hz", remedy="Give it, such as fs=500")
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
@@ -81,10 +85,10 @@ def required_rate(fs: float | None) -> float:
 def arranged(
     given_KL: NDArray[np.float32], fs: float | None, leads: Sequence[str], config: ModelConfig
 ) -> Recording:
-    """Arrange a recording as `recording` does, but without checking its samples.
+    """Convert a recording as `recording` does, but without checking its samples.
 
-    A lead that never moves is zero, and so hidden from an encoder. Raises `UsageError` where the leads, the
-    rate or the shape can't be, no rate is given, or there are fewer samples than make a patch.
+    A constant lead becomes zero, which hides it from an encoder. Raises `UsageError` if the leads, the rate
+    or the shape are invalid, the rate is missing, or the recording is shorter than a patch.
     """
     places = lead_places(leads)
     fs = required_rate(fs)
@@ -96,7 +100,7 @@ def arranged(
         raise UsageError(f"lasts {given_KL.shape[1] / fs:g} s, less than one patch", remedy=remedy)
     still_K1 = given_KL.min(axis=1, keepdims=True) == given_KL.max(axis=1, keepdims=True)
     resampled_KL = resample(np.where(still_K1, np.float32(0), given_KL), fs, config.fs)
-    if places == list(range(len(LEADS))):  # as most are: nothing to move
+    if places == list(range(len(LEADS))):  # the usual case: nothing to reorder
         return Recording(resampled_KL, np.zeros(len(LEADS), bool))
     x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
     x_CL[places] = resampled_KL
@@ -124,11 +128,11 @@ def _cut(ecg: Recording, starts: Sequence[int], config: ModelConfig) -> Iterator
 
 
 def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
-    """Return each window at `config.phases` offsets within one stride, all that an encoder reads.
+    """Return each window at `config.phases` offsets within one stride.
 
-    A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window
-    moves forward where there is more to see, else backward, else (a recording of one context or less) forward
-    into padding.
+    These are all windows that an encoder reads. A beat then appears at several positions within a patch, so
+    that results don't depend on a single position. A shifted window moves forward if there are more samples,
+    otherwise backward. In a recording of one context or less it moves forward into padding.
     """
     length = ecg.x_CL.shape[1]
     shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
@@ -168,7 +172,8 @@ def overlapped(
 ) -> NDArray[np.float32]:
     """Average the results of overlapping windows: one row per patch of the recording.
 
-    The windows begin at `starts`, ascending, in samples on the patch grid; each says [context_patches, X].
+    The windows begin at `starts`, in samples on the patch grid, in ascending order. Each part has the shape
+    [context_patches, X].
     """
     covered = starts[-1] // config.stride + config.context_patches
     total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)
