@@ -1,20 +1,20 @@
 """The cardiac concept graph of MAR-ECG: routing, distances and soft targets.
 
-`load` gives an `Ontology`; everything else hangs on it. The rooms, from the ground up::
+`load` returns an `Ontology`, which everything else works on. The packages, from the lowest layer up::
 
     base         errors, tables, text folding
     graph        concepts, their order, codes → concepts, soft targets
     formats      bundle, Turtle and RDF, SSSOM, networkx
     checks       the rules that a graph must keep
     (top)        Ontology and load
-    statements   findings in the words of machines and reports
+    statements   findings in the texts of machines and reports
     codes        codes of users and corpora, and their coverage
     validation   SNOMED CT releases, OWL, SHACL, reports of findings
-    curation     build, review, decisions, matching, differences
+    curation     building, review, decisions, matching, differences
     views        explanation, search, figures, browse page, exports
 
-Importing the package imports nothing else: each public name brings its module when it is first used, so one
-code is routed without arrays, graphs or RDF. The names, each with its module, stand in ``__init__.pyi``.
+Importing the package imports no submodule. Each public name imports its module on first use, so a single code
+can be routed without arrays, graphs or RDF. ``__init__.pyi`` lists the public names with their modules.
 """
 
 from importlib import import_module

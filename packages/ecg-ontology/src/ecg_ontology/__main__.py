@@ -1,4 +1,4 @@
-"""`python -m ecg_ontology` is the command `ecgonto`, which marecg-cli brings."""
+"""Command `python -m ecg_ontology`: run `ecgonto`, which the distribution marecg-cli installs."""
 
 import sys
 from importlib.metadata import entry_points

@@ -1,4 +1,4 @@
-"""Loading of ontologies: `load`, drafts and errata."""
+"""Loading of ontologies, drafts and errata."""
 
 from pathlib import Path
 
@@ -9,24 +9,24 @@ from ecg_ontology.graph.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
-"""The bundle of the wheel; `ecgonto build` writes none that is unsound."""
+"""Bundle in the wheel. It needs no checks, because `ecgonto build` writes only valid bundles."""
 EXTENDED = "extended"
-"""The name of the packaged graph that adds 26 findings to the 40 concepts."""
+"""Name of the packaged graph that extends the 40 concepts by 26 findings."""
 
 
 def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontology:
-    """Return the ontology of a source, in a profile.
+    """Load an ontology.
 
     Args:
-        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph
-            without routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph,
-            ``"extended"`` for the packaged one with 26 more findings.
-        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
-            holds the curators' decisions on doubted codes.
+        source: a folder of sources, a bundle (``.json``), or a graph without routing (``.ttl``, ``.owl``,
+            ``.rdf`` or ``.nt``). `None` loads the packaged cardiac concept graph. ``"extended"`` loads the
+            packaged graph with 26 more findings.
+        profile: ``paper`` (default) keeps four codes as the paper prints them. ``curated`` corrects them and
+            applies the curators' decisions on doubtful codes.
 
     Raises:
-        SourceError: the source can't be read or does not describe a concept graph.
-        UsageError: there is no such profile.
+        SourceError: the source can't be read or doesn't describe a concept graph.
+        UsageError: the profile is unknown.
 
     Example:
         >>> import ecg_ontology
@@ -41,7 +41,7 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 
 
 def read_draft(source: str | Path | None) -> Draft:
-    """Read a source (`None`: the packaged bundle) unchecked."""
+    """Read a source without checking it. `None` reads the packaged bundle."""
     if source is None:
         return read_bundle(PACKAGED)
     if str(source) == EXTENDED:
@@ -57,10 +57,10 @@ def read_draft(source: str | Path | None) -> Draft:
 
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
-    """Return contradictions of the paper, the decisions on them, and the tests that hold these.
+    """Return the contradictions in the paper, with the decision on each and the test of the decision.
 
     Args:
-        source: as for `load`.
+        source: see `load`.
 
     Example:
         >>> import ecg_ontology

@@ -1,6 +1,6 @@
-"""Ontology as one object: vocabulary, routing and targets.
+"""Ontology object: vocabulary, routing and targets.
 
-Arrays, the graph library and the checks load on first use: a single code is routed without them.
+Arrays, the graph library and the checks are imported on first use, because routing a code doesn't need them.
 
 Shapes: B records, N concepts.
 """
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 class Ontology(Vocabulary):
     """Concept graph with its routing table.
 
-    Build one with `ecg_ontology.load`. It never changes.
+    Load an ontology with `ecg_ontology.load`. Ontologies are immutable.
 
     Attributes:
         header: name, version, licence and provenance.
-        draft: what the sources state, tables of both profiles included.
+        draft: content of the sources, including the tables of both profiles.
         profile: ``paper`` or ``curated``.
         nodes: the N concepts in index order.
-        relations: the edges, each once.
+        relations: the edges, without duplicates.
 
     Args:
-        draft: what the sources state.
-        profile: which routing profile to answer with.
-        where: the file that is named when the draft can't be built.
-        checked: the draft is known to be sound; otherwise it is checked first.
+        draft: content of the sources.
+        profile: routing profile to use.
+        where: file to name in error messages.
+        checked: skip the checks because the draft is known to be valid.
 
     Raises:
-        SourceError: the draft breaks a rule of structure; the message names the first breach.
-        UsageError: there is no such profile.
+        SourceError: the draft breaks a structural rule. The message reports the first violation.
+        UsageError: the profile is unknown.
 
     Example:
         >>> import ecg_ontology, tempfile
@@ -80,7 +80,7 @@ class Ontology(Vocabulary):
         self, draft: Draft, profile: Profile = "paper", *, where: object = "", checked: bool = False
     ) -> None:
         if not checked:
-            from ecg_ontology.checks import refuse_unsound  # a bundle is routed without the checks
+            from ecg_ontology.checks import refuse_unsound  # packaged bundles don't need the checks
 
             refuse_unsound(draft, where)
         super().__init__(draft_nodes(draft), draft_relations(draft))
@@ -90,7 +90,7 @@ class Ontology(Vocabulary):
         self._routing = RoutingTable(draft.mappings, self.nodes, profile, draft.crosswalks)
 
     def __eq__(self, other: object) -> bool:
-        """Whether content, tables of all profiles, and profile are the same."""
+        """Return whether the profile, the content and the tables of all profiles are equal."""
         if not isinstance(other, Ontology):
             return NotImplemented
         same = self.profile == other.profile and self.sha256 == other.sha256
@@ -106,16 +106,17 @@ class Ontology(Vocabulary):
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph[Any]", iri: str, **about: str) -> "Ontology":
-        """Return an ontology of any domain from a graph of networkx, made without files.
+        """Return an ontology of any domain, built from a networkx graph.
 
         Args:
-            graph: as for `formats.from_networkx.draft_from_networkx`; directed edges point upwards.
+            graph: see `formats.from_networkx.draft_from_networkx`. Directed edges point to the more general
+                node.
             iri: name of the ontology.
             about: ``title``, ``version`` and ``licence``.
 
         Raises:
-            SourceError: the graph breaks a rule of structure.
-            UsageError: a node or an edge carries what can't be read.
+            SourceError: the graph breaks a structural rule.
+            UsageError: a node or an edge has an attribute that can't be read.
 
         Example:
             >>> import ecg_ontology, networkx
@@ -129,7 +130,7 @@ class Ontology(Vocabulary):
         return cls(draft_from_networkx(graph, iri, **about), where=iri)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the concepts as a pandas table: a row per concept by index, with family and codes.
+        """Return the concepts as a pandas table with one row per concept, including family and codes.
 
         Raises:
             UsageError: pandas is not installed.
@@ -155,7 +156,7 @@ class Ontology(Vocabulary):
         return pandas.DataFrame(rows).set_index("index")
 
     def _repr_html_(self) -> str:
-        """A notebook's view: a row per family, the labels of its findings under the pointer."""
+        """Return the notebook view: a row per family, with the labels of its findings as tooltips."""
         from html import escape
 
         findings: dict[int, list[str]] = {root: [] for root in self.roots}
@@ -168,25 +169,27 @@ class Ontology(Vocabulary):
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
 
     def save(self, path: str | Path) -> None:
-        """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.
+        """Write the ontology with both profiles to a JSON bundle that `ecg_ontology.load` can read.
 
-        A run folder keeps it as ``ontology.json``, so a refused checkpoint can show the difference.
+        Run folders contain the bundle as ``ontology.json``. If a checkpoint doesn't fit an ontology, the
+        bundle shows the difference.
 
         Args:
-            path: the file, replaced if it is a bundle.
+            path: the output file. An existing bundle is replaced.
 
         Raises:
             OutputError: the file can't be written.
-            UsageError: something else than a bundle is there.
+            UsageError: the path exists and isn't a bundle.
         """
         refuse_unmarked(Path(path), BUNDLE_MARK)
         write_text(path, bundle_text(self.draft))
 
     @cached_property
     def bundle_sha256(self) -> str:
-        """SHA-256 of the content that `save` writes: labels, texts, flags and routing of all profiles too.
+        """SHA-256 of the content that `save` writes, including labels, texts, flags and all routing.
 
-        Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
+        Ontologies with equal `sha256` can share checkpoints. Ontologies with equal `bundle_sha256` are
+        identical.
         """
         return bundle_sha256(self.draft)
 
@@ -194,43 +197,45 @@ class Ontology(Vocabulary):
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """All codes of the routing tables, routed or not."""
+        """All codes in the routing tables, including unrouted codes."""
         return self._routing.codes
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """Rows of the routing tables in force in this profile, code by code."""
+        """Rows of the routing tables that apply in this profile, grouped by code."""
         return self._routing.rows
 
     @property
     def official(self) -> dict[str, str]:
-        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology)."""
+        """Labels of the codes in the official map: in the packaged ontology, the Challenges' 133 codes."""
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
-        """Return π of one code, SNOMED CT or prefixed (``scp:NORM``); unknown codes get an answer, too.
+        """Return the route π of a code: a SNOMED CT code, or a code with a prefix such as ``scp:NORM``.
+
+        Unknown and invalid codes get a route with this status instead of an error.
 
         Args:
-            code: as text, or as a whole number.
+            code: text or integer.
 
         Raises:
-            UsageError: `code` is neither text nor a whole number.
+            UsageError: `code` is neither text nor an integer.
         """
         return self._routing.route(code)
 
     def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
-        """Return π of each code, as `route`.
+        """Return the route π of each code.
 
         Args:
-            codes: as for `route`.
+            codes: see `route`.
         """
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
-        """Return the number of codes by status; repeated codes count repeatedly.
+        """Return the number of codes for each status. Repeated codes are counted each time.
 
         Args:
-            codes: as for `route`.
+            codes: see `route`.
         """
         statuses = [self.route(code).status for code in codes]
         return {status: statuses.count(status) for status in Status}
@@ -240,17 +245,18 @@ class Ontology(Vocabulary):
     def leaf_multi_hot(
         self, records: "Sequence[Sequence[str | int]] | CodedRecords", strict: bool | None = False
     ) -> "NDArray[np.uint8]":
-        """Return y, uint8[B, N], for B records given as lists of codes, or factorised already.
+        """Return the leaf multi-hot y, uint8[B, N], of B records.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
 
         Args:
-            records: the codes of each of B records.
-            strict: refuse codes that are unknown or malformed; by default they are counted in a warning of
-                the log, and with `None` not even that.
+            records: a list of codes for each of the B records, or factorised codes.
+            strict: what to do with unknown or malformed codes. `True` raises, `False` logs a warning with
+                their number, `None` ignores them.
 
         Raises:
-            UsageError: a record isn't a list of codes, or `strict` and a code is unknown or malformed.
+            UsageError: a record isn't a list of codes, or `strict` is true and a code is unknown or
+                malformed.
         """
         from ecg_ontology.graph import targets
         from ecg_ontology.graph.coded_records import CodedRecords, mention_strange
@@ -261,14 +267,15 @@ class Ontology(Vocabulary):
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
 
     def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
-        """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 without a leaf.
+        """Return c*, int64[B]: the leaf that anchors each record's soft target, or −1 if there is no leaf.
 
         Args:
             y: leaf multi-hot, [B, N].
             rule: ``max-index`` (the paper's) or ``most-specific``.
 
         Raises:
-            UsageError: no such rule, or `y` is not [B, N], holds more than 0 and 1, or has a root active.
+            UsageError: the rule is unknown, or `y` isn't [B, N], has values other than 0 and 1, or has an
+                active root.
         """
         from ecg_ontology.graph import targets
 
@@ -278,7 +285,9 @@ class Ontology(Vocabulary):
     def soft_targets(
         self, y: "ArrayLike", sigma: float = 1.0, rule: Rule = "max-index"
     ) -> "NDArray[np.float64]":
-        """Return the clamped soft target, float64[B, N]; rows sum to 1, rows without a leaf are zero.
+        """Return the clamped soft targets, float64[B, N].
+
+        Rows sum to 1. Rows of records without a leaf are zero.
 
         Args:
             y: leaf multi-hot, [B, N].
@@ -286,7 +295,7 @@ class Ontology(Vocabulary):
             rule: how c* is chosen.
 
         Raises:
-            UsageError: `sigma` is not positive, no such rule, or `y` isn't one for `primary`.
+            UsageError: `sigma` is not positive, the rule is unknown, or `y` is invalid (see `primary`).
         """
         from ecg_ontology.graph import targets
 
