@@ -1,1 +1,1 @@
-"""The graph itself: concepts, their order and number, the way from codes to concepts, and soft targets."""
+"""Graph of concepts: hierarchy, enumeration, routing from codes to concepts, and soft targets."""

@@ -1,4 +1,4 @@
-"""Codes of many records as integers: factorised once, for any ontology, profile and rule.
+"""Codes of many records as integers. The factorised codes are independent of ontology, profile and rule.
 
 Shapes: B records, K codes of all records together, V distinct codes.
 """
@@ -28,11 +28,11 @@ class CodedRecords:
 
     Attributes:
         vocabulary: the V distinct codes.
-        ids: intp[K], the codes of all records, one record after another, as places in `vocabulary`.
-        offsets: intp[B + 1]; record b has the ids from ``offsets[b]`` up to ``offsets[b + 1]``.
+        ids: intp[K], the codes of all records in record order, as positions in `vocabulary`.
+        offsets: intp[B + 1]; the ids of record b are ``ids[offsets[b] : offsets[b + 1]]``.
 
     Raises:
-        UsageError: an id isn't a place in `vocabulary`, or the offsets don't cut the ids into records.
+        UsageError: an id isn't a position in `vocabulary`, or the offsets don't divide the ids into records.
 
     Example:
         >>> import ecg_ontology
@@ -57,19 +57,19 @@ class CodedRecords:
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
-        """Return the factorised codes of records; the vocabulary is in order of first appearance.
+        """Return the factorised codes of records. The vocabulary is in order of first appearance.
 
         Args:
-            records: lists of codes, as text or whole numbers.
+            records: lists of codes, as text or integers.
 
         Raises:
-            UsageError: a record isn't a list, or a code neither text nor a whole number.
+            UsageError: a record isn't a list, or a code is neither text nor an integer.
         """
         place: defaultdict[str | int, int] = defaultdict()
-        place.default_factory = place.__len__  # a code not met before takes the next place
+        place.default_factory = place.__len__  # a new code takes the next position
         try:
             if any(issubclass(kind, str | bytes | Mapping) for kind in set(map(type, records))):
-                raise TypeError  # its letters, or its keys alone, would pass as codes
+                raise TypeError  # its letters or keys would be taken for codes
             sizes = np.fromiter(map(len, records), np.intp, len(records))
             ids = np.fromiter(map(place.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
         except TypeError:
@@ -83,12 +83,12 @@ class CodedRecords:
         return cls(tuple(vocabulary), ids, np.append(0, sizes.cumsum()))
 
     def __len__(self) -> int:
-        """The number of records."""
+        """Return the number of records."""
         return len(self.offsets) - 1
 
 
 def _refuse_joined(codes: Sequence[str]) -> None:
-    """See that no text holds several codes."""
+    """Raise if a text contains several codes."""
     for code in codes:
         parts = _BETWEEN_CODES.split(code.strip()) if _BETWEEN_CODES.search(code) else []
         if len(parts) > 1 and not any(malformation(canonical_code(part)) for part in parts):
@@ -112,7 +112,7 @@ def _refuse_other_than_lists(records: object) -> None:
 
 
 def mention_strange(routes: Sequence[Route], strict: bool) -> None:
-    """Warn of unknown or malformed codes in the log. Raises `UsageError` instead where `strict`."""
+    """Log a warning about unknown or malformed codes, or raise `UsageError` if `strict`."""
     strange = {status: [route for route in routes if route.status is status] for status in _STRANGE}
     kinds = [f"{len(found)} {status}" for status, found in strange.items() if found]
     if kinds:

@@ -1,7 +1,7 @@
 """Basic types as frozen models: concepts, relations, routes, findings.
 
-A concept is a node of the graph G = (V, E) of the appendix "Cardiac Concept Graph"; a root stands for
-a clinical family, a leaf for one finding inside it.
+A concept is a node of the graph G = (V, E) in the appendix "Cardiac Concept Graph". A root represents a
+clinical family. A leaf represents a finding in this family.
 """
 
 from enum import StrEnum
@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FrozenModel(BaseModel):
-    """Immutable model, hashable if its fields are, that refuses misspelt fields."""
+    """Immutable model that rejects unknown fields. It is hashable if its fields are hashable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 Profile = Literal["paper", "curated"]
-"""Which routing holds: as the paper prints it, or as the curators decided."""
+"""Routing profile: as printed in the paper, or as decided by the curators."""
 Rule = Literal["max-index", "most-specific"]
-"""How c* is chosen."""
+"""Rule that selects c*."""
 
 
 class Tier(StrEnum):
@@ -37,7 +37,7 @@ class Kind(StrEnum):
     subtype_of = "subtypeOf"
     """leaf → the more general leaf (IS_A)"""
     manifestation_of = "manifestationOf"
-    """leaf → the condition that it shows; no IS_A, so index order says nothing about the two"""
+    """leaf → the condition that it shows. This isn't IS_A, so the index order of the two has no meaning"""
     sibling = "sibling"
     """leaf – leaf: clinically co-occurring or opposed concepts of one level"""
     ring = "ring"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """Return the far end's role for the near one, from the edge's source and from its target."""
+        """Names of the other end's role, seen from the source and from the target of the edge."""
         return _READINGS[self]
 
 
@@ -68,7 +68,7 @@ class Name(FrozenModel):
 
     Attributes:
         text: the text.
-        language: its language as in BCP 47, such as ``de``; "" where none is stated.
+        language: BCP 47 language tag such as ``de``, or "" if the language isn't stated.
     """
 
     text: str
@@ -79,20 +79,20 @@ class Concept(FrozenModel):
     """Node of the graph.
 
     Attributes:
-        index: its place in the frozen enumeration; row of D, column of y.
-        abbr: the abbreviation of the paper's table, such as ``AF``.
-        label: its English name.
-        iri: its global name.
-        root: whether it is a family (root) rather than a finding (leaf).
-        variants: the texts that describe it to a text encoder, in alphabetical order.
-        yields: a finding of the healthy heart that gives way to any other leaf under the rule
-            ``most-specific``.
-        translations: its name in other languages, by language.
-        synonyms: what else it is called, in any language.
-        definition: what it means, in English.
-        sources: the published documents that it is defined by, as IRIs.
-        deprecated: retired: it keeps its index, and no new code goes to it.
-        either_parent: a kind of one of its parents, and it isn't stated of which.
+        index: position in the frozen enumeration: the row of D and the column of y.
+        abbr: abbreviation in the paper's table, such as ``AF``.
+        label: English name.
+        iri: global name.
+        root: whether the concept is a family (root) or a finding (leaf).
+        variants: texts that describe the concept to a text encoder, in alphabetical order.
+        yields: whether the concept is a finding of the healthy heart. Under the rule ``most-specific``, any
+            other leaf takes precedence over it.
+        translations: names in other languages, ordered by language.
+        synonyms: further names in any language.
+        definition: definition in English.
+        sources: IRIs of published documents that define the concept.
+        deprecated: whether the concept is retired. It keeps its index, but no new code is routed to it.
+        either_parent: whether the concept is a kind of only one of its parents, without stating which parent.
     """
 
     index: int
@@ -111,7 +111,7 @@ class Concept(FrozenModel):
 
 
 class Relation(FrozenModel):
-    """Edge, by the indices of its ends. Symmetric kinds have ``source < target``."""
+    """Edge between two concepts, given by index. Symmetric kinds have ``source < target``."""
 
     kind: Kind
     source: int
@@ -122,36 +122,37 @@ class Status(StrEnum):
     """Routing status of a code."""
 
     routed = "routed"
-    """it reaches at least one node"""
+    """the code reaches at least one node"""
     unrouted = "unrouted"
-    """it is known, and no node can honestly carry it; the notes say why"""
+    """the code is known, but no node represents it faithfully; the notes give the reason"""
     unknown = "unknown"
-    """well formed, but in no routing table"""
+    """the code is well formed, but in no routing table"""
     invalid = "invalid"
-    """no code at all: malformed, or its check digit does not fit"""
+    """not a code: malformed, or with a wrong check digit"""
 
 
 class Regime(StrEnum):
-    """Regime of π in the appendix, "Code routing": three for routed codes, and one outside."""
+    """Regime of π (appendix, "Code routing"): three for routed codes, and two for all other codes."""
 
     single = "single morphology"
     localised = "localised lesion"
     generic = "generic (NOS)"
     unrouted = "unrouted"
     crosswalk = "crosswalk"
-    """exported and never supervised: a code of another system, such as ICD-10"""
+    """a code of another system, such as ICD-10, that is exported and never supervises"""
 
 
 class Route(FrozenModel):
-    """Route π of one code.
+    """Route π of a code.
 
     Attributes:
-        code: the code as tables write it: SNOMED CT without a prefix, other vocabularies in small letters.
+        code: the code as in the tables: SNOMED CT without a prefix, other vocabularies with a lower-case
+            prefix.
         status: routed, unrouted, unknown or invalid.
-        nodes: indices of the nodes it reaches, in the order of the routing table: leaves, then the root.
-        leaves: those of them that are leaves.
+        nodes: indices of the reached nodes in the order of the routing table: leaves, then the root.
+        leaves: indices of the reached leaves.
         label: the code's official label, or "".
-        notes: what a reader of the answer should know.
+        notes: explanations and warnings.
     """
 
     code: str
@@ -162,7 +163,7 @@ class Route(FrozenModel):
     notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the code, where it goes, and what should be known of it."""
+        """Return the notebook view: the code, its nodes and its notes."""
         from html import escape
 
         nodes = ", ".join(f"<b>{node}</b>" if node in self.leaves else str(node) for node in self.nodes)
@@ -179,21 +180,21 @@ class Severity(StrEnum):
     error = "ERROR"
     """the ontology is wrong: it can't be built, or would supervise wrongly"""
     warn = "WARN"
-    """it works, and a reader must know"""
+    """the ontology works, but has a problem that users must know about"""
     info = "INFO"
-    """worth knowing"""
+    """useful information"""
 
 
 class Finding(FrozenModel):
     """Finding of a check.
 
     Attributes:
-        id: the rule, such as ``CCG-E012``.
+        id: id of the rule, such as ``CCG-E012``.
         severity: ERROR, WARN or INFO.
-        subject: the concept, code or relation concerned.
-        where: file and line, as far as they are known.
-        message: what is wrong.
-        fix: what to do.
+        subject: the affected concept, code or relation.
+        where: file and line, as far as known.
+        message: the problem.
+        fix: the remedy.
     """
 
     id: str
@@ -205,6 +206,6 @@ class Finding(FrozenModel):
 
     @property
     def file_and_line(self) -> tuple[str, str]:
-        """File and line of the finding; the line is "" if unknown."""
+        """File and line of the finding. The line is "" if unknown."""
         file, _, line = self.where.rpartition(":")
         return (file, line) if file and line.isdigit() else (self.where, "")

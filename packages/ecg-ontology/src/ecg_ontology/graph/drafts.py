@@ -1,8 +1,8 @@
 """Draft of an ontology: the content of its files, unchecked.
 
-A draft can hold every mistake that a source can hold: an index twice, an edge to nowhere, a code
-that contradicts itself. The checks read drafts; `Ontology` is built from a draft without errors. The bundle
-``ccg.json`` is a draft written as JSON, so whatever is loaded passes through the same door.
+A draft can contain every mistake of a source: a duplicate index, an edge to an unknown concept, a code that
+contradicts itself. The checks read drafts. `Ontology` is built from a draft without errors. The bundle
+``ccg.json`` is a draft in JSON, so every ontology is loaded in the same way.
 """
 
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ from pydantic import Field
 from ecg_ontology.graph.concepts import FrozenModel, Kind, Name, Regime, Tier
 
 BASE_TABLE = "base"
-"""The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
+"""Routing table that every profile starts from. The table named like a profile replaces rows of it."""
 
 
 class OntologyHeader(FrozenModel):
     """Metadata of the ontology.
 
     Attributes:
-        iri: the ontology's name; its concepts are named ``<iri>#<abbr>``.
-        version: ``major.minor.patch``; the enumeration is frozen within a major version.
-        title: one line.
+        iri: name of the ontology. Its concepts are named ``<iri>#<abbr>``.
+        version: ``major.minor.patch``. The enumeration is frozen within a major version.
+        title: title of a single line.
         licence: IRI of the licence.
-        creators: who made it.
-        provenance: where its content comes from.
+        creators: authors of the ontology.
+        provenance: origin of the content.
         unreviewed: languages whose labels no clinician has reviewed.
     """
 
@@ -40,7 +40,7 @@ class OntologyHeader(FrozenModel):
 
 
 class DraftConcept(FrozenModel):
-    """Stated concept; `None` and "" mean that the source has no value."""
+    """Concept as stated by its source. `None` and "" mean that the source has no value."""
 
     iri: str
     index: int | None = None
@@ -59,7 +59,7 @@ class DraftConcept(FrozenModel):
 
 
 class ForeignStatement(FrozenModel):
-    """Preserved statement without a field in a draft: three terms in N-Triples."""
+    """Preserved statement that no other field of a draft can hold: three terms in N-Triples."""
 
     subject: str
     predicate: str
@@ -67,11 +67,11 @@ class ForeignStatement(FrozenModel):
 
 
 MISSTATED_INDEX = "has the ccg:index"
-"""How the problem of an index begins that is stated, and isn't a whole number."""
+"""Beginning of the problem text for a stated index that isn't an integer."""
 
 
 class Misstatement(FrozenModel):
-    """Impossible statement of a source: two labels of one language, a truth value "yes"."""
+    """Invalid statement in a source, such as two labels in the same language or a truth value "yes"."""
 
     subject: str
     problem: str
@@ -79,7 +79,7 @@ class Misstatement(FrozenModel):
 
 
 class DraftRelation(FrozenModel):
-    """Statement ``subject kind object``; symmetric kinds are stated from both ends."""
+    """Statement ``subject kind object``. Symmetric kinds are stated from both ends."""
 
     kind: Kind
     subject: str
@@ -88,22 +88,22 @@ class DraftRelation(FrozenModel):
 
 
 class RoutingRow(FrozenModel):
-    """Row of a routing table: one code and one node.
+    """Row of a routing table: a code and a node.
 
     Attributes:
         code: SNOMED CT identifier, or ``vocabulary:code``.
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` when no node can carry the code.
-        regime: the appendix's regime of the code.
-        modifier: ``Not`` where the row denies what it says.
-        node_label: the node's label as the row has it.
-        reason: why, where the labels alone don't say it.
-        source: who decided: the paper's table or the curation.
-        justification: how the mapping was made, as a CURIE of the vocabulary SEMAPV.
-        author: who reviewed the row last, at `date` (``YYYY-MM-DD``).
-        override: why the row stands although its label says another concept.
-        confidence: how sure the mapping is, 0 … 1, as stated.
-        table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
+        regime: regime of the code (appendix).
+        modifier: ``Not`` if the row negates its statement.
+        node_label: the node's label, as written in the row.
+        reason: reason for the mapping, if the labels don't make it obvious.
+        source: origin of the decision: the paper's table or the curation.
+        justification: method of the mapping, as a CURIE of the vocabulary SEMAPV.
+        author: last reviewer of the row, at `date` (``YYYY-MM-DD``).
+        override: reason for keeping the row although its label names another concept.
+        confidence: certainty of the mapping, 0 … 1, as stated.
+        table: name of the table: ``base``, a profile (``paper``, ``curated``), or another vocabulary.
         place: file and line.
     """
 
@@ -126,31 +126,32 @@ class RoutingRow(FrozenModel):
 
     @property
     def crosswalk(self) -> bool:
-        """Whether the row is for export only and never supervises."""
+        """Whether the row is only exported and never supervises."""
         return self.regime is Regime.crosswalk
 
     @property
     def where(self) -> str:
-        """File and line of the row; the file alone for a bundle."""
+        """File and line of the row. For a bundle, only the file."""
         name = "routing" if self.table == BASE_TABLE else f"routing.{self.table}"
         name = self.table if self.crosswalk else name
         return self.place or f"{name}.sssom.tsv"
 
 
 SEMVER = r"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}([-+][0-9A-Za-z.+-]+)?"
-"""What a version looks like."""
+"""Pattern of a version."""
 LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+"
-"""What a line of the frozen enumeration looks like."""
+"""Pattern of a line in the frozen enumeration."""
 
 
 class Lock(FrozenModel):
     """Frozen content of a version, from ``enumeration.lock``.
 
     Attributes:
-        sha256: that of the node and edge `lines`.
+        sha256: SHA-256 of the node and edge `lines`.
         yields: indices of the concepts that yield under the rule ``most-specific``.
-        routing: SHA-256 of the lines of `yields` and `routes`; "" in a bundle, or a lock of an earlier form.
-        routes: a line per row that supervises; () in a bundle.
+        routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
+            format.
+        routes: a line per row that supervises. () in bundles.
     """
 
     version: str
@@ -166,10 +167,10 @@ class TableHead(FrozenModel):
     """Metadata above the rows of a table.
 
     Attributes:
-        version: the ontology's version that it was built for; "" where it states none.
-        slots: its other metadata.
-        prefixes: what it declares in its curie_map.
-        columns: the names in its header.
+        version: ontology version that the table was built for, or "" if the table states none.
+        slots: other metadata.
+        prefixes: prefixes declared in the table's curie_map.
+        columns: column names in the header.
     """
 
     version: str = ""
@@ -183,11 +184,11 @@ class Erratum(FrozenModel):
 
     Attributes:
         id: ``E01``, ``E02``, …
-        source: where in the paper.
-        printed: what it says.
-        found: what contradicts it.
-        decision: what is done here.
-        test: the test that holds the decision, as ``file::function``.
+        source: passage in the paper.
+        printed: statement of the passage.
+        found: contradicting evidence.
+        decision: how this ontology resolves the contradiction.
+        test: test of the decision, as ``file::function``.
     """
 
     id: str
@@ -202,20 +203,20 @@ class Draft(FrozenModel):
     """Content of the sources.
 
     Attributes:
-        header: the ontology's own description.
-        concepts: the nodes, in the order of their indices where they have any.
+        header: metadata of the ontology.
+        concepts: the nodes, in index order if they have indices.
         relations: the edges as stated.
-        mappings: the rows of all routing tables.
-        crosswalks: codes of other systems, which are exported and never supervise.
-        official: label of every code of the official map that the base table must cover.
-        abbreviations: its abbreviation, for those codes that have one.
-        lock: the frozen enumeration, where the sources bring one.
-        errata: what the paper the graph comes from contradicts.
-        statements: what the graph states besides.
-        misstatements: what it states and can't mean.
+        mappings: rows of all routing tables.
+        crosswalks: rows for codes of other systems. They are exported and never supervise.
+        official: labels by code of the official map. The base table must cover these codes.
+        abbreviations: abbreviations by code of the official map, if the code has an abbreviation.
+        lock: the frozen enumeration, if the sources contain it.
+        errata: contradictions in the paper that the graph comes from.
+        statements: other statements in the graph.
+        misstatements: invalid statements in the graph.
         shapes: the folder's SHACL shapes, as Turtle.
-        tables: what stands above the rows of each table, by file.
-        unread: files of the folder that look like tables or graphs and aren't read.
+        tables: metadata above the rows of each table, by file.
+        unread: files in the folder that look like tables or graphs but aren't read.
     """
 
     header: OntologyHeader
@@ -234,12 +235,12 @@ class Draft(FrozenModel):
     unread: tuple[str, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
-        """Return a concept's name for messages: its abbreviation, or its local name."""
+        """Return the name of a concept for messages: the abbreviation, or else the local name of the IRI."""
         concept = self.by_iri.get(iri)
         return (concept and concept.abbr) or iri.rpartition("#")[2].rpartition("/")[2]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a changed copy, without the original's cached lookups."""
+        """Return a changed copy without the cached lookups of the original."""
         copy = super().model_copy(update=update, deep=deep)
         for name in ("by_iri", "families"):
             copy.__dict__.pop(name, None)
@@ -252,5 +253,5 @@ class Draft(FrozenModel):
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """IRI of each leaf's root, the last of several."""
+        """IRI of each leaf's root. If a leaf has several roots, the last root wins."""
         return {edge.subject: edge.object for edge in self.relations if edge.kind is Kind.family}

@@ -1,13 +1,13 @@
 """Frozen enumeration: the lines that a checkpoint depends on, their differences, and the lock file.
 
-The lines are, for every concept in index order, ``node <index> <tier> <abbr> <iri>`` and then, sorted, for
-every edge ``edge <kind> <source> <target>``, fields separated by tabs. Labels, text variants and routing are
-not in them: a model stays valid when those are corrected.
+The enumeration has a line ``node <index> <tier> <abbr> <iri>`` per concept, in index order. Sorted lines
+``edge <kind> <source> <target>`` follow, one for every edge. Fields are separated by tabs. Labels, text
+variants and routing are excluded, so a model stays valid if they are corrected.
 
-Only what is sound in a draft is numbered, so the checks can ask for the enumeration of a faulty one too.
+Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
 
-``enumeration.lock`` freezes these lines, and by a second hash what else decides a target: which concepts
-yield, and where each code is routed. Texts and crosswalks are left to version control.
+``enumeration.lock`` freezes these lines. A second hash in it freezes everything else that decides a target:
+the yielding concepts, and the routes of all codes. Texts and crosswalks are left to version control.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ecg_ontology.graph.drafts import LOCK_LINE, Draft, DraftConcept, Lock
 
 KIND_ORDER = {kind: place for place, kind in enumerate(Kind)}
 _SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index"}
-"""What a concept has as its source states it."""
+"""Fields that a concept takes over from its draft."""
 _HEAD = """\
 # What a version froze. `ecgonto build --new-version` writes this file; never edit it.
 # sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
@@ -29,11 +29,11 @@ _HEAD = """\
 _RESTORE = "Restore it from version control"
 _ONCE = ("version", "sha256", "routing")
 _FORMER = ("seal", "official", "hash", "earlier", "item")
-"""Lines of an earlier form of the lock, which froze texts too: they are passed over."""
+"""Keys of an earlier lock format that also froze texts. Lines with these keys are ignored."""
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
-    """Return the concepts with an index and a tier, in index order."""
+    """Return the concepts that have an index and a tier, in index order."""
     nodes = [
         Concept(index=one.index, root=one.tier is Tier.root, **{name: getattr(one, name) for name in _SAME})
         for one in draft.concepts
@@ -43,7 +43,7 @@ def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
 
 
 def draft_relations(draft: Draft) -> tuple[Relation, ...]:
-    """Return the edges between numbered concepts, each once, in the order of `Kind`."""
+    """Return the edges between numbered concepts without duplicates, in the order of `Kind`."""
     index = {concept.iri: concept.index for concept in draft.concepts}
     edges = set()
     for relation in draft.relations:
@@ -56,7 +56,7 @@ def draft_relations(draft: Draft) -> tuple[Relation, ...]:
 
 
 def draft_lines(draft: Draft) -> tuple[str, ...]:
-    """Return the enumeration's lines of a draft."""
+    """Return the lines of a draft's enumeration."""
     return enumeration_lines(draft_nodes(draft), draft_relations(draft))
 
 
@@ -71,12 +71,12 @@ def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -
 
 
 def sha256_of(lines: Sequence[str]) -> str:
-    """Return the SHA-256 of lines in UTF-8, each ended by a line feed, as ``sha256sum`` does."""
+    """Return the SHA-256 of lines as ``sha256sum`` does: in UTF-8, each with a final line feed."""
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the changed lines: ``- …`` is only in `old`, ``+ …`` only in `new`."""
+    r"""Return the changed lines: ``- …`` for lines only in `old`, ``+ …`` for lines only in `new`."""
     before, after = set(old), set(new)
     changes = [(line, "- ") for line in old if line not in after]
     changes += [(line, "+ ") for line in new if line not in before]
@@ -84,7 +84,7 @@ def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str,
 
 
 def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
-    """Nodes by index, old before new; then edges."""
+    """Return the sort key of a change: nodes by index with old before new, then edges."""
     line, sign = item
     kind, second, *_ = line.split("\t")
     is_edge = kind == "edge"
@@ -105,7 +105,7 @@ def lock_of(draft: Draft) -> Lock:
 
 
 def frozen_routes(draft: Draft) -> tuple[str, ...]:
-    """Return the lines ``route <table> <code> <predicate> <node>`` of the rows that supervise, sorted."""
+    """Return a sorted line ``route <table> <code> <predicate> <node>`` for each row that supervises."""
     rows = (
         (row.table, row.code, row.predicate, draft.abbreviation(row.node) if row.node else "nothing")
         for row in draft.mappings
@@ -116,12 +116,12 @@ def frozen_routes(draft: Draft) -> tuple[str, ...]:
 
 
 def routing_sha256(yields: Iterable[int], routes: Iterable[str]) -> str:
-    """Return the SHA-256 of the lines that say which concepts yield and where codes are routed."""
+    """Return the SHA-256 of the lines of the yielding concepts and the routes."""
     return sha256_of([*(f"yields\t{index}" for index in yields), *routes])
 
 
 def yielding(draft: Draft) -> tuple[int, ...]:
-    """Return the indices of the concepts that yield."""
+    """Return the indices of the yielding concepts."""
     return tuple(sorted(c.index for c in draft.concepts if c.yields and c.index is not None))
 
 
@@ -139,7 +139,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``. Raises `SourceError` if it isn't `lock_text`'s."""
+    """Read the text of ``enumeration.lock``. Raises `SourceError` if `lock_text` can't have written it."""
     fields: dict[str, list[str]] = {key: [] for key in (*_ONCE, "yields", "route")}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

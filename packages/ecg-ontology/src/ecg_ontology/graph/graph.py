@@ -17,11 +17,11 @@ ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
 
 
 class ConceptGraph:
-    """Undirected, frozen graph over N concepts, without kinds of edge.
+    """Undirected, frozen graph over N concepts, without edge kinds.
 
     Args:
         n: number of concepts.
-        relations: the edges; several relations between the same two concepts are one edge.
+        relations: the edges. Several relations between the same two concepts become a single edge.
 
     Example:
         >>> from ecg_ontology import Kind, Relation
@@ -37,7 +37,7 @@ class ConceptGraph:
 
     @cached_property
     def networkx(self) -> "nx.Graph[int]":
-        """The graph as a frozen `networkx.Graph`, for paths, layouts and further analysis."""
+        """Frozen `networkx.Graph`, for paths, layouts and further analysis."""
         graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(range(self.n))
         graph.add_edges_from(self._edges)
@@ -55,25 +55,27 @@ class ConceptGraph:
 
     @cached_property
     def a_hat(self) -> NDArray[np.float64]:
-        """Â = D^-1/2 (A + I) D^-1/2 with D the degrees of A + I; float64[N, N]."""
+        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]. D holds the degrees of A + I."""
         with_loops = self.adjacency + np.eye(self.n)
         scale = 1.0 / np.sqrt(with_loops.sum(axis=1))
         return _frozen(scale[:, None] * with_loops * scale[None, :])
 
     @cached_property
     def distances(self) -> NDArray[np.signedinteger]:
-        """D_tree, the number of edges on a shortest path; int8[N, N], int16 beyond 127.
+        """D_tree, the number of edges on a shortest path: int8[N, N], or int16 for distances beyond 127.
 
-        Pairs without a path stand at the largest distance + 1.
+        Pairs without a path have the largest distance + 1.
         """
         return _frozen(_distances(self.networkx))
 
     def path(self, source: int, target: int) -> list[int]:
-        """Return a shortest path with both ends, the one of smallest indices, else [].
+        """Return a shortest path including both ends, or [] if there is no path.
+
+        If there are several shortest paths, the path with the smallest indices is returned.
 
         Args:
-            source: index of the concept where it begins.
-            target: index of the one where it ends.
+            source: index of the first concept.
+            target: index of the last concept.
         """
         if not nx.has_path(self.networkx, source, target):
             return []

@@ -1,7 +1,7 @@
-"""Hierarchy: concepts above and below a concept, and the concepts as a tree.
+"""Hierarchy of the concepts: ancestors, descendants and trees.
 
-`family` and `subtypeOf` are IS_A. A manifestation shows its condition and isn't a kind of it: it is never a
-descendant.
+The IS_A relations are `family` and `subtypeOf`. A manifestation is no descendant of its condition, because
+it shows the condition and isn't a kind of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ IS_A = (Kind.family, Kind.subtype_of)
 
 
 class TreeLine(NamedTuple):
-    """Line of a tree: depth, concept, and whether its children were listed before."""
+    """Line of a tree. `again` is true if the concept's children were listed earlier."""
 
     depth: int
     concept: Concept
@@ -25,7 +25,7 @@ class TreeLine(NamedTuple):
 
 
 def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the targets of one step from each concept."""
+    """Return the direct targets of each concept."""
     steps: dict[int, list[int]] = {}
     for near, far in pairs:
         steps.setdefault(near, []).append(far)
@@ -33,7 +33,7 @@ def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -> tuple[NodeT, ...]:
-    """Return the starts and all reachable concepts, level by level, each level in order."""
+    """Return the starts and all reachable concepts, level by level. Each level is sorted."""
     reached: dict[NodeT, Any] = dict.fromkeys(starts)
     level = list(reached)
     while level:
@@ -45,9 +45,10 @@ def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -
 def branches(
     nodes: Sequence[Concept], relations: Sequence[Relation], tops: Sequence[int]
 ) -> Iterator[TreeLine]:
-    """Yield the trees under `tops`; subtypes stand under their parents only.
+    """Yield the lines of the trees under `tops`. Subtypes are listed only under their parents.
 
-    A concept of several parents stands under each, and what is below it only under the first.
+    A concept with several parents is listed under each parent. Its descendants are listed only once, under
+    the first parent.
 
     Example:
         >>> import ecg_ontology
@@ -72,10 +73,11 @@ def branches(
 
 
 def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:
-    """Return the concepts above each concept by strict logic, by IRI, for exports.
+    """Return the direct superclasses of each concept by IRI, for exports with strict logic.
 
-    A subtype stands under its parents, any other finding under its family. One that is a kind of either of
-    its parents stands under the nearest concepts that these share: that it is of both isn't stated.
+    The superclasses of a subtype are its parents. The superclass of any other finding is its family. A
+    concept with `either_parent` gets the nearest common ancestors of its parents, because the sources don't
+    state that it is a kind of both.
     """
     above: dict[Kind, dict[str, list[str]]] = {kind: {} for kind in IS_A}
     for relation in draft.relations:

@@ -1,6 +1,7 @@
-"""π and φ⁻¹: from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
+"""Routing π and φ⁻¹ from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
 
-Pure Python without arrays or graphs: most of what one answer costs is the import of pydantic.
+This module is pure Python without arrays or graphs, so that most of the time to route a code is the import of
+pydantic.
 """
 
 import re
@@ -26,17 +27,17 @@ BUILT_IN = {
     "semapv": "https://w3id.org/semapv/vocab/",
     "sssom": "https://w3id.org/sssom/",
 }
-"""Prefixes that a table of SSSOM may use without declaring them."""
+"""Prefixes that an SSSOM table may use without declaring them."""
 _LONGEST_BITS = 128
-"""No code is a number of more."""
+"""Largest size of a numeric code in bits."""
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
 _CONCEPTS = ("00", "10")
-"""What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
+"""Digits before the check digit in identifiers of concepts. Descriptions have 01 or 11 instead."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
 
 _UNDOTTED = re.compile(r"((?:icd[\w-]*:)?(?:[A-Z]\d[0-9A-Z]|\d{3}))([0-9A-Z]{1,4})", re.IGNORECASE)
 
-# Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
+# Verhoeff's scheme: the dihedral group D5, and the permutation that is applied once per position.
 _D5 = tuple(
     tuple((a + b) % 5 + 5 * (b > 4) if a < 5 else (a - b) % 5 + 5 * (b < 5) for b in range(10))
     for a in range(10)
@@ -45,7 +46,7 @@ _TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
 def has_check_digit(digits: str) -> bool:
-    """Whether the last digit is the Verhoeff check digit (SNOMED CT, "Check-digit")."""
+    """Return whether the last digit is the Verhoeff check digit (SNOMED CT, "Check-digit")."""
     check = 0
     for place, digit in enumerate(reversed(digits)):
         turned = int(digit)
@@ -56,9 +57,9 @@ def has_check_digit(digits: str) -> bool:
 
 
 def malformation(code: str) -> str:
-    """Return why `code` can't be a code; "" if it can.
+    """Return why `code` can't be a code, or "" if it can.
 
-    A code is a SNOMED CT identifier (6 to 18 digits, the last one a check digit) or ``vocabulary:code``.
+    A code is a SNOMED CT identifier (6 to 18 digits ending with a check digit) or ``vocabulary:code``.
 
     Example:
         >>> malformation("STE")
@@ -78,7 +79,7 @@ def malformation(code: str) -> str:
 
 
 def canonical_code(code: str) -> str:
-    """Return a code in the tables' form, from any abbreviation.
+    """Return a code in the form that the tables use, from any other way to write it.
 
     Example:
         >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
@@ -87,7 +88,7 @@ def canonical_code(code: str) -> str:
         'icd10:I48'
     """
     code = code.strip()
-    number = code.removesuffix(".0")  # as tables write a column of numbers with gaps
+    number = code.removesuffix(".0")  # tables add .0 in columns of numbers with gaps
     code = number if number.isdecimal() else code
     iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "") if "/" in code else ""
     prefix, separator, local = code.removeprefix(iri).partition(":")
@@ -97,7 +98,9 @@ def canonical_code(code: str) -> str:
 
 
 def dotted(code: str) -> str:
-    """Return a code of ICD with its point, which hospitals leave out; "" if it has one or isn't of ICD.
+    """Return an ICD code with the point that hospitals leave out.
+
+    Return "" if the code already has a point or isn't an ICD code.
 
     Example:
         >>> dotted("icd10:I4891"), dotted("icd9cm:42731"), dotted("I48.91")
@@ -108,9 +111,9 @@ def dotted(code: str) -> str:
 
 
 def code_text(code: object) -> str:
-    """Return a code as text; whole numbers, as tables hold them, are SNOMED CT identifiers.
+    """Return a code as text. Integers, which some tables contain, are SNOMED CT identifiers.
 
-    Raises `UsageError` where it is neither text nor a whole number.
+    Raises `UsageError` if the code is neither text nor an integer.
     """
     if isinstance(code, str):
         return code
@@ -122,9 +125,9 @@ def code_text(code: object) -> str:
 
 
 class RoutingTable:
-    """Routing table π of one profile; the profile's table replaces rows of the others.
+    """Routing table π of a profile: the base table, with rows replaced by the profile's own table.
 
-    ``paper`` keeps codes as the paper prints them, ``curated`` holds what the curators decided.
+    ``paper`` keeps codes as the paper prints them. ``curated`` contains the curators' decisions.
     """
 
     def __init__(
@@ -151,16 +154,16 @@ class RoutingTable:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """All codes of the profile's tables, routed or not, in the order of the tables."""
+        """All codes in the profile's tables, including unrouted codes, in the order of the tables."""
         return tuple({**self._base, **self._of_profile})
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """Rows in force in the profile, code by code."""
+        """Rows that apply in the profile, grouped by code."""
         return tuple(row for code in self.codes for row in self._of_profile.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
-        """Return π(`code`); unknown or malformed codes get an answer, too."""
+        """Return π(`code`). Unknown and malformed codes get a route with this status."""
         code = canonical_code(code_text(code))
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
@@ -205,7 +208,7 @@ class RoutingTable:
         )
 
     def _decided(self, code: str) -> tuple[str, ...]:
-        """What the curators decided on `code`, for a reader of another profile."""
+        """Return a note on the curators' decision about `code`, for users of another profile."""
         rows = self._curated.get(code)
         if rows is None or self.profile == "curated":
             return ()
@@ -217,7 +220,7 @@ class RoutingTable:
 
 
 def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
-    """Return a code's regime by the nodes of its rows; `None` for ``sssom:NoTermFound``."""
+    """Return a code's regime from the nodes of its rows. `None` stands for ``sssom:NoTermFound``."""
     nodes = list(nodes)
     if None in nodes:
         return Regime.unrouted

@@ -16,11 +16,11 @@ from ecg_ontology.graph.concepts import Concept, Kind, Relation, Rule
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 NO_LEAF = -1
-"""The primary of a record without an active leaf."""
+"""Primary leaf of a record without an active leaf."""
 
 
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y (eq. y-multihot), uint8[B, N], from the leaves of each code of the vocabulary."""
+    """Return y (eq. y-multihot), uint8[B, N], from the leaves of each code in the vocabulary."""
     words = -(-n // 64)
     reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=bool)  # the last code reaches nothing
     for row, reached in zip(reached_VN[:-1], leaves, strict=True):
@@ -28,17 +28,18 @@ def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) ->
     bits_VW = np.packbits(reached_VN, axis=1).view(np.uint64)
     starts_B = records.offsets[:-1]
     bits_BW = np.bitwise_or.reduceat(bits_VW[np.append(records.ids, -1)], starts_B, axis=0)
-    bits_BW[starts_B == records.offsets[1:]] = 0  # `reduceat` gives an empty record the code that comes next
+    bits_BW[starts_B == records.offsets[1:]] = 0  # `reduceat` gives an empty record the next code
     return np.unpackbits(bits_BW.view(np.uint8), axis=1, count=n)
 
 
 def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule) -> NDArray[np.int64]:
-    """Return the rank of every concept under `rule`, int64[N]: the active leaf of highest rank is c*.
+    """Return the rank of every concept under `rule`, int64[N]. The active leaf of highest rank is c*.
 
-    - ``max-index`` (the paper's): the index itself.
-    - ``most-specific``: a yielding leaf (normal sinus rhythm) comes last; then the longest IS_A path over
-      ``subtypeOf`` decides, then the index. The paper's wording, "maximal distance from any root",
-      gives every leaf the depth 1; this is the reading that tells leaves apart.
+    - ``max-index`` (the paper's rule): the rank is the index.
+    - ``most-specific``: yielding leaves (normal sinus rhythm) rank lowest. Other leaves are ranked by the
+      longest path over ``subtypeOf``, then by index. The paper's wording is "maximal distance from any root",
+      but this distance is 1 for every leaf. The path over ``subtypeOf`` is the reading that distinguishes
+      leaves.
     """
     refuse_unknown("selection rule", rule, RULES)
     if rule == "max-index":
@@ -51,7 +52,7 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule)
 
 
 def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
-    """Return for each concept the number of ``subtypeOf`` steps on its longest way up."""
+    """Return the number of ``subtypeOf`` steps on the longest path up from each concept."""
     parents: dict[int, list[int]] = {}
     for relation in relations:
         if relation.kind is Kind.subtype_of:
@@ -65,7 +66,7 @@ def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
 def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     """Return the mask of active leaves, bool[B, N].
 
-    Raises `UsageError` where `y` isn't [B, N], holds more than 0 and 1, or has a root active.
+    Raises `UsageError` if `y` isn't [B, N], has values other than 0 and 1, or has an active root.
     """
     n = len(nodes)
     try:
@@ -92,10 +93,10 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
 
 
 def primary(active_BN: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return c*, int64[B], from bool[B, N] and the ranking: the active leaf of highest rank, or `NO_LEAF`."""
-    place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
+    """Return c*, int64[B]: the active leaf of highest rank, or `NO_LEAF` if no leaf is active."""
+    place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # starts at 1: 0 is a record without leaves
     leaf_by_place = np.append(NO_LEAF, ranks.argsort())
-    # Down long columns `max` is twice as fast as along short rows.
+    # `max` is twice as fast over long columns as over short rows.
     place_NB = np.multiply(active_BN.T, place_N[:, None], order="C")
     c_star_B: NDArray[np.int64] = leaf_by_place.take(place_NB.max(axis=0))
     return c_star_B
@@ -107,22 +108,23 @@ def soft_targets(
     distances: NDArray[np.signedinteger],
     sigma: float,
 ) -> NDArray[np.float64]:
-    """Return the clamped soft target t, float64[B, N], of active leaves, c*, D_tree and σ > 0 in edges.
+    """Return the clamped soft targets t, float64[B, N], from active leaves, c*, D_tree and σ > 0 in edges.
 
-    exp(-D[c*, ·]/σ), every active leaf raised to at least 1, each row divided by its sum; ``inf`` gives the
-    uniform distribution. A record without a leaf has a row of zeros: it leaves the loss.
+    A row starts as exp(-D[c*, ·]/σ). Every active leaf is raised to at least 1, and the row is divided by its
+    sum. σ = ``inf`` gives the uniform distribution. A record without a leaf has a row of zeros, which
+    excludes it from the loss.
 
     Source: Eq. gscl-target; appendix, "Treatment of non-primary active leaves".
     """
     if isinstance(sigma, str | bytes) or not sigma > 0:
         raise UsageError(f"sigma is {sigma!r}", remedy="Give a temperature above 0")
-    with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
+    with np.errstate(over="ignore"):  # for a tiny σ, D/σ may be infinite and the mass 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
     mass_NN = mass_by_distance[distances]
-    mass_with_none = np.vstack((mass_NN, np.zeros_like(mass_NN[:1])))  # the last row is `NO_LEAF`'s
+    mass_with_none = np.vstack((mass_NN, np.zeros_like(mass_NN[:1])))  # the last row is for `NO_LEAF`
     t_BN: NDArray[np.float64] = mass_with_none.take(c_star, axis=0)
-    np.putmask(t_BN, active_BN, 1.0)  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
-    total_B = np.einsum("bn->b", t_BN)  # over short rows three times as fast as `sum`
+    np.putmask(t_BN, active_BN, 1.0)  # equals max(1, e^-D/σ), because e^-D/σ never exceeds 1
+    total_B = np.einsum("bn->b", t_BN)  # three times as fast as `sum` for short rows
     total_B[c_star == NO_LEAF] = 1.0
     t_BN /= total_B[:, None]
     return t_BN

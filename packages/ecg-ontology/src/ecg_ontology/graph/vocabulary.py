@@ -1,6 +1,6 @@
-"""Vocabulary: numbered concepts and their edges, to which a checkpoint is bound.
+"""Vocabulary: the numbered concepts and edges that a checkpoint is bound to.
 
-Arrays and the graph library load on first use.
+Arrays and the graph library are imported on first use.
 
 Shapes: N concepts.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 10
-"""Digits of an index are fewer."""
+"""Indices have fewer digits than this."""
 
 
 class Vocabulary:
@@ -30,7 +30,7 @@ class Vocabulary:
 
     Attributes:
         nodes: the N concepts in index order.
-        relations: the edges, each once.
+        relations: the edges, without duplicates.
 
     Example:
         >>> import ecg_ontology
@@ -81,23 +81,24 @@ class Vocabulary:
 
     @cached_property
     def enumeration(self) -> tuple[str, ...]:
-        """Lines that a checkpoint depends on: nodes by index, tier, abbreviation and IRI; edges."""
+        """Lines that a checkpoint depends on: nodes with index, tier, abbreviation and IRI, then edges."""
         return enumeration.enumeration_lines(self.nodes, self.relations)
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the enumeration, to which prototypes, D and Â are bound.
+        """SHA-256 of the enumeration that prototypes, D and Â are bound to.
 
-        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge; neither
-        labels nor text variants, routing or version, so correcting those leaves checkpoints valid.
+        The hash covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge.
+        It excludes labels, text variants, routing and version, so checkpoints stay valid if these are
+        corrected.
         """
         return enumeration.sha256_of(self.enumeration)
 
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
-        """Return the changes of `other` to this enumeration; () for the same sha256.
+        """Return the changes from this enumeration to `other`, or () if the sha256 is equal.
 
         Args:
-            other: the enumeration to compare with.
+            other: vocabulary to compare with.
         """
         return enumeration.enumeration_difference(self.enumeration, other.enumeration)
 
@@ -105,14 +106,14 @@ class Vocabulary:
 
     @cached_property
     def graph(self) -> "ConceptGraph":
-        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`."""
+        """Graph without edge kinds: matrices, shortest paths, and a `networkx.Graph`."""
         from ecg_ontology.graph.graph import ConceptGraph
 
         return ConceptGraph(len(self), self.relations)
 
     @property
     def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path."""
+        """D_tree, int8[N, N] (int16 if a distance exceeds 127): number of edges on a shortest path."""
         return self.graph.distances
 
     @property
@@ -137,24 +138,24 @@ class Vocabulary:
 
     @cached_property
     def families(self) -> tuple[int, ...]:
-        """Index of each concept's root; a root is its own family."""
+        """Index of each concept's root. The family of a root is the root itself."""
         family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
         return tuple(family.get(index, index) for index in range(len(self)))
 
     @property
     def by_family(self) -> tuple[int, ...]:
-        """Indices of the concepts family by family, each root before its leaves."""
+        """Indices of the concepts, grouped by family. Each root precedes its leaves."""
         order = sorted((self.families[node.index], not node.root, node.index) for node in self.nodes)
         return tuple(index for *_, index in order)
 
     def node(self, name: int | str) -> Concept:
-        """Return a concept by index, abbreviation, label or synonym (25 and "AntMI" are equal).
+        """Return a concept by index, abbreviation, label or synonym. ``onto[name]`` is equivalent.
 
         Args:
-            name: of these; letter case and accents of a label make no difference. ``onto[name]`` is the same.
+            name: for example 25 or "AntMI". Case and accents of labels are ignored.
 
         Raises:
-            UnknownConceptError: there is none.
+            UnknownConceptError: no concept has this name.
         """
         if isinstance(name, str) and name in self._by_abbr:
             return self._by_abbr[name]
@@ -172,7 +173,7 @@ class Vocabulary:
 
     @cached_property
     def _by_name(self) -> dict[str, Concept]:
-        """The concepts by label and synonym; a name of two is nobody's."""
+        """Concepts by label and synonym. Names that two concepts share are left out."""
         from ecg_ontology.base.text_folding import fold
 
         owners: dict[str, set[int]] = {}
@@ -191,13 +192,13 @@ class Vocabulary:
         return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
-        """Return adjacent concepts with their roles; one joined by two edges comes twice.
+        """Return the adjacent concepts with their roles. A concept joined by two edges is returned twice.
 
         Args:
-            name: as for `node`.
+            name: see `node`.
 
         Raises:
-            UnknownConceptError: no concept has this index or abbreviation.
+            UnknownConceptError: no concept has this name.
         """
         return self._neighbours.get(self.node(name).index, ())
 
@@ -212,21 +213,21 @@ class Vocabulary:
         return {index: tuple(neighbours) for index, neighbours in near.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
-        """Return the wider concepts of a concept, over subtypes and families, the nearest first.
+        """Return the more general concepts over `subtypeOf` and `family`, nearest first.
 
         Args:
-            name: as for `node`.
+            name: see `node`.
         """
         upwards = steps((edge.source, edge.target) for edge in self.relations if edge.kind in IS_A)
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
-        """Return the kinds of a concept, over families and subtypes, the nearest first.
+        """Return the more specific concepts over `family` and `subtypeOf`, nearest first.
 
-        A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
+        Manifestations aren't included: ST elevation shows ischaemia, but isn't a kind of it.
 
         Args:
-            name: as for `node`.
+            name: see `node`.
         """
         downwards = steps((edge.target, edge.source) for edge in self.relations if edge.kind in IS_A)
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], downwards)[1:])
