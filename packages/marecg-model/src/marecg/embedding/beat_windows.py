@@ -19,15 +19,15 @@ from marecg.model.readout import BEAT, QRS
 from marecg.model.windows import Recording, Window, tta_windows
 
 WHOLE_S = 30
-"""A recording of so many seconds at most is measured as a whole, a longer one window by window."""
+"""Longest recording, in seconds, that is measured as a whole. Longer recordings are measured by window."""
 
 
 def with_beats(
     recordings: Iterable[Recording], config: ModelConfig, *, measure: bool = False
 ) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with their beats, and if `measure` with measured values.
+    """Yield the windows of `windows.tta_windows` with their beats, and with measured values if `measure`.
 
-    R-peaks are looked for once in a window, and hold for the other beginnings from which it is read.
+    R-peaks are detected once per window and reused for the shifted readings of the same window.
     """
     for ecg in recordings:
         peaks_n = np.zeros(0, np.int64)
@@ -40,7 +40,7 @@ def with_beats(
 
 
 def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
-    """Measure a recording at its last window; a long one in each window that begins at a patch."""
+    """Measure a recording at its last window, or a long one in each window that begins at a patch."""
     if window.length > WHOLE_S * config.fs:
         due, x_CL, absent_C = window.start % config.stride == 0, window.x_CL, window.absent_C
     else:
@@ -53,9 +53,16 @@ def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
     """Count the beats whose j-th patch is the context's patch t, float32 [J, T].
 
-    Of the beginnings from which a window is read (`ModelConfig.phases`), a beat counts in those at which a
-    patch begins as near as any can to where its QRS is read from, and all of its patches lie in the window,
-    of which `patches` hold no padding. R-peaks are in samples from its beginning.
+    A window is read from several beginnings (`ModelConfig.phases`). A beat counts in a reading if two
+    conditions hold:
+
+    - A patch begins as near as possible to the sample at which the reading of the QRS begins.
+    - All patches of the beat lie within the first `patches` patches, which hold no padding.
+
+    Args:
+        peaks_n: R-peaks in samples from the beginning of the window.
+        patches: number of patches of the window without padding.
+        config: patch, stride and context of the encoder.
 
     Example:
         >>> config = ModelConfig(patch=100, stride=100, context=800, positions=8)

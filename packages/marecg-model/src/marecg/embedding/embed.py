@@ -1,4 +1,4 @@
-"""Embedding of signals of any sampling rate, length and set of leads as named arrays.
+"""Embeddings of signals of any sampling rate, length and set of leads, as named arrays.
 
 Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
 J patches of a beat, V readout, F measured values.
@@ -31,11 +31,11 @@ Model = TypeVar("Model", bound=WindowEncoder)
 PASS_WINDOWS = 32
 """Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
 LARGEST = 1 << 20
-"""Windows per forward pass, at most: more than any memory holds."""
+"""Upper limit of windows per forward pass: more than any memory holds."""
 
 
 def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
-    """Return a named tuple's view for notebooks: its arrays by name, with their shapes."""
+    """Return an HTML table of the arrays' names and shapes, for notebooks."""
     from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
 
     rows = [(name, " × ".join(map(str, x.shape)), str(x.dtype)) for name, x in arrays.items()]
@@ -61,8 +61,9 @@ class Embeddings(NamedTuple):
 class WideEmbeddings(NamedTuple):
     """Embeddings with a readout [B, W], [B, V] or longer, whose first D values are h_rhythm.
 
-    It is the wide readout, or the requested longer one; `marecg.model.readout.blocks` names its parts in
-    order. `encode` gives the embeddings of one record: [D], [T, D] and [W].
+    `wide` holds the wide readout, or the longer readout that was requested.
+    `marecg.model.readout.blocks` names the parts of a readout in order. `encode` yields the embeddings of a
+    single record: [D], [T, D] and [W].
 
     Example:
         >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
@@ -114,35 +115,40 @@ def embed(
     readout: Readout = "rhythm",
     device: str | torch.device | None = None,
 ) -> Embeddings | WideEmbeddings:
-    """Embed records by a frozen model, in eval mode, with nothing masked.
+    """Embed records with a frozen model, in eval mode and without masking.
 
-    A record longer than the encoder's context is read in windows of that length, evenly spread over it, each
-    from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and
-    H̄ their mean where they overlap. A shorter one is padded, and the padding is hidden from the encoder. A
-    lead that is not given is hidden as masked tokens are in training. The beat readout is a mean over the
-    beats that are found in all windows; a record without any has the means over all of its patches there.
+    A record longer than the encoder's context is read in windows of the context's length, evenly spread over
+    the record. Each window is read from `ModelConfig.phases` beginnings. h_rhythm and the wide readout are
+    means over these windows. H̄ is the mean of the windows that overlap.
 
-    Logs a warning where the amplitude isn't a heart's in mV.
+    A shorter record is padded, and the padding is hidden from the encoder. Missing leads are hidden in the
+    same way as masked tokens during training.
+
+    The beat readout is the mean over the beats found in all windows. If a record has no beats, the mean over
+    all of its patches takes its place.
+
+    Logs a warning if the amplitude is implausible for an ECG in mV.
 
     Args:
-        model: left as it is but for eval mode; or a run or a model to load, as for `MarEcg.from_pretrained`.
+        model: a model, which is set to eval mode and not changed otherwise; or a run or model to load, as for
+            `MarEcg.from_pretrained`.
         signals: [B, K, L] in mV.
-        fs: their sampling rate in Hz; it has to be given.
-        leads: the names of the K leads, in any order and of any case.
+        fs: sampling rate in Hz, required.
+        leads: names of the K leads, in any order and in upper or lower case.
         batch_size: windows per forward pass.
-        readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
-            readout behind it, and `full` every part of the beats and what is measured behind that.
-        device: where the model is to run, such as `cuda`; a model that is given moves there. None leaves it
-            where it is, and loads one by name onto a GPU if there is one.
+        readout: `wide` adds the wide readout, which holds more for a linear probe. `beats` appends the beat
+            readout to it. `full` appends every part of the beats and the measured values.
+        device: device to run on, such as `cuda`; a given model is moved to it. With None, a given model stays
+            on its device, and a loaded model goes to a GPU if there is one.
 
     Returns:
-        float32 vectors of each record; with another readout than `rhythm` that one too.
+        float32 vectors of each record; with the requested readout unless it is `rhythm`.
 
     Raises:
-        UsageError: the readout or device is unknown, the array has another shape or no records, a lead is
-            unknown or named twice, the rate isn't given or can't be, a value is masked, not finite or too
+        UsageError: the readout or device is unknown, the array has the wrong shape or no records, a lead is
+            unknown or named twice, the rate is missing or impossible, a value is masked, not finite or too
             large to compute with, or a record is shorter than a patch.
-        CheckpointError: the model can't be loaded, or gives values that aren't finite.
+        CheckpointError: the model can't be loaded, or its output is not finite.
 
     Example:
         >>> import marecg
@@ -154,7 +160,7 @@ def embed(
     check_readout(readout)
     model = loaded(model, WindowEncoder, device)
     x_BKL = records(signals, lead_places(leads))
-    some = x_BKL[:PASS_WINDOWS]  # of each so few samples that together they are as many as one record has
+    some = x_BKL[:PASS_WINDOWS]  # thinned below, so that together they have as many samples as one record
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
@@ -175,9 +181,11 @@ def encode(
 ) -> Iterator[WideEmbeddings]:
     """Yield the embeddings of recordings of any lengths and leads, whose windows share batches.
 
-    No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
-    Raises `UsageError` where the batch size isn't a positive whole number; `CheckpointError` where the model
-    gives values that aren't finite.
+    Memory holds one batch, and H̄ of the recording at the end of the batch. H̄ is empty without `patches`.
+
+    Raises:
+        UsageError: the batch size isn't a positive whole number.
+        CheckpointError: the model's output is not finite.
     """
     if not isinstance(batch_size, Integral) or not 1 <= batch_size <= LARGEST:
         raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
@@ -185,7 +193,9 @@ def encode(
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
     rhythm = wide_columns(config)["rhythm"]
-    found = blocks(config, "wide" if readout == "rhythm" else readout)  # the encoder gives the wide at least
+    found = blocks(
+        config, "wide" if readout == "rhythm" else readout
+    )  # the encoder always returns at least wide
     beats, full = readout in ("beats", "full"), readout == "full"
     shown = shown_windows(recordings, config, readout)
     total, looked_at, beat_count = np.zeros(0), 0, 0.0
@@ -208,7 +218,7 @@ def encode(
             looked_at += 1
             measured += [measured_F] if len(measured_F) else []
             beat_count += float(beats_JT[QRS].sum())
-            if patches and window.start % config.stride == 0:  # H̄ is made of those that begin at a patch
+            if patches and window.start % config.stride == 0:  # H̄ is built from windows that begin at a patch
                 starts.append(window.start)
                 parts.append(patch_TD)
             if window.last:
@@ -221,7 +231,7 @@ def encode(
 
 
 def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:
-    """Return a model on `device`; one that is loaded by name goes to the best device by default."""
+    """Return a model on `device`. A model loaded by name goes to the best device by default."""
     within = getattr(model, "model", None)
     if isinstance(within, kind) and not isinstance(model, kind):  # a Classifier: its encoder
         model = within
@@ -247,7 +257,7 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         x = np.asarray(signals)
     except (ValueError, TypeError, RuntimeError) as error:
         remedy = "Embed records of other lengths in calls of their own"
-        if isinstance(signals, torch.Tensor):  # with gradients, on a GPU, or of a type that numpy hasn't
+        if isinstance(signals, torch.Tensor):  # it has gradients, is on a GPU, or has a type unknown to NumPy
             remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
         raise UsageError(f"signals aren't an array ({str(error).splitlines()[0]})", remedy=remedy) from error
     leads = len(places)

@@ -1,8 +1,8 @@
-"""`marecg embed`: records on disk to one Parquet file or a folder of parts.
+"""`marecg embed`: embed records on disk into one file or a folder of Parquet parts.
 
-A part is the unit: it is embedded by one process, alone, in an order of its own, and never changes once it is
-there. So it does not matter who makes it, or how often the others were interrupted. A file is made of parts
-in a hidden folder beside it.
+A part is embedded by a single process in a fixed order, and never changes once it is written. So the result
+depends neither on which process makes a part nor on interruptions. A single file is joined from parts in a
+hidden folder next to it.
 """
 
 import shutil
@@ -34,12 +34,12 @@ from marecg.model.window_encoder import WindowEncoder
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
 SHARES = 64
-"""Parts that a file is made of, at least, so that several processes have something to do."""
+"""Least number of parts that a file is joined from, so that several processes have work."""
 FORMAT = 3
 
 
 class Shard(NamedTuple):
-    """Parts that one process embeds: every `of`-th from the `number`-th on."""
+    """Parts that one process embeds: every `of`-th part, starting with number `number`."""
 
     number: int = 1
     of: int = 1
@@ -55,9 +55,9 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """Settings of the work on all parts, sent to other processes beside the model.
+    """Settings of the work on all parts, sent to worker processes together with the model.
 
-    A process notes in the folder `notes`, if there is one, the record that it is at.
+    If the folder `notes` is given, a process notes there which record it is reading.
     """
 
     store: EmbeddingStore
@@ -66,7 +66,7 @@ class Work:
 
 
 def is_folder(out: str | Path) -> bool:
-    """Whether a name means a folder of parts: it ends in / or has no ending."""
+    """Return whether a name means a folder of parts: it ends in / or has no suffix, or is a folder."""
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
 
@@ -89,31 +89,31 @@ def embed_records(
 ) -> Embedded:
     """Embed records into a file, or into a folder of Parquet parts that can be continued.
 
-    Parquet has the columns `embedding_files.RECORD_FIELDS`, `rhythm`, the readout's and `patch` where asked;
-    for `.npz` see `gather_npz`. A record that can't be read is left out and named; of several processes
-    that read, the error for a killed one names the records that were being read.
+    Parquet files have the columns `embedding_files.RECORD_FIELDS` and `rhythm`, and on request the readout
+    and `patch`. For `.npz`, see `gather_npz`. Unreadable records are left out and listed in the result. If a
+    worker process is killed, the error names the records that were being read.
 
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
-        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
-        out: `.npz`, `.parquet`, or a folder (`is_folder`) here or at an address that fsspec knows.
-        layout: what the arrays are; without it, those in folders are passed over.
+        inputs: headers, folders, array files, corpora written by `marecg prepare`, or addresses of these.
+        out: `.npz`, `.parquet`, or a folder (`is_folder`), local or at an address that fsspec supports.
+        layout: meaning of the arrays. Without it, arrays in folders are ignored.
         patches: write H̄ as well.
-        readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, and `full` what
-            is behind both, in an array of that name.
-        step: seconds; a recording is as many rows as it has such steps. None: it is one.
+        readout: `wide` writes the wide readout as well, `beats` appends the beat readout to it, and `full`
+            appends everything else. The column or array has the readout's name.
+        step: seconds per row; a recording has a row for each step. With None, it has a single row.
         batch_size: windows per forward pass.
-        part_records: records per part of a folder; `PART` by default.
-        shard: which parts of a folder are to be made; all of them if None.
-        jobs: how many processes, which take GPUs in turn; by default as `processes` says.
-        cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
-            inputs and `out` under the same names.
+        part_records: records per part of a folder, `PART` by default.
+        shard: parts of a folder to make; all parts if None.
+        jobs: number of processes, which take GPUs in turn; see `processes` for the default.
+        cluster: address of a Dask scheduler whose workers embed instead. They must see run, inputs and `out`
+            under the same names.
 
     Raises:
-        UsageError: an option can't be, an input is the output, or the folder holds something else.
-        InputError: an input can't be read, or not one record, or a worker process was killed.
-        CheckpointError: the model can't be loaded, gives values that aren't finite, or was replaced.
-        OutputError: what is asked for can't be written.
+        UsageError: an option is invalid, an input is the output, or the folder holds something else.
+        InputError: an input or every record is unreadable, or a worker process was killed.
+        CheckpointError: the model can't be loaded, its output is not finite, or it was replaced.
+        OutputError: the output can't be written.
     """
     check_readout(readout)
     folder = is_folder(out)

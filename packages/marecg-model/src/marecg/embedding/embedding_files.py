@@ -28,24 +28,24 @@ PARTS = "part-*.parquet"
 RECORD_FIELDS = pa.schema(
     [
         ("id", pa.string()),
-        ("record", pa.string()),  # its own name within its source
+        ("record", pa.string()),  # name within its source
         ("source", pa.string()),
         ("patient", pa.string()),
-        ("start", pa.float64()),  # the second of the recording at which a step of it begins
+        ("start", pa.float64()),  # beginning of a step, in seconds of the recording
         ("codes", pa.list_(pa.string())),
         ("weights_sha256", pa.string()),
         ("ontology_sha256", pa.string()),
     ]
 )
-"""The columns beside the vectors."""
+"""Columns that describe a record."""
 READOUTS = ("wide", "beats", "full")
-"""Columns of a readout's vectors, of which a file has one at most."""
+"""Columns of a readout's vectors. A file has at most one of them."""
 VECTORS = ("rhythm", *READOUTS)
-"""Columns of vectors, all of one length."""
+"""Columns of vectors. All vectors of a column have the same length."""
 GROUP, PATCH_GROUP = 8192, 64
-"""Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
+"""Records per row group of a Parquet file, without and with H̄: about 25 MB at the paper's width."""
 BATCH_ROWS = 8192
-"""Records at a time: 25 MB of h_rhythm at the paper's width."""
+"""Records read at once: 25 MB of h_rhythm at the paper's width."""
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
@@ -106,9 +106,9 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D], the readout's [M, W].
+    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D] and a readout [M, W].
 
-    With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
+    With H̄, `patch` holds the rows of all records in sequence, and `patches` the number of rows per record.
     """
     columns = pq.read_schema(parts[0])
     arrays: dict[str, NDArray[Any]] = {
@@ -138,15 +138,20 @@ def _column(part: Path, name: str) -> pa.Array:
 
 
 FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
-"""How each kind of file is written, by its ending."""
+"""Writer of each file format, by suffix."""
 
 
 def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Read columns of embeddings from a file, or a folder's parts, block by block.
+    """Read columns of embeddings from a file, or from a folder's parts, block by block.
 
-    `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; the `further` columns
-    are read where they are present. Raises `UsageError` for a column that isn't, `InputError` for a file
-    that is missing or can't be read.
+    Args:
+        path: file or folder written by `marecg embed`; a folder of parts may be given by its address.
+        columns: required columns.
+        further: columns that are read if present.
+
+    Raises:
+        UsageError: a required column is missing.
+        InputError: a file is missing or unreadable.
     """
     one = None if is_remote(path) or Path(path).is_dir() else Path(path)
     place = Place(path if one is None else one.parent)
@@ -176,7 +181,7 @@ def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
 
 
 def _check(block: pa.RecordBatch, where: str) -> None:
-    """See that names are text and vectors are vectors. Raises `InputError`."""
+    """Check that names are text and vectors have one length and possible values. Raises `InputError`."""
     for column, values in zip(block.schema.names, block.columns, strict=True):
         kind, is_ours = values.type, True
         if column == "id":
@@ -213,7 +218,7 @@ def _parquet(
 
 
 def _present(where: str, columns: Sequence[str], further: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The columns to read. Raises `UsageError` where one of those that must be there is not."""
+    """Return the columns to read. Raises `UsageError` if a required column is missing."""
     missing = [name for name in columns if name not in names]
     if missing:
         remedy = (

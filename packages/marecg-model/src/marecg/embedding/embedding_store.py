@@ -1,7 +1,7 @@
 """Folder of embeddings, with a manifest that is fixed before the first part.
 
-_embeddings.json     what it is: model, readout, records, how many a part has
-part-00000.parquet   the first of them (`embedding_files.write`); in its metadata what could not be embedded
+_embeddings.json     manifest: model, readout, records, records per part
+part-00000.parquet   first part (`embedding_files.write`); its metadata lists records that failed
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from marecg.embedding.recordings import Embedded
 from marecg.errors import CorpusError, OutputError, UsageError
 
 METADATA_KEY = b"marecg"
-"""The key of a part's metadata."""
+"""Key of a part's metadata."""
 _WORDS = {
     "format": "format",
     "weights_sha256": "weights",
@@ -36,14 +36,14 @@ _WORDS = {
     "part_records": "records per part",
     "arrays": "array layout",
 }
-"""What a manifest says, in words for an error."""
+"""Words for the keys of a manifest, for error messages."""
 
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """Store of embeddings: the parts of a folder or an address, finished or not.
+    """Store of embeddings: the finished and unfinished parts of a folder or an address.
 
-    `about` is what its manifest says; equal manifests lead to equal bytes.
+    `settings` is the content of its manifest. Equal manifests lead to equal bytes.
     """
 
     where: str
@@ -70,8 +70,8 @@ class EmbeddingStore:
     def begin(self) -> None:
         """Prepare the folder for a start or a continuation.
 
-        Raises `UsageError` where it holds something else, or embeddings of others, `OutputError` for a full
-        disk.
+        Raises `UsageError` if it holds other files, or embeddings with other settings. Raises `OutputError`
+        if the disk is full.
         """
         place = Place(self.where)
         names = place.names()
@@ -92,7 +92,8 @@ class EmbeddingStore:
     def finished(self, number: int) -> Embedded | None:
         """Return the outcome of embedding a part; None if the part is unfinished.
 
-        That is where it is missing, damaged or another's, or records of it were unavailable.
+        A part is unfinished if it is missing, damaged or made with other settings, or if records of it were
+        unavailable.
         """
         first, last = self.span(number)
         try:
@@ -115,7 +116,7 @@ class EmbeddingStore:
         try:
             with Place(self.where).writing(self.name(number)) as temporary:
                 yield temporary
-        except OutputError:  # another process that makes the same may have ended, and tidied up
+        except OutputError:  # another process may have finished the same part and tidied up
             if self.finished(number) is None:
                 raise
 
@@ -134,9 +135,9 @@ class EmbeddingStore:
 
 
 def manifest(where: str | Path) -> dict[str, Any] | None:
-    """Read the manifest of a folder or address of embeddings; None if it has none.
+    """Read the manifest of a folder or address of embeddings. Return None if there is no manifest.
 
-    Raises `CorpusError` where the file is damaged.
+    Raises `CorpusError` if the file is damaged.
     """
     place = Place(where)
     if EMBEDDINGS not in place.names():

@@ -24,7 +24,7 @@ from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageErr
 
 RECORD_COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]
-"""A record's name, its place for messages, and what reads it, or raises `RecordError`."""
+"""Name of a record, its place for messages, and a function that reads it or raises `RecordError`."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class CorpusRows:
 
     @property
     def roots(self) -> set[str]:
-        """Names of the records' original folders."""
+        """Return the names of the records' original folders."""
         return set(_opened(self.folder)[1]["root"].unique().to_pylist())
 
 
 Source = Files | CorpusRows
-"""Some records in an order of their own, none read yet; it is sent to other processes."""
+"""Unread records in a fixed order, which can be sent to other processes."""
 
 
 @lru_cache(maxsize=2)
@@ -88,7 +88,7 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
 
 
 def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
-    """Read a window as a record, always whole."""
+    """Read a window as a record. The window is always read completely, whatever `seconds` is."""
     try:
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:
@@ -108,11 +108,15 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
 class Inputs:
     """Unread records by name: files, then corpora, in a fixed order.
 
-    `inputs` are headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these;
-    without a `layout`, arrays in folders are passed over; with a `step`, in seconds, each recording is as
-    many records as it has such steps. Raises `UsageError` as `find_inputs`; a corpus, which has windows, is
-    to be cut into steps; or records of two inputs would be called the same; `InputError` where an input can't
-    be read, or nothing was kept in the corpora.
+    Args:
+        inputs: headers, folders, array files, corpora written by `marecg prepare`, or addresses of these.
+        layout: meaning of the arrays. Without it, arrays in folders are ignored.
+        step: seconds; each recording becomes a record for each such step.
+
+    Raises:
+        UsageError: as for `find_inputs`; or `step` is given for a corpus, which holds windows; or records of
+            two inputs would have the same name.
+        InputError: an input is unreadable, or the corpora hold no records.
     """
 
     def __init__(
@@ -125,7 +129,7 @@ class Inputs:
             remedy = "Give the files that it was prepared from"
             raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
         candidates: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
-        if step is not None:  # their names end in the second at which they begin
+        if step is not None:  # a step's name ends in the second at which it begins
             steps = in_parts(candidates, partial(every, step), step)
             candidates = ((f"{name}@{part.part.start:.12g}", part) for name, part in steps)
         self._files = Files(tuple(candidates))
@@ -163,7 +167,10 @@ class Inputs:
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-        """Hash the records, wherever their folders are mounted; `manifest` is that of `hash_sources`."""
+        """Hash the records, independent of where their folders are mounted.
+
+        `manifest` is passed to `hash_sources`.
+        """
         candidates = self._files.candidates
         files = hash_sources([candidate for _, candidate in candidates], manifest)
         digest = hashlib.sha256(files.sha256.encode())

@@ -14,10 +14,14 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.window_encoder import WindowEncoder
 
 WORTH_A_PROCESS = 1024
-"""Records: what `small` takes three times as long for as a process takes to begin."""
+"""Records per process that make it worthwhile: `small` needs three times as long for them as a process needs
+to start."""
 SMALL = 10_000_000
-"""Parameters of a model whose products are too small for threads: two of them took 1.27 times the processor
-time of two processes with `small`, and 0.95 times with a block of the paper's width."""
+"""Parameters up to which a model's matrix products are too small for threads.
+
+Two threads took 1.27 times the processor time of two processes with `small`, and 0.95 times with a block of
+the paper's width.
+"""
 T = TypeVar("T")
 Given = TypeVar("Given")
 
@@ -25,7 +29,8 @@ Given = TypeVar("Given")
 def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> int:
     """Return the number of processes for a number of records: `jobs`, or one per GPU.
 
-    On a CPU a small model has one for each of torch's threads that has work, a large one a single one.
+    On a CPU, a small model gets a process for each torch thread that has enough work. A large model gets a
+    single process.
     """
     if jobs is not None:
         return jobs
@@ -37,7 +42,7 @@ def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> in
 
 
 def threadless(model: WindowEncoder) -> bool:
-    """Whether several single-threaded processes run a model faster than one threaded process."""
+    """Return whether several single-threaded processes run a model faster than one threaded process."""
     small = sum(weights.numel() for weights in model.parameters()) <= SMALL
     return small and model.prototypes.device.type == "cpu"
 
@@ -53,9 +58,16 @@ def elsewhere(
 ) -> Iterator[T]:
     """Yield the results of `make(model, *task)` in the order of the tasks, computed by `count` processes.
 
-    These share out this one's threads; or they are the workers of the Dask scheduler at the address
-    `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors. Raises
-    `CheckpointError` where the model was replaced, `CorpusError` where a process was killed.
+    Local processes share this process' threads. With `cluster`, the workers of a Dask scheduler compute
+    instead. Each process loads `run` once, which must still have the weights of `model`.
+
+    Args:
+        cluster: address of the Dask scheduler.
+        where: name of the output in errors.
+
+    Raises:
+        CheckpointError: the model was replaced.
+        CorpusError: a process was killed.
     """
     weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)
     with workers(0, count, cluster, threads, where=where):
@@ -64,7 +76,7 @@ def elsewhere(
 
 
 def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
-    """Yield the items, and report how many were before each."""
+    """Yield the items, and report before each how many were yielded."""
     for done, item in enumerate(given):
         tell(done)
         yield item
@@ -76,7 +88,7 @@ def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any,
 
 @lru_cache(maxsize=1)
 def _loaded(run: str, weights: str) -> WindowEncoder:
-    """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
+    """Load the model once per process. Raises `CheckpointError` if its weights were replaced."""
     model = WindowEncoder.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
         remedy = "Put them back, and run the command again"
@@ -85,7 +97,7 @@ def _loaded(run: str, weights: str) -> WindowEncoder:
 
 
 def device_here() -> torch.device:
-    """Return this process' device; worker processes take the GPUs in turn."""
+    """Return the device of this process. Worker processes take the GPUs in turn."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     worker = multiprocessing.current_process().name.rpartition("-")[2]

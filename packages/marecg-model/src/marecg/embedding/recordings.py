@@ -1,6 +1,6 @@
-"""Embedding of records one by one; unusable records are named with the reason.
+"""Embeddings of records one by one, with the reasons of unusable records.
 
-A recording of hours is read and resampled piece by piece.
+Recordings of hours are read and resampled piece by piece.
 Shapes: C the twelve leads, K leads as found, L samples.
 """
 
@@ -31,13 +31,17 @@ from marecg.model.windows import Recording, check_samples, recording
 PIECE = 120
 """Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""
 MARGIN = 1
-"""Seconds before and behind a piece that its resampling sees: its filter is shorter at 50 Hz and above."""
+"""Seconds before and after a piece that its resampling includes. The filter is shorter at 50 Hz and above."""
 
 
 class LongSignal:
-    """Recording that is resampled piece by piece: slices are read in increasing order from a short buffer.
+    """Recording that is resampled piece by piece. Slices are read in increasing order from a short buffer.
 
-    `read` gives so many seconds of the recording from a second on; it has `length` samples per lead at `fs`.
+    Args:
+        read: reads `seconds` of the recording from the second `start` on.
+        length: samples per lead of the recording.
+        fs: its sampling rate in Hz.
+        config: the encoder's sampling rate and context.
     """
 
     def __init__(self, read: Callable[..., Record], length: int, fs: float, config: ModelConfig) -> None:
@@ -57,21 +61,23 @@ class LongSignal:
         return self._samples[:, start - self._first : stop - self._first]
 
     def _piece(self, start: int) -> NDArray[np.float32]:
-        """The piece that begins at a second, without its margins."""
+        """Return the piece that begins at the second `start`, without its margins."""
         before = min(start, MARGIN)
         record = self._read(seconds=before + PIECE + MARGIN, start=start - before)
         x_CL = recording(record.x_KL, record.fs, record.leads, self._config).x_CL
         fs = self._config.fs
         x_CL = x_CL[:, before * fs : (before + PIECE) * fs]
         missing = min(PIECE * fs, self.shape[1] - start * fs) - x_CL.shape[1]
-        return x_CL if missing <= 0 else np.pad(x_CL, ((0, 0), (0, missing)), "edge")  # by rounding, one
+        return (
+            x_CL if missing <= 0 else np.pad(x_CL, ((0, 0), (0, missing)), "edge")
+        )  # rounding may lose a sample
 
 
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
     """Read a record, or the beginning of a long one, and prepare the whole recording as encoder input.
 
-    A long one has been read to its end once, so that it is refused before it is half embedded. Raises
-    `UsageError` as `marecg.model.windows.recording`, and `RecordError`.
+    A long recording is read to its end once, so that a damaged one is refused before it is half embedded.
+    Raises `UsageError` as `marecg.model.windows.recording` does, and `RecordError`.
     """
     record = read(seconds=PIECE)
     begin = recording(record.x_KL, record.fs, record.leads, config)
@@ -84,9 +90,13 @@ def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Re
 
 @dataclass
 class Embedded:
-    """Outcome of embedding: the number of embedded records, and reasons of unreadable or doubtful ones.
+    """Outcome of embedding: the number of embedded records, and the reasons of failures and doubts.
 
-    `unavailable` are those of `failed` that the file system didn't give, to be tried again.
+    Attributes:
+        records: number of embedded records.
+        failed: reason of each unreadable record, by name.
+        doubtful: doubts about each embedded record, by name.
+        unavailable: names in `failed` that the file system couldn't provide; they can be tried again.
     """
 
     records: int = 0
@@ -117,7 +127,7 @@ def embedded(
     readout: Readout = "wide",
     patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Yield each record's row and vectors; collect all outcomes in `done`."""
+    """Yield each record's row and vectors, and collect all outcomes in `done`."""
     waiting: deque[dict[str, Any]] = deque()
     stream = recordings(model, records, done, waiting)
     for vectors in encode(model, stream, batch_size, readout=readout, patches=patches):
@@ -127,7 +137,7 @@ def embedded(
 def recordings(
     model: WindowEncoder, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
 ) -> Iterator[Recording]:
-    """Yield readable records as encoder input; append their rows to `waiting`."""
+    """Yield readable records as encoder input, and append their rows to `waiting`."""
     for name, place, read in records:
         try:
             record, ecg = read_recording(read, model.config)
@@ -152,7 +162,7 @@ def recordings(
 
 
 def noted_when_read(records: Iterable[Named], folder: str) -> Iterator[Named]:
-    """Yield records, and note their names as they are read in a folder, if there is one."""
+    """Yield records, and note in a folder, if given, which record is being read."""
     with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
         for name, place, read in records:
             note(place)

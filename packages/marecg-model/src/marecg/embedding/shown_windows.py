@@ -1,6 +1,6 @@
-"""Windows of recordings, with the inputs that an encoder's readout needs besides.
+"""Windows of recordings, with the further inputs that a readout needs.
 
-What finds and measures beats is imported only for the readouts that need it.
+The code that finds and measures beats is imported only for readouts that need it.
 Shapes: J patches of a beat, T patches, F measured values.
 """
 
@@ -20,7 +20,8 @@ NOTHING = np.zeros(0, np.float32)
 class ShownWindow(NamedTuple):
     """Window with its counts of beats by patch, float32 [J, T].
 
-    `measured_F` are the measured values of what ends here, empty where nothing does.
+    `measured_F` holds the measured values of the recording or stretch that ends with this window. It is empty
+    if nothing ends here.
     """
 
     window: Window
