@@ -1,4 +1,4 @@
 """Uses of a trained model: predictions, answers, exports, scikit-learn.
 
-Nothing here trains or judges.
+No module here trains or evaluates an encoder.
 """

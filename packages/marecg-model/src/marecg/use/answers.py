@@ -1,7 +1,8 @@
-"""Answers on a record: from each family a finding, the family alone, or nothing, as certainty allows.
+"""Answers on a record: for each family a finding, only the family, or nothing, depending on certainty.
 
-A share of q isn't a probability; fitted on coded records it becomes one, of bearing a leaf, or, by q's mass
-on a family, any finding of it (`marecg.use.fit_answers`, docs/answers.md).
+A share of q isn't a probability. `marecg.use.fit_answers` calibrates it on coded records. The share of a leaf
+becomes the probability that a record has this leaf. The mass of q on a family becomes the probability of any
+finding of the family (docs/answers.md).
 
 Shapes: B records, N concepts.
 """
@@ -21,27 +22,30 @@ from marecg.model.window_encoder import WindowEncoder
 from marecg.settings import Count, Settings
 
 ANSWERS = "answers.json"
-"""The file, beside the weights that it is of, which are not saved without dropping it."""
+"""File in the folder of the weights that it was fitted for. Saving weights there removes it."""
 RISK = 0.1
-"""Share of what is told that may be wrong, unless another is asked for."""
+"""Default share of the answers that may be wrong."""
 
 
 class Told(NamedTuple):
-    """Answer on a record: a finding, or its root if the finding is uncertain, and the probability."""
+    """Answer with its probability: a finding, or the root of its family if the finding is uncertain."""
 
     concept: int
     probability: float
 
 
 class Answers(Settings):
-    """Calibrations of a model's leaves and families by abbreviation; one without is never an answer."""
+    """Calibrations of a model's leaves and families by abbreviation.
+
+    A concept without a calibration is never an answer.
+    """
 
     weights: str
     records: Count
     of: dict[str, Calibration]
 
     def probabilities(self, onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the calibrated probability of each concept, [B, N]; NaN for one without a calibration."""
+        """Return the calibrated probability of each concept, [B, N]; NaN without a calibration."""
         logit_BN, p_BN = logits(onto, q_BN), np.full(q_BN.shape, np.nan)
         for abbr, calibration in self.of.items():
             at = onto.node(abbr).index
@@ -51,7 +55,8 @@ class Answers(Settings):
     def told(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Told]]:
         """Return each record's answers with a probability of at least 1 − `risk`, the most probable first.
 
-        Of each family its likeliest leaf where that is wrong at most so often, else the family where that is.
+        For each family, the answer is its likeliest leaf if the leaf's probability suffices. Otherwise it is
+        the family if the family's probability suffices.
         """
         sure_BN = np.nan_to_num(self.probabilities(onto, q_BN), nan=-1.0)
         answers: list[list[Told]] = [[] for _ in sure_BN]
@@ -66,7 +71,7 @@ class Answers(Settings):
 
 
 def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the logits of q: its share of each leaf, and its mass on each root's family, [B, N]."""
+    """Return the logits of q [B, N]: of its share of each leaf, and of its mass on each root's family."""
     member_NN = np.eye(len(onto))
     member_NN[list(onto.roots)] = np.equal.outer(onto.roots, onto.families)
     share_BN = np.clip(q_BN.astype(float) @ member_NN.T, 1e-9, 1 - 1e-9)

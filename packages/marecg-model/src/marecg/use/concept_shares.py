@@ -1,4 +1,4 @@
-"""Shares of all concepts by name: the result of `marecg.predict`, which works as an array too.
+"""Shares of all concepts by name: the result of `marecg.predict`, which also works as an array.
 
 Shapes: B records, N concepts.
 """
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 class ConceptShares:
-    """Shares q of N concepts in each of B records; a record's shares add up to 1.
+    """Shares q of N concepts in each of B records. The shares of a record add up to 1.
 
-    It indexes, iterates and computes as `probabilities`, the array in it, does; a text takes one concept.
+    Indexing, iteration and attributes work as for the array `probabilities`. A string as index selects the
+    column of a concept.
 
     Attributes:
         probabilities: float32 [B, N].
-        id2label: the concepts' labels by their number.
-        concepts: their abbreviations, as columns stand.
+        id2label: label of each concept, by number.
+        concepts: abbreviations of the concepts, in the order of the columns.
 
     Example:
         >>> q = ConceptShares(np.array([[0.25, 0.75]]), {"NSR": "Sinus rhythm", "AF": "Atrial fibrillation"})
@@ -37,8 +38,8 @@ class ConceptShares:
         self.id2label = dict(enumerate(labels.values()))
 
     def to_frame(self) -> "DataFrame":
-        """Return a table of a row per record and a column per concept."""
-        from pandas import DataFrame  # noqa: PLC0415 (few ask for a table)
+        """Return a table with a row per record and a column per concept."""
+        from pandas import DataFrame  # noqa: PLC0415 (few users need a table)
 
         return DataFrame(self.probabilities, columns=list(self.concepts))
 
@@ -59,7 +60,7 @@ class ConceptShares:
         return np.array(self.probabilities, dtype=dtype, copy=copy)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "probabilities":  # of a copy that is being made
+        if name.startswith("__") or name == "probabilities":  # copying looks it up before it is set
             raise AttributeError(name)
         return getattr(self.probabilities, name)
 

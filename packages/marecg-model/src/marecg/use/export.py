@@ -1,10 +1,10 @@
-"""Export of a trained encoder as one file that runs without marecg: ONNX, or torch.export's program.
+"""Export of a trained model as a single file that runs without marecg: ONNX, or a program of torch.export.
 
-An encoder's file takes windows of the encoder's context, as many at a time as one likes, and gives what
-`MarEcg.forward` gives. Resampling, windows and the mean over them stay outside.
+An encoder's file takes any number of windows of the encoder's context, and returns what `MarEcg.forward`
+returns. Resampling, cutting windows and averaging over them are not part of the file.
 
-A classifier's file takes whole records of any length and gives what `EcgClassifier` gives: windows, their
-beginnings, head, calibration and thresholds are inside, and only resampling stays outside.
+A classifier's file takes whole records of any length and returns what `EcgClassifier` returns. It includes
+windows, their beginnings, head, calibration and thresholds. Only resampling is not part of the file.
 
 Shapes: B records, C leads, L samples.
 """
@@ -36,7 +36,7 @@ from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, In
 
 Target = Literal["onnx", "torch"]
 TOLERANCE = 1e-4
-"""The largest difference from the eager model that is let pass, in units of a LayerNorm's output."""
+"""Largest accepted difference from the eager model, in units of a LayerNorm's output."""
 INPUTS = ("x", "n_valid", "absent")
 ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
@@ -44,8 +44,8 @@ ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 class Comparison(NamedTuple):
     """Comparison of an exported file with its model: the largest difference over `records`.
 
-    Of a classifier that is the difference of probabilities; `changed` counts the records of which a class is
-    called by one of the two alone.
+    For a classifier, it is the largest difference of probabilities. `changed` counts the records for which
+    the file and the classifier call different classes.
     """
 
     records: int
@@ -57,8 +57,13 @@ class Comparison(NamedTuple):
 class Export:
     """Result of an export: the file, and its differences from the model.
 
-    `difference` is the largest from the eager model, over `records` random ones; of a classifier the model is
-    `EcgClassifier`, with its windows and beginnings. `real` is the same over ECGs, where some were given.
+    Attributes:
+        path: the exported file.
+        difference: largest difference from the eager model over random records. For a classifier, the model
+            is `EcgClassifier`, including its windows and beginnings.
+        records: number of random records.
+        about: metadata of the file.
+        real: comparison on ECGs, if ECGs were given.
     """
 
     path: Path
@@ -71,11 +76,14 @@ class Export:
 def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recording] = ()) -> Export:
     """Write an encoder or a classifier as one file, after comparing it with the eager model.
 
-    `run` is as for `MarEcg.from_pretrained`, or a folder of `EcgClassifier.save`; `out` ends in `.onnx`, or
-    in `.pt2` for a program of torch.export. A classifier's file is also compared on `records`, whole ones.
+    Args:
+        run: a model as for `MarEcg.from_pretrained`, or a folder written by `EcgClassifier.save`.
+        to: file format.
+        out: file that ends in `.onnx`, or in `.pt2` for a program of torch.export.
+        records: whole recordings on which a classifier's file is compared as well.
 
     Raises:
-        UsageError: the file has another ending, the extra for ONNX is missing, or a classifier reads beats.
+        UsageError: the file has the wrong suffix, the extra for ONNX is missing, or a classifier reads beats.
         CheckpointError: the model can't be loaded.
         OutputError: the file can't be written, or differs from the eager model by more than `TOLERANCE`.
     """
@@ -105,7 +113,7 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
 def _compared(
     network: ExportedEncoder, run_file: Callable[[Inputs], Outputs], trials: Iterable[Inputs], out: Path
 ) -> Comparison:
-    """Run a file beside what it was made of. Raises `OutputError` where they differ."""
+    """Compare the results of a file and its model. Raises `OutputError` if they differ."""
     largest, difference, records, changed = 0.0, 0.0, 0, 0
     for inputs in trials:
         expected, given = network.reference(inputs), run_file(inputs)
@@ -127,14 +135,14 @@ def _compared(
 
 
 def _alone(recording: Recording) -> Inputs:
-    """A recording as the inputs of a file, by itself."""
+    """Return the inputs of a file for a single recording."""
     x_CL = recording.x_CL[:, :]
     absent_BC = torch.from_numpy(recording.absent_C)[None]
     return torch.from_numpy(np.asarray(x_CL))[None], torch.tensor([x_CL.shape[1]]), absent_BC
 
 
 def _program(network: ExportedEncoder) -> ExportedProgram:
-    """Trace a network, whose example says which axes are free."""
+    """Trace a network. Its `example` defines which axes are free."""
     example, free = network.example()
     return torch.export.export(network, example, dynamic_shapes=free)
 
@@ -163,7 +171,7 @@ def _onnx(
 def _torch(
     network: ExportedEncoder, path: Path, metadata: dict[str, str]
 ) -> tuple[Callable[[Inputs], Outputs], dict[str, str]]:
-    buffer = BytesIO()  # onto a full disk torch would end the process
+    buffer = BytesIO()  # when the disk is full, torch would abort the process
     torch.export.save(_program(network), buffer, extra_files={"marecg.json": json.dumps(metadata)})
     path.write_bytes(buffer.getbuffer())
     again = torch.export.load(path).module()
@@ -171,7 +179,7 @@ def _torch(
 
 
 WRITERS = {"onnx": _onnx, "torch": _torch}
-"""Each writes a file and gives back what runs it, and the opset if there is one."""
+"""Writers of file formats. Each returns a function that runs the file, and the opset if there is one."""
 
 
 def _metadata(model: MarEcg) -> dict[str, str]:
@@ -193,10 +201,10 @@ def _metadata(model: MarEcg) -> dict[str, str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's own warnings and notices from a user who can do nothing about them."""
+    """Suppress warnings and notices of the exporter that users can't act on."""
     log = logging.getLogger("torch.onnx")
     level = log.level
-    log.setLevel(logging.ERROR)  # it misses torchvision, which is not needed
+    log.setLevel(logging.ERROR)  # it warns that torchvision is missing, which isn't needed
     try:
         with warnings.catch_warnings():
             for message in (r"(?s).*LeafSpec", r"# The axis name: records will not be used"):

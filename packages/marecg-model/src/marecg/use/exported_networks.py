@@ -1,7 +1,8 @@
-"""Networks in exported files: an encoder on one window, or a classifier on whole records.
+"""Networks in exported files: an encoder on windows, or a classifier on whole records.
 
-A classifier's network cuts the windows that `marecg.model.windows.tta_windows` cuts, averages their logits,
-calibrates and calls, so that its file says what `EcgClassifier.predict_recordings` says.
+A classifier's network cuts the same windows as `marecg.model.windows.tta_windows`, averages their logits,
+calibrates them and calls classes. So its file returns the probabilities of
+`EcgClassifier.predict_recordings`.
 
 Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, W windows in
 a row, P phases, U windows of all records.
@@ -27,11 +28,11 @@ Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
 Outputs = tuple[Tensor, ...]
 BATCHES = (1, 2, 5)
-"""Records of each trial."""
+"""Number of records in each trial."""
 
 
 class ExportedEncoder(nn.Module):
-    """Encoder with plain arguments and a tuple of results, for windows of its context."""
+    """Encoder for windows of its context, with plain arguments and a tuple of results."""
 
     outputs: tuple[str, ...] = ("rhythm", "patch")
 
@@ -45,7 +46,7 @@ class ExportedEncoder(nn.Module):
         return features.rhythm, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """Return the model's results for records, which the file has to reproduce."""
+        """Return the model's results for records, which the file must reproduce."""
         return self(*inputs)  # type: ignore[no-any-return]
 
     def error(self, expected: Outputs, given: Outputs) -> float:
@@ -53,7 +54,7 @@ class ExportedEncoder(nn.Module):
         return max(float((mine - theirs).abs().max()) for mine, theirs in zip(expected, given, strict=True))
 
     def about(self) -> dict[str, str]:
-        """Return the metadata that the file has beside the encoder's."""
+        """Return further metadata of the file, in addition to the encoder's metadata."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
@@ -63,7 +64,7 @@ class ExportedEncoder(nn.Module):
         return inputs, ({0: records}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
-        """Draw windows in several batch sizes: whole and padded, with and without absent leads."""
+        """Yield random windows in several batch sizes: whole and padded, with and without absent leads."""
         config, rng = self.model.config, np.random.default_rng(0)
         for batch in BATCHES:
             n_valid = rng.integers(config.patch, config.context, batch)
@@ -74,7 +75,7 @@ class ExportedEncoder(nn.Module):
 class ExportedClassifier(ExportedEncoder):
     """Classifier of whole records of any length: windows, head, calibration and calls.
 
-    Raises `UsageError` where it reads beats.
+    Raises `UsageError` if the classifier reads beats.
     """
 
     outputs = ("logit", "probability", "called")
@@ -91,7 +92,7 @@ class ExportedClassifier(ExportedEncoder):
             raise UsageError(problem, remedy="Fit it again with --set readout=wide")
         super().__init__(classifier.encoder)
         self.net, self.several = classifier.tuned_.net, classifier.several_
-        self.classifier = [classifier]  # no submodule
+        self.classifier = [classifier]  # in a list, so that it isn't registered as a submodule
         self.phases = self.model.config.phases
         curves = classifier.calibrations_
         most = max(1, *(len(curve.knots) for curve in curves))
@@ -108,7 +109,7 @@ class ExportedClassifier(ExportedEncoder):
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
         """Return logits float32, probabilities float64 and calls bool, each [B, K].
 
-        Probabilities are float64, because a threshold may be the very height of a step of a calibration.
+        Probabilities are float64 because a threshold may equal the height of a calibration's step exactly.
         """
         windows = cut(x, n_valid, absent, self.model.config)
         z_UK = self.net.of_windows(*windows[:3])
@@ -124,7 +125,7 @@ class ExportedClassifier(ExportedEncoder):
         return z_BK, p_BK, torch.arange(p_BK.shape[1]) == p_BK.argmax(1, keepdim=True)
 
     def _between(self, z_BK: Tensor) -> Tensor:
-        """`numpy.interp` of every class."""
+        """Interpolate the calibration of every class as `numpy.interp` does."""
         passed_BK = (z_BK[..., None] >= self.knots_KN).sum(-1)
         classes_K, last = torch.arange(self.knots_KN.shape[0]), self.knots_KN.shape[1] - 1
 
@@ -149,9 +150,10 @@ class ExportedClassifier(ExportedEncoder):
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
     def error(self, expected: Outputs, given: Outputs) -> float:
-        """Return the largest difference of logits and probabilities from `reference`.
+        """Return the largest difference of logits from `reference`, or of probabilities from the calibration.
 
-        A calibration may rise so steeply that a rounding of the logit shows in the probability.
+        Probabilities are compared with the calibration of the file's own logits, because a steep calibration
+        would turn a rounding of the logit into a large difference. Wrong calls give infinity.
         """
         (classifier,) = self.classifier
         logit_BK, p_BK, called_BK = (tensor.numpy() for tensor in given)
@@ -161,7 +163,7 @@ class ExportedClassifier(ExportedEncoder):
         return float(max(np.abs(expected[0].numpy() - logit_BK).max(), np.abs(meant_BK - p_BK).max()))
 
     def about(self) -> dict[str, str]:
-        """Return classes, thresholds, and whether a record has exactly one class."""
+        """Return the classes, their thresholds, and whether a record has exactly one class."""
         (classifier,) = self.classifier
         return {
             "classes": json.dumps(classifier.classes_.tolist()),
@@ -177,7 +179,7 @@ class ExportedClassifier(ExportedEncoder):
         return inputs, ({0: records, 2: Dim("samples", min=config.patch)}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
-        """Draw records of several lengths and batch sizes, some with absent leads."""
+        """Yield random records of several lengths and batch sizes, some with absent leads."""
         config, rng = self.model.config, np.random.default_rng(0)
         for batch, length in zip(BATCHES, (config.patch, config.context, 3 * config.context), strict=True):
             n_valid = rng.integers(config.patch, length + 1, batch)
@@ -190,7 +192,7 @@ def _given(records: int) -> Tensor:
 
 
 def _random(rng: np.random.Generator, n_valid_B: Any, length: int) -> Inputs:
-    """Noise around offsets, zero behind `n_valid_B`; every second record lacks leads, never the second."""
+    """Return noise around offsets, zero after `n_valid_B`. Every second record lacks leads, but never II."""
     batch = len(n_valid_B)
     x_BCL = rng.normal(0, 0.3, (batch, len(LEADS), length)) + rng.normal(0, 1, (batch, len(LEADS), 1))
     x_BCL *= (np.arange(length) < n_valid_B[:, None])[:, None]

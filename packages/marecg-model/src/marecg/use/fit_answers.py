@@ -1,8 +1,8 @@
-"""Answers of a model (`marecg.use.answers`), fitted on coded records and judged on other ones.
+"""Answers of a model (`marecg.use.answers`), fitted on coded records and evaluated on other records.
 
     python -m marecg.use.fit_answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
-Writes answers.json, which belongs beside the model's weights, answers.md and answers.svg.
+Writes answers.json, answers.md and answers.svg. answers.json belongs in the folder of the model's weights.
 
 Shapes: M records, N concepts.
 """
@@ -34,23 +34,24 @@ from marecg.use.answers import ANSWERS, Answers, logits
 from marecg.use.predict import predict_table
 
 LEAST = 20
-"""The least number of records with a concept, and of records without it, for its calibration."""
+"""Least number of records with a concept, and least number without it, for fitting its calibration."""
 RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 EASY = "Normal"
-"""A family that most records have; answers outside it are shown apart."""
+"""Family that most records have. Answers outside it are reported separately."""
 
 
 def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return the mask of each record's leaves and of their families' roots, [M, N]."""
+    """Return a mask of each record's leaves and their families' roots, [M, N]."""
     is_MN = y_MN > 0
     is_MN[:, list(onto.roots)] = is_MN @ np.equal.outer(onto.families, onto.roots)
     return is_MN
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return q and leaves of a corpus' records that have a leaf, [M, N] each.
+    """Return q and the leaves [M, N] of a corpus' records that have a leaf.
 
-    What `marecg predict` gives is kept in `out`. Raises `CorpusError` where too few have one.
+    The output of `marecg predict` is kept in `out`. Raises `CorpusError` if too few records have a leaf, or
+    if records can't be read.
     """
     corpus = Corpus.open(folder)
     coded = np.flatnonzero(corpus.primary >= 0)
@@ -71,7 +72,7 @@ def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64],
 
 
 def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) -> Answers:
-    """Fit slope and shift of the logit for each family and leaf that enough records have and enough lack."""
+    """Fit slope and shift of the logit for each family and leaf that `LEAST` records have and lack."""
     onto = model.ontology
     logit_MN, is_MN = logits(onto, q_MN), marked(onto, y_MN)
     enough = np.flatnonzero(np.minimum(is_MN.sum(0), (~is_MN).sum(0)) >= LEAST)
@@ -85,7 +86,7 @@ def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) ->
 def judged(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]
 ) -> Iterator[str]:
-    """Yield Markdown tables of the answers' scores on records to which they weren't fitted."""
+    """Yield Markdown tables of the answers' scores on records that were not used for fitting."""
     is_MN, p_MN = marked(onto, y_MN), answers.probabilities(onto, q_MN)
     before_MN = 1 / (1 + np.exp(-logits(onto, q_MN)))
     rows = []
@@ -117,9 +118,12 @@ def judged(
 def curve_point(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], is_MN: NDArray[np.bool_], risk: float
 ) -> tuple[list[bool], list[bool], tuple[int, float]]:
-    """Judge the answers at a risk: whether each is wrong, among all and among those outside the easy family.
+    """Evaluate the answers at a risk.
 
-    Of the latter also how many are families alone; and of the families that records bear the share told.
+    Returns:
+        Whether each answer is wrong; the same for the answers outside the family `EASY`; and, outside this
+        family, the number of answers that name only a family, and the number of correct answers divided by
+        the number of families that the records have.
     """
     of_records = answers.told(onto, q_MN, risk)
     mistakes = [
@@ -139,7 +143,7 @@ def curve_point(
 def drawing(
     answers: Answers, onto: Ontology, parts: dict[str, tuple[NDArray[np.float64], NDArray[np.uint8]]]
 ) -> str:
-    """Draw risk against coverage outside the easy family, a line for each part of the records, as SVG."""
+    """Draw risk against coverage outside the family `EASY` as SVG, with a line per part of the records."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for name, (q_MN, y_MN) in parts.items():
@@ -157,7 +161,7 @@ def drawing(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Fit a model's answers, judge and write them: the command of this module."""
+    """Fit, evaluate and write a model's answers, with the command-line arguments of this module."""
     parser = argparse.ArgumentParser(description="Fit and judge what a model can tell of coded records.")
     parser.add_argument("model", help="a run, a model, or the name of one, such as marecg-small-codes")
     parser.add_argument("--fit", type=Path, required=True, help="a prepared corpus whose codes fit")
@@ -171,9 +175,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
-    """Fit and judge a model's answers, write both into a folder, and return the judgement as Markdown.
+    """Fit and evaluate a model's answers, write them to a folder, and return the evaluation as Markdown.
 
-    Raises `CorpusError` where a corpus has too few codes, or a patient who fits would judge too.
+    Raises `CorpusError` if a corpus has too few codes, or if a patient is in both fitting and evaluation.
     """
     model = MarEcg.from_pretrained(name)
     patients = _patients(fit)
@@ -198,7 +202,7 @@ def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
 
 
 def _patients(folder: Path) -> set[str]:
-    """The patients of a corpus, and its records of nobody known."""
+    """Return the patients of a corpus. A record without a patient counts as a patient of its own."""
     corpus = Corpus.open(folder)
     of_records = zip(corpus.patients, corpus.sources, corpus.ids, strict=True)
     return {f"{source} {patient}" if patient else f"{source}/{one}" for patient, source, one in of_records}

@@ -1,6 +1,6 @@
 """Predictions of a trained encoder without a probe: q over the concepts (eq. gscl-pred).
 
-`marecg predict` of many records or steps is a table: a row for each, with what a person joins it by.
+`marecg predict` returns a table for many records or steps. Each has a row with keys for joining other tables.
 
 Shapes: B records, K leads as named or classes, L samples, D width, N concepts, T steps of a time line.
 """
@@ -39,13 +39,13 @@ from marecg.use.concept_shares import ConceptShares
 
 logger = logging.getLogger(__name__)
 BATCH_RECORDS = 64
-"""Records whose signals are in memory at once."""
+"""Number of records whose signals are in memory at once."""
 RECORD_COLUMNS = ("id", "record", "source", "identity", "patient", "start")
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Neighbour of a concept in the graph: the kind of edge, and its share of q."""
+    """Neighbour of a concept in the graph, with the relation of the edge and the neighbour's share of q."""
 
     index: int
     abbr: str
@@ -56,10 +56,15 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted concept of a record: its share of q, and its graph neighbours.
+    """Predicted concept of a record, with its share of q and its graph neighbours.
 
-    `support` is how many records of the training bore it; None for a family, and where nobody noted it. Of a
-    leaf that none bore, `by_family` is its family's share, by which it is better judged; else None.
+    Attributes:
+        index, abbr, label: the concept.
+        share: its share of q.
+        neighbours: its neighbours in the graph, by descending share.
+        support: number of training records with the concept; None for a family, or if it is unknown.
+        by_family: share of the leaf's family if no training record had the leaf, because the family's share
+            ranks records better for such a leaf; otherwise None.
     """
 
     index: int
@@ -80,20 +85,20 @@ def predict(
     batch_size: int = PASS_WINDOWS,
     device: str | torch.device | None = None,
 ) -> ConceptShares:
-    """Return q over the N concepts for each record (eq. gscl-pred), without any probe.
+    """Return q over the N concepts for each record (eq. gscl-pred), without a probe.
 
-    What comes back is the array float32 [B, N] with the concepts' names (`ConceptShares`).
+    The result is a float32 array [B, N] with the names of the concepts (`ConceptShares`).
 
     Args:
-        model: a model, or the name of one: a run, a model folder, an installed model, owner/name on the hub.
+        model: a model, a run, a model folder, the name of an installed model, or owner/name on the hub.
         signals: [B, K, L] in mV.
-        fs: their sampling rate in Hz; it has to be given.
-        leads: the names of the K leads, in any order and of any case.
+        fs: sampling rate in Hz, required.
+        leads: names of the K leads, in any order and in upper or lower case.
         batch_size: windows per forward pass.
         device: as for `embed`.
 
     Raises:
-        UsageError: as for `embed`, or the model was trained without GSCL or without a label.
+        UsageError: as for `embed`; or the model was trained without GSCL or without labels.
         CheckpointError: as for `embed`.
 
     Example:
@@ -109,7 +114,7 @@ def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np
     """Return q of records from their h_rhythm, [B, N].
 
     Raises:
-        UsageError: the model was trained without GSCL, or without a label.
+        UsageError: the model was trained without GSCL or without labels.
         CheckpointError: q isn't finite.
     """
     with torch.no_grad():
@@ -125,9 +130,10 @@ def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np
 def step_vectors(
     model: WindowEncoder, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Embed the first `seconds` of each step through a record: starts in seconds, and h_rhythm [T, D].
+    """Embed the first `seconds` of each step through a record. Return starts in seconds and h_rhythm [T, D].
 
-    Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
+    Unreadable steps are left out, and a warning names the first of them. Raises `InputError` if no step can
+    be read.
     """
     parts = in_parts([("", find_one(record))], partial(every, step), seconds)
     entries = ((f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
@@ -143,7 +149,7 @@ def step_vectors(
 
 
 def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
-    """Load a run's model, or a classifier, to read records with. Raises `CheckpointError`."""
+    """Load the model of a run, or a classifier, for prediction. Raises `CheckpointError`."""
     if is_classifier(run):
         return EcgClassifier.load(run)
     model = WindowEncoder.from_pretrained(run).to(best_device())
@@ -156,9 +162,9 @@ def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
 def telling(
     run: str | Path, reader: WindowEncoder | EcgClassifier, risk: float | None = None
 ) -> tuple[Answers | None, float]:
-    """Return a model's fitted answers, None without any, and the requested risk or the default.
+    """Return a model's fitted answers, or None, and the requested or default risk.
 
-    Raises `UsageError` where a risk is asked of a reader that has none.
+    Raises `UsageError` if a risk is requested and the reader has no fitted answers.
     """
     answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
     if answers is None and risk is not None:
@@ -170,20 +176,26 @@ def telling(
 def predict_table(
     reader: WindowEncoder | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
 ) -> tuple[pd.DataFrame, Embedded]:
-    """Return the shares of all concepts, or calibrated class probabilities, of all records.
+    """Return a table of all records with the shares of all concepts or the calibrated class probabilities.
+
+    The table has a row per record and these columns:
+
+    - `id`: name of the record, as in `marecg embed`.
+    - `record`, `source`: name of the record within its source, and the source, for example a study.
+    - `identity`: published name, for example `ptbxl/00001`, whose number is the `ecg_id`.
+    - `patient`: id of the patient.
+    - `start`: beginning of the step, in seconds.
+    - A column per concept or class. If a class has the name of another column, it becomes `p start`.
+    - `InfMI by family`: for a leaf without training records, the share of its family.
+    - `called`: for a classifier, the classes that reach their thresholds.
+    - `told`: with `answers`, the findings and families that can be reported at the risk.
 
     Returns:
-        A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
-        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
-        `start`, the second at which a step begins; a column per concept or class (`p start` where a class is
-        called like another column); `InfMI by family` for a leaf that no record taught, the share of its
-        family; of a classifier `called`, the classes that reach their thresholds; with `answers` `told`, the
-        findings, and families alone, that can be told at a risk. And what became of the records: one that
-        can't be read has no row.
+        The table, and the outcome of reading the records. An unreadable record has no row.
 
     Raises:
-        InputError: not one record can be read.
-        UsageError: the model was trained without GSCL or without a label.
+        InputError: every record is unreadable.
+        UsageError: the model was trained without GSCL or without labels.
     """
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader
@@ -215,7 +227,7 @@ def predict_table(
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """Return the table as CSV text, with six digits per share."""
+    """Return the table as CSV with six digits per share. Cells are escaped for spreadsheet programs."""
     starts = table["start"].map("{:.12g}".format)
     table = table.assign(start=starts).rename(columns=guarded).map(guarded)
     text: str = table.to_csv(index=False, float_format="%.6g")
@@ -223,10 +235,13 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None = None) -> Embedded:
-    """Write `predict_table` to a `.csv` or `.parquet` file; return the outcome of the records.
+    """Write `predict_table` to a `.csv` or `.parquet` file, and return the outcome of reading the records.
 
-    Raises `UsageError` where the file ends otherwise, or is one that is read; and as `predict_table`;
-    `CheckpointError` where the model can't be loaded; `OutputError` where it can't be written.
+    Raises:
+        UsageError: the file has another suffix or is an input; and as `predict_table`.
+        InputError: every record is unreadable.
+        CheckpointError: the model can't be loaded.
+        OutputError: the file can't be written.
     """
     if out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")

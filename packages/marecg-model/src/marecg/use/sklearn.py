@@ -21,20 +21,24 @@ from marecg.model.readout import Readout, readout_width
 from marecg.model.windows import required_rate
 
 ONE_RECORD_S = 5
-"""As many rows as leads are one record if they have so many seconds, and would be less as flat records."""
+"""Seconds from which a 2-D array with a row per lead is taken for a single record passed by mistake.
+
+Read as flat records, its rows would be shorter than this.
+"""
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Transformer of ECGs to vectors by a frozen encoder: `fit` learns nothing.
+    """Transformer of ECGs to vectors with a frozen encoder. `fit` learns nothing.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub.
-            A name is loaded wherever it is needed: clones and pickles carry it, not the weights.
-        fs: sampling rate of the records in Hz, which `fit` refuses to guess.
-        leads: the names of their K leads, in their order.
+            A model given by name is loaded when it is needed. Clones and pickles hold the name, not the
+            weights.
+        fs: sampling rate of the records in Hz, required by `fit`.
+        leads: names of the records' K leads, in their order.
         batch_size: windows per forward pass.
-        readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is,
-            `beats` for the beat readout behind that, [B, V], and `full` for what is behind both.
+        readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], which begins with h_rhythm,
+            `beats` for the wide and the beat readout [B, V], and `full` for all features.
 
     Attributes:
         n_features_in_: K for records [B, K, L], K·L for flat ones.
@@ -61,11 +65,11 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.readout = readout
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Load the encoder and note the shape of the records; nothing is learnt.
+        """Load the encoder and store the shape of the records. Nothing is learnt.
 
         Args:
-            X: mV, [B, K, L] or flattened to [B, K·L], lead after lead.
-            y: passed over.
+            X: signals in mV, [B, K, L] or flattened to [B, K·L], lead after lead.
+            y: ignored.
 
         Returns:
             The embedder itself.
@@ -82,10 +86,10 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the readout, [B, D], [B, W] or longer. Raises as `embed` does.
+        """Return the readout, [B, D], [B, W] or longer. Raises the errors of `embed`.
 
         Args:
-            X: mV, in the shape that `fit` saw.
+            X: signals in mV, in the same shape as for `fit`.
         """
         check_is_fitted(self, "n_features_in_")
         x_BKL = self._records(X, reset=False)
@@ -120,7 +124,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return x  # type: ignore[no-any-return]
 
     def _encoder(self) -> MarEcg:
-        """The encoder of the present `model`, loaded once per process and object."""
+        """Return the encoder of the current `model`, loaded once per process and object."""
         name, encoder = getattr(self, "_loaded", (None, None))
         if encoder is None or (name is not self.model and name != self.model):
             encoder = loaded(self.model, MarEcg)
@@ -128,7 +132,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return encoder
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the weights out."""
+        """Return the state without the weights."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_loaded"}
 
