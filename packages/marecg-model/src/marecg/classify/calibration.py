@@ -1,4 +1,4 @@
-"""Calibration of logits to probabilities, and thresholds above which a class is called.
+"""Calibration of logits to probabilities, and thresholds at which a class is called.
 
 Shapes: M records, K classes, N knots of an isotonic curve.
 """
@@ -23,19 +23,26 @@ Kind = Literal["none", "temperature", "isotonic"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Method = Literal["best", "temperature", "isotonic", "none"]
 PARTS = 5
-"""Of validation, for a cross-validated log loss; a class with fewer positives or negatives isn't compared."""
+"""Parts of the validation records for a cross-validated log loss.
+
+For a class with fewer positives or negatives than parts, kinds of calibration are not compared.
+"""
 CURVED = 50
-"""Positives, and negatives, from which on an isotonic curve is a candidate: it has no prior."""
+"""Least number of positives and of negatives for an isotonic curve, because it has no prior."""
 DOUBT = 0.5
-"""Standard deviation of the prior of ln(slope) and of the shift: how far off logits are expected to be."""
+"""Standard deviation of the prior of ln(slope) and of the shift: the expected error of logits."""
 
 
 class Calibration(Settings):
     """Class probability by logit: σ(slope · logit + shift), or an isotonic curve through knots.
 
-    A `temperature` (1 / slope) has a shift, too (Platt 1999), for a prior that weights of classes have moved;
-    `values` are the probability at each knot, straight between them, level beyond. `none` is σ(logit). The
-    kind was chosen by `log_loss`, cross-validated within validation.
+    Attributes:
+        kind: `none` for σ(logit), `temperature` for slope and shift, or `isotonic`.
+        slope: 1 / temperature.
+        shift: undoes a change of the prior by class weights (Platt 1999).
+        knots: logits at which the isotonic curve has a knot.
+        values: probability at each knot. The curve is linear between knots and constant beyond them.
+        log_loss: cross-validated log loss of each kind on the validation records, by which it was chosen.
     """
 
     kind: Kind = "none"
@@ -54,7 +61,7 @@ class Calibration(Settings):
         return self
 
     def __call__(self, logit_M: Floats) -> Floats:
-        """Probabilities [M]."""
+        """Return probabilities [M]."""
         if self.kind == "isotonic":
             return np.interp(logit_M, self.knots, self.values)
         return np.asarray(expit(self.slope * logit_M + self.shift))
@@ -65,10 +72,12 @@ def calibrate(
 ) -> Calibration:
     """Fit a class's calibration on logits and labels (0 or 1) of records outside of training.
 
-    `best` leaves the logits as they are unless another kind is better by more than a standard error of the
-    log loss, cross-validated in `PARTS` parts of the records, and with fewer positives than parts. A
-    temperature is drawn towards slope 1 and the shift `expected`, the more the fewer records there are.
-    Without both kinds of records there is none.
+    `best` keeps the logits unless another kind is better by more than a standard error of the log loss,
+    cross-validated in `PARTS` parts of the records. With fewer positives or negatives than parts, it takes a
+    temperature if a shift is expected, and otherwise keeps the logits.
+
+    A temperature is regularised towards slope 1 and the shift `expected`. With fewer records, the effect is
+    stronger. If all labels are equal, the result is no calibration.
     """
     few = int(min(y_M.sum(), (1 - y_M).sum()))
     if few == 0 or method == "none":
@@ -95,7 +104,7 @@ def calibrate(
 
 
 def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
-    """Return the cross-entropy of each record's probability, which is clipped near 0 and 1."""
+    """Return the cross-entropy of each record. Probabilities are clipped near 0 and 1."""
     p_M = p_M.clip(1e-12, 1 - 1e-12)
     return np.asarray(-(y_M * np.log(p_M) + (1 - y_M) * np.log1p(-p_M)))
 
@@ -112,7 +121,7 @@ def _fit(kind: Kind, logit_M: Floats, y_M: NDArray[np.floating], expected: float
 
 
 def _temperature(logit_M: Floats, y_M: NDArray[np.floating], expected: float) -> Calibration:
-    """The likeliest slope and shift, given that they lie about 1 and `expected` (`DOUBT`)."""
+    """Fit the most probable slope and shift, with a prior around 1 and `expected` (`DOUBT`)."""
     prior = np.array([0.0, expected])
 
     def loss(theta: Floats) -> tuple[float, Floats]:
@@ -128,7 +137,7 @@ def _temperature(logit_M: Floats, y_M: NDArray[np.floating], expected: float) ->
 
 
 def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
-    """A rising curve; no farther from the ends than as many records can tell."""
+    """Fit a rising curve, whose distance from 0 and 1 is at least 1 / (records + 2)."""
     least = 1 / (len(y_M) + 2)
     curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(logit_M, y_M)
     knots, values = (tuple(map(float, ends)) for ends in (curve.X_thresholds_, curve.y_thresholds_))
@@ -136,7 +145,7 @@ def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
 
 
 def called_classes(p_MK: Floats, threshold_K: Floats, *, several: bool) -> NDArray[np.bool_]:
-    """Return the called classes, bool [M, K]: all that reach their thresholds, or the likeliest."""
+    """Return the called classes, bool [M, K]: all classes that reach their thresholds, or the likeliest."""
     return np.asarray(p_MK >= threshold_K if several else np.arange(p_MK.shape[1]) == p_MK.argmax(1)[:, None])
 
 
@@ -144,18 +153,21 @@ _RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")
 
 
 def check_rule(rule: str) -> None:
-    """Check the name of a threshold's rule. Raises `UsageError`."""
+    """Check the name of a rule for thresholds. Raises `UsageError`."""
     if not _RULE.fullmatch(rule):
         remedy = "Choose youden, f1, sensitivity=.9 or specificity=.95"
         raise UsageError(f"unknown rule {rule!r} for a threshold", remedy=remedy)
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the probability from which a class is called; ½ if all records have the same label.
+    """Return the lowest probability at which a class is called; ½ if all records have the same label.
 
-    `youden` takes the largest sensitivity + specificity, `f1` the largest F1, `sensitivity=S` the highest
-    threshold that finds a share S of the positives, `specificity=S` the lowest that lets that share of the
-    negatives pass.
+    Rules:
+
+    - `youden`: largest sum of sensitivity and specificity.
+    - `f1`: largest F1.
+    - `sensitivity=S`: highest threshold with at least this sensitivity.
+    - `specificity=S`: lowest threshold with at least this specificity.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():

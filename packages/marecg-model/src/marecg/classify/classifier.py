@@ -30,43 +30,46 @@ from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
-"""What a head reads; `best` is what has the least log loss on the records held out."""
+"""Readouts of a head; `best` is the readout with the least log loss on the held-out records."""
 HELD_OUT = 0.2
-"""Share of the records that decides when to stop, and calibrates."""
+"""Share of the records held out for early stopping and calibration."""
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classifier of labelled ECGs: a new head, with frozen, partly or fully trained encoder.
+    """Classifier of labelled ECGs: a new head on a frozen, partly trained or fully trained encoder.
 
-    A fifth of the records, drawn by the seed, is not trained on: it decides when to stop, calibrates each
-    class's probability, and chooses the threshold from which on a class is called.
+    A fifth of the records, drawn with the seed, is held out. It decides when training stops, calibrates the
+    probability of each class, and chooses the threshold at which a class is called.
 
     Args:
-        model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub; left as it is.
-        layers: `head` alone, `last:N` for the last N blocks too, or `all`; see `tuning.Tuning`.
-        fs: sampling rate of the records in Hz, which `fit` refuses to guess.
-        leads: the names of their leads, in their order.
-        steps: of fine-tuning at most.
+        model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub. It isn't
+            changed.
+        layers: `head` to train only the head, `last:N` to train the last N blocks as well, or `all`; see
+            `tuning.Tuning`.
+        fs: sampling rate of the records in Hz, required by `fit`.
+        leads: names of the records' leads, in their order.
+        steps: maximum number of fine-tuning steps.
         batch_size: records per step.
-        lr: peak learning rate of the pool; the head's is a tenth of it.
-        decay: a block's learning rate over that of the block above it.
-        patience: steps without a gain on the records held out, after which training stops.
-        balanced: weigh a class's positives and negatives so that both count as much.
-        readout: what the head reads: `wide`, or by the head alone `beats`, `full`, or `best`: whichever of
-            them has the least log loss on the records held out; see `marecg.model.readout`.
+        lr: peak learning rate of the pool. The head's learning rate is a tenth of it.
+        decay: learning rate of a block divided by the learning rate of the block above it.
+        patience: steps without improvement on the held-out records, after which training stops.
+        balanced: weight the positives and negatives of a class equally in total.
+        readout: features of the head. `wide` works with all `layers`. `beats`, `full` and `best` need
+            `layers="head"`. `best` takes the readout with the least log loss on the held-out records. See
+            `marecg.model.readout`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
-        threshold: the rule; see `calibration.threshold`.
-        seed: of the records held out, their order and the windows that are read.
+        threshold: rule for choosing thresholds; see `calibration.threshold`.
+        seed: seed for drawing the held-out records, their order and the windows that are read.
 
     Attributes:
-        classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].
-        several_: whether a record may have several of them.
-        tuned_: the network, from windows to logits, as it was kept.
-        step_: the step that was kept; 0 is the head on the frozen encoder.
-        readout_: what the head reads.
-        losses_: by readout that was tried, the log loss on the records held out.
-        calibrations_: one for each class.
-        thresholds_: float64 [K], the probability from which on each class is called.
+        classes_: sorted labels; 0 … K − 1 if labels were given as a table [B, K].
+        several_: whether a record may have several classes.
+        tuned_: network from windows to logits, at the step that was kept.
+        step_: step that was kept; 0 is the head on the frozen encoder.
+        readout_: readout of the head.
+        losses_: log loss on the held-out records for each readout that was tried.
+        calibrations_: calibration of each class.
+        thresholds_: float64 [K], lowest probability at which each class is called.
 
     Example:
         >>> from marecg import EcgClassifier
@@ -98,15 +101,17 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration, self.threshold, self.seed = calibration, threshold, seed
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Return the classifier after training it.
+        """Train the classifier and return it.
 
         Args:
-            X: mV, [B, leads, L].
-            y: one label per record, of two or more kinds; or a table [B, K] of 0, 1 and NaN for unknown.
-            groups: B patients, of whom none is on both sides; each record is one of its own if None.
+            X: signals in mV, [B, leads, L].
+            y: a label per record, with at least two different labels; or a table [B, K] of 0, 1, and NaN for
+                unknown.
+            groups: patient of each record. All records of a patient are either trained on or held out. If
+                None, each record is its own patient.
 
         Raises:
-            UsageError: the records, the labels or a value can't be.
+            UsageError: the records, the labels or a parameter are invalid.
             CheckpointError: the model can't be loaded.
         """
         self.tuning()
@@ -129,15 +134,15 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         several: bool = True,
     ) -> Self:
-        """Return the classifier after training it on records that are fetched one by one.
+        """Train the classifier on records that are fetched one by one, and return it.
 
         Args:
-            vectors: of the frozen encoder, the last of `readouts`; they fetch the records too.
-            y_BK: 0, 1, or NaN where nobody knows, of every record.
-            train: the numbers of those that it is trained on.
-            val: of those that stop, calibrate and choose thresholds.
+            vectors: vectors of the frozen encoder for the last of `readouts`. They also fetch the records.
+            y_BK: labels of all records: 0, 1, or NaN if unknown.
+            train: numbers of the records to train on.
+            val: numbers of the records for early stopping, calibration and thresholds.
             classes: the K labels.
-            several: whether a record may have several of them.
+            several: whether a record may have several classes.
         """
         tried = {
             readout: tune(self.tuning(), vectors.narrowed(readout), y_BK[[*train, *val]], train, val)
@@ -155,13 +160,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def tuning(self) -> Tuning:
-        """Return the settings of the training. Raises `UsageError` for an impossible value."""
+        """Return the training settings. Raises `UsageError` for an invalid value."""
         check_rule(self.threshold)
         names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
         return Tuning(**{name: getattr(self, name) for name in names}, readout=self.readouts()[-1])
 
     def readouts(self) -> tuple[Readout, ...]:
-        """Return the readouts on which the head is tried, each a beginning of the next."""
+        """Return the readouts to try for the head. Each readout is the beginning of the next."""
         if self.readout != "best":
             return (self.readout,)
         return HEADS if self.layers == "head" else HEADS[:1]
@@ -169,7 +174,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _calibrated(
         self, logits_BK: Floats, y_BK: NDArray[np.floating], expected_K: Floats
     ) -> list[Calibration]:
-        """Fit a calibration for each class, on the records whose label is known."""
+        """Fit a calibration for each class on the records with a known label."""
         curves = []
         for logit_B, y_B, expected in zip(logits_BK.T, y_BK.T, expected_K.tolist(), strict=True):
             known_B = np.isfinite(y_B)
@@ -177,7 +182,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return curves
 
     def _keep_constant(self, y_BK: NDArray[np.floating]) -> None:
-        """Predict a class that all records have, or none has, always so: nothing tells it apart."""
+        """Set constant predictions for classes that all records have or all records lack, with a warning."""
         for place, y_B in enumerate(y_BK.T):
             known_B = y_B[np.isfinite(y_B)]
             if len(known_B) and np.ptp(known_B) == 0:
@@ -189,7 +194,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.calibrations_[place] = Calibration(kind="isotonic", knots=(0, 1), values=(value, value))
 
     def _cut(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> Floats:
-        """Choose each class's threshold [K] on its calibrated probabilities, by the rule."""
+        """Choose the threshold of each class [K] on its calibrated probabilities, by the rule."""
         cuts = []
         for logit_B, y_B, curve in zip(logits_BK.T, y_BK.T, self.calibrations_, strict=True):
             known_B = np.isfinite(y_B)
@@ -200,7 +205,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return calibrated probabilities [B, K].
 
         Args:
-            logits_BK: as `tuned_.logits` gives them.
+            logits_BK: logits as returned by `tuned_.logits`.
         """
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
         return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
@@ -209,7 +214,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return probabilities [B, K].
 
         Args:
-            recordings: B of any leads (`model.windows.recording`).
+            recordings: B recordings with any leads (`model.windows.recording`).
         """
         return self.probabilities(self.logits_of(recordings))
 
@@ -217,34 +222,39 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return logits [B, K], before calibration.
 
         Args:
-            recordings: B of any leads (`model.windows.recording`).
+            recordings: B recordings with any leads (`model.windows.recording`).
         """
         check_is_fitted(self, "classes_")
         vectors = Vectors(self.encoder, recordings.__getitem__, self.readout_)
         return self.tuned_.net.logits(vectors(range(len(recordings))))
 
     def calls(self, p_BK: Floats) -> NDArray[np.bool_]:
-        """Return the called classes, bool [B, K]: those that reach their thresholds, or the likeliest one.
+        """Return the called classes, bool [B, K].
+
+        If a record may have several classes, the classes that reach their thresholds are called, otherwise
+        the likeliest class.
 
         Args:
-            p_BK: as `probabilities` gives them.
+            p_BK: probabilities as returned by `probabilities`.
         """
         return called_classes(p_BK, self.thresholds_, several=self.several_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table.
+        """Return probabilities, float64 [B, K], in the order of `classes_`.
+
+        Rows sum to 1 unless the labels were a table.
 
         Args:
-            X: mV, [B, leads, L].
+            X: signals in mV, [B, leads, L].
         """
         check_is_fitted(self, "classes_")
         return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return each record's likeliest label, [B], or with several labels per record the calls, [B, K].
+        """Return the likeliest label of each record [B]; with several labels per record, the calls [B, K].
 
         Args:
-            X: mV, [B, leads, L].
+            X: signals in mV, [B, leads, L].
         """
         p_BK = self.predict_proba(X)
         if self.several_:
@@ -254,18 +264,18 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def encoder(self) -> MarEcg:
-        """Fine-tuned encoder."""
+        """Return the fine-tuned encoder."""
         return self.tuned_.net.model
 
     def save(self, folder: str | Path) -> None:
         """Save the classifier: the fine-tuned model under `model/`, the head, and the labels.
 
         Args:
-            folder: new, or one that holds a classifier.
+            folder: a new folder, or a folder that holds a classifier, which is replaced.
 
         Raises:
-            UsageError: the folder holds other files, or the labels are neither words nor whole numbers.
-            OutputError: it can't be written.
+            UsageError: the folder holds other files, or the labels are neither strings nor integers.
+            OutputError: the folder can't be written.
         """
         refuse_others(Path(folder), FILES.__contains__, mark=MARK)
         with replacing(Path(folder)) as temporary:
@@ -275,7 +285,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the classifier's files into an existing folder.
 
         Args:
-            folder: a temporary one, that is being made.
+            folder: temporary folder for the new classifier.
         """
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
@@ -297,13 +307,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Return a classifier that `save` wrote.
+        """Load a classifier written by `save`.
 
         Args:
-            folder: where it is.
+            folder: folder of the classifier.
 
         Raises:
-            CheckpointError: it is missing or damaged.
+            CheckpointError: the classifier is missing or damaged.
         """
         saved, net = read_folder(Path(folder))
         same = {name: getattr(saved, name) for name in ("layers", "fs", "leads", "readout")}

@@ -19,15 +19,15 @@ from marecg.model.readout import Readout
 from marecg.settings import Count, Settings, Share
 
 MARK = "classifier.json"
-"""The file that tells a classifier's folder from a model's."""
+"""File that marks the folder of a classifier."""
 WRITERS = "`marecg classify fit` or EcgClassifier.save"
 LARGEST_HEAD = 1 << 30
-"""Bytes of head.safetensors: far beyond a head, and within memory."""
+"""Largest accepted size of head.safetensors in bytes: far larger than any head, but within memory."""
 FILES = {MARK, "head.safetensors", "model"}
 
 
 class Description(Settings):
-    """Content of classifier.json: labels with their calibration, and `EcgClassifier`'s arguments."""
+    """Content of classifier.json: labels with their calibrations, and arguments of `EcgClassifier`."""
 
     format: Literal[3] = 3
     classes: list[str] | list[int]
@@ -48,7 +48,7 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
     folder.mkdir(exist_ok=True)
     net.model.save_pretrained(folder / "model")
     head = save({name: state[name].contiguous() for name in _heads(state)})
-    (folder / "head.safetensors").write_bytes(head)  # `save_file` would let the owner alone read it
+    (folder / "head.safetensors").write_bytes(head)  # `save_file` would make it readable only by its owner
     (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
 
 
@@ -75,10 +75,10 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
 
 
 def is_classifier(folder: str | Path) -> bool:
-    """Whether `EcgClassifier.save` wrote a folder."""
+    """Return whether a folder was written by `EcgClassifier.save`."""
     return os.path.lexists(Path(folder) / MARK)
 
 
 def _heads(names: Iterable[str]) -> list[str]:
-    """Which tensors of a network aren't its encoder's."""
+    """Return the names of tensors outside the encoder."""
     return [name for name in names if not name.startswith("model.")]

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier on its test records, as `evaluation.json` has it: by class and by group.
+"""Evaluation of a classifier on its test records by class and by group, as stored in `evaluation.json`.
 
 Shapes: M test records, K classes.
 """
@@ -29,21 +29,28 @@ from marecg.model.card_figures import Auc
 from marecg.settings import Count, FromZero, Settings, Share
 
 EVALUATION = "evaluation.json"
-"""The file's name in a classifier's folder."""
+"""Name of the file in a classifier's folder."""
 FEW_POSITIVES = 10
-"""Of validation: below it a threshold's sensitivity may be any, and the table says so."""
+"""Positives in validation below which a threshold's sensitivity is arbitrary. Tables mark such classes."""
 
 Counts = dict[str, dict[str, tuple[Count, Count]]]
-"""By part and class: positives, and records with a label."""
+"""Numbers of positives and of labelled records, by part and class."""
 
 
 class GroupScore(Auc):
-    """Scores of a class on labelled test records, or on a `group` of them such as `sex F`.
+    """Scores of a class on the labelled test records.
 
-    `auc` has its 95 % interval over records; `ece` and `log_loss` (mean cross-entropy) are those as
-    calibrated, `…_before` of the sigmoid, `ece_chance` of true probabilities. `chosen_by` is how many
-    positives of validation the threshold was chosen by, if there is one; `ppv_at_prevalence` what `ppv` would
-    be where the share `prevalence` of the records has the class.
+    `auc` has a 95 % interval over records.
+
+    Attributes:
+        name: the class.
+        group: group of test records, such as `sex F`; empty for all records.
+        ece, log_loss: expected calibration error and mean cross-entropy after calibration.
+        ece_before, log_loss_before: the same before calibration, with the sigmoid.
+        ece_chance: expected error of perfectly calibrated probabilities.
+        chosen_by: positives in validation by which the threshold was chosen; None without a threshold.
+        prevalence: share of records with the class where the classifier is to be used.
+        ppv_at_prevalence: `ppv` at this prevalence.
     """
 
     name: str
@@ -65,18 +72,22 @@ class GroupScore(Auc):
 
     @property
     def uncertain(self) -> bool:
-        """Whether the threshold rests on too few positives."""
+        """Return whether the threshold was chosen by too few positives."""
         return self.chosen_by is not None and self.chosen_by < FEW_POSITIVES
 
 
 class Evaluation(Settings):
     """Content of `evaluation.json`.
 
-    `counts` are, by part and class, positives and known labels; `missing` how many records the labels name
-    that the corpus lacks, and `missing_names` the first of them; of `exclusive` classes a record has one;
-    `seen` how many test records, or their patients, the encoder was pretrained on;
-    `readout` what the head reads, which of `losses` on validation is the least; `reused` how many records had
-    been embedded by an earlier run.
+    Attributes:
+        counts: positives and known labels, by part and class.
+        missing: number of labelled records that the corpus lacks.
+        missing_names: first of these records.
+        exclusive: whether each record has exactly one class.
+        seen: number of test records that the encoder was pretrained on, as records or by their patients.
+        readout: readout of the head, with the least of the `losses`.
+        losses: log loss on validation for each readout that was tried.
+        reused: number of records that an earlier run had embedded.
     """
 
     model: str
@@ -107,7 +118,7 @@ def class_scores(
     prevalence: Mapping[str, float],
     group: str = "",
 ) -> list[GroupScore]:
-    """Return the scores of each class; in a `group` only of classes with enough positives and negatives."""
+    """Return the scores of each class; in a `group`, only of classes with enough positives and negatives."""
     scores: list[GroupScore] = []
     names = classifier.classes_.tolist()
     calls_MK = classifier.calls(frame[[f"p {name}" for name in names]].to_numpy(np.float64))

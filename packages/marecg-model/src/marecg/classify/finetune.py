@@ -1,7 +1,8 @@
 """`marecg probe --protocol finetune`: fine-tune an encoder on a task, and score it by the rules of probes.
 
-Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
-is scored once.
+Shares, draws and test part are the same as in the protocol `strict`. The validation part decides which step
+is kept. The test part is scored once.
+
 Shapes: M labelled records, K classes.
 """
 
@@ -28,7 +29,7 @@ from marecg.model.readout import readout_width
 from marecg.model.windows import recording
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
-"""The protocol's name in reports and tables; several layers stand in one report."""
+"""Protocol in reports and tables. A report may compare several choices of layers."""
 
 
 def finetune(
@@ -44,8 +45,8 @@ def finetune(
 ) -> Report:
     """Fine-tune an encoder on one task and write the report to `out/probe/TASK-finetune.json`.
 
-    The run, any name as for `MarEcg.from_pretrained`, stays as it is. Each of `how` is a row; the report is
-    about the first, and compares the others with it.
+    The run may be any name for `MarEcg.from_pretrained` and isn't changed. Each of `how` becomes a row of the
+    report. The other rows are compared with the first.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
     under_test = load_under_test(run, {}, request)
@@ -76,7 +77,7 @@ def _row(how: Tuning) -> str:
 
 
 def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
-    """Train the encoder on a task's records; the step with the least loss on validation is kept."""
+    """Return a function that trains the encoder and keeps the step with the least validation loss."""
     y_MK = task.y_MK
 
     def recordings(rows: Rows) -> list[int]:

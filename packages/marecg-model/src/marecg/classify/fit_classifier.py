@@ -1,4 +1,4 @@
-"""`marecg classify fit`: train a calibrated classifier on a labelled corpus and judge it on test records.
+"""`marecg classify fit`: train a calibrated classifier on a labelled corpus and evaluate it on test records.
 
 Shapes: M test records, K classes; B records of a block, F values of a readout.
 """
@@ -40,17 +40,17 @@ from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.windows import Recording, recording
 
 PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
-"""What stands in a classifier's folder beside its own files."""
+"""Further files in the folder of a classifier."""
 INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
-"""What a test record's row has of the index, as far as it has that."""
+"""Columns of the index that are copied to the rows of test records, if present."""
 FILE_RECORDS = 64
-"""Records that are embedded between two looks at how far it is, and kept together."""
+"""Records that are embedded and kept as a block, after which progress is reported."""
 COMPARED = 256
 """Test records on which an exported file is compared with the classifier."""
 EVALUATION_FILES = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
-"""What a folder may hold that is replaced."""
+"""Files that a folder may hold if it is to be replaced."""
 MISSING_NAMED = 5
-"""Records that the labels name and the corpus lacks, that are called by name."""
+"""Number of labelled records missing from the corpus that are listed by name."""
 
 
 def fit_classifier(
@@ -62,17 +62,27 @@ def fit_classifier(
     exclusive: bool = False,
     prevalence: Mapping[str, float] | None = None,
 ) -> Evaluation:
-    """Train, calibrate and judge a classifier; write it with `evaluation.json` and `predictions.parquet`.
+    """Train, calibrate and evaluate a classifier, and write it to a folder.
 
-    Its model is left as it is; an older classifier in `out` is replaced, other files are refused. `labels` is
-    a table as `label_tables.read_labels` reads; the corpus' leaves with enough support if None.
-    Of `exclusive` classes every record has one, and the likeliest is called. `prevalence` are shares of the
-    records at the place of use, by class. Raises `InputError` where labels can't be used; `UsageError` for a
-    prevalence that can't be.
+    The folder also holds `evaluation.json` and `predictions.parquet`.
+
+    Args:
+        classifier: settings of the training. Its base model isn't changed.
+        data: prepared corpus.
+        out: new folder, or a folder with an older classifier, which is replaced. A folder with other files is
+            refused.
+        labels: table for `label_tables.read_labels`. If None, the classes are the corpus' leaves with enough
+            support.
+        exclusive: each record has exactly one class, and the likeliest class is called.
+        prevalence: share of records with each class, where the classifier is to be used.
+
+    Raises:
+        InputError: the labels are unusable.
+        UsageError: the prevalence is invalid.
     """
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
-    classifier.tuning()  # refuses impossible values before anything is read
-    classifier.fs = FS if classifier.fs is None else classifier.fs  # a corpus has its rate
+    classifier.tuning()  # refuses invalid values before anything is read
+    classifier.fs = FS if classifier.fs is None else classifier.fs  # corpora for classifiers have this rate
     model = loaded(classifier.model, MarEcg)
 
     # labels
@@ -95,7 +105,7 @@ def fit_classifier(
     # head, calibration and thresholds, as `EcgClassifier.fit` makes them
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
 
-    # judgement on the test records
+    # evaluation on the test records
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
@@ -128,7 +138,7 @@ def fit_classifier(
 
 
 def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]:
-    """Return the task of a table, or of the corpus' leaves, and its labels [M, K], NaN if unknown."""
+    """Return the task of a table or of the corpus' leaves, and its labels [M, K], NaN if unknown."""
     if labels is None:
         task = corpus_task(data)
         return task, task.y_MK.astype(np.float64)
@@ -137,10 +147,11 @@ def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]
 
 
 def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Path, out: Path) -> int:
-    """Embed records of a task, except those that an earlier run kept beside `out`; return their number.
+    """Embed the records of a task, and return the number of vectors reused from an earlier run.
 
-    They are kept in blocks, so that an interrupted run goes on, under a hash of encoder, readout and
-    signals, and in the corpus' order, so that other labels of the same records have the same blocks.
+    Vectors are kept in blocks in a folder next to `out`, so that an interrupted run can continue. The key of
+    a block is a hash of encoder, readout and signals. Blocks follow the order of the corpus, so that other
+    labels of the same records have the same blocks.
     """
     ordered = sorted(records, key=lambda row: task.row_M[row])
     hashes = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
@@ -161,10 +172,14 @@ def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Pa
 def judged_recordings(
     folder: str | Path, data: Path | None = None
 ) -> tuple[Path | None, Iterator[Recording]]:
-    """Return the first `COMPARED` test records of a classifier, from the corpus `data` or its own.
+    """Return the first `COMPARED` test records of a classifier, from `data` or its original corpus.
 
-    Returns the corpus, and the recordings: none where it isn't there any more. For any other model the corpus
-    is None. Raises `CorpusError` where `data` isn't a corpus, or not the one that it was judged on.
+    Returns:
+        The corpus and the recordings. There are no recordings if the original corpus is missing. For other
+        models, the corpus is None.
+
+    Raises:
+        CorpusError: `data` isn't a corpus, or not the corpus on which the classifier was evaluated.
     """
     nothing: Iterator[Recording] = iter(())
     folder = Path(folder)
@@ -182,7 +197,7 @@ def judged_recordings(
 
 
 def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping[str, float]:
-    """The shares themselves. Raises `UsageError`."""
+    """Return the shares unchanged. Raises `UsageError` for an unknown class or an invalid share."""
     for name, share in prevalence.items():
         if name not in classes:
             raise UsageError(f"unknown class {name!r}", remedy=f"Choose of {', '.join(classes)}")
@@ -192,7 +207,7 @@ def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping
 
 
 def _check_exclusive(task: Task, y_MK: NDArray[np.float64], where: Path) -> None:
-    """See that every record has one class. Raises `InputError`."""
+    """Check that every record has exactly one class. Raises `InputError`."""
     positives_M = np.nansum(y_MK, axis=1)
     wrong = np.flatnonzero((positives_M != 1) | ~np.isfinite(y_MK).all(axis=1))
     if len(wrong):
@@ -205,7 +220,7 @@ def _check_exclusive(task: Task, y_MK: NDArray[np.float64], where: Path) -> None
 
 
 def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> Counts:
-    """By part and class the positives, and the records with a label. Raises `InputError`."""
+    """Count positives and labelled records by part and class. Raises `InputError` if there are too few."""
     patients = task.recordings.patients
     counts: Counts = {}
     for part in SPLITS:
@@ -234,7 +249,7 @@ def _predictions(
     test: Sequence[int],
     logits_MK: NDArray[np.float64],
 ) -> pd.DataFrame:
-    """A row per test record: who it is, then label, logit and probability of each class."""
+    """Return a row per test record: its identity, then label, logit and probability of each class."""
     rows, present = task.row_M[test], index.schema(data).names
     frame = index.of(data, [name for name in INDEXED if name in present]).take(rows).to_pandas()
     frame.insert(0, "row", rows)

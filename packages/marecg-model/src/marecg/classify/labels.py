@@ -1,4 +1,4 @@
-"""Labels that a user fits a classifier to.
+"""Labels given to `EcgClassifier.fit`.
 
 Shapes: B records, K classes.
 """
@@ -12,9 +12,9 @@ from marecg.errors import UsageError
 
 
 def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
-    """Return the targets [B, K], the classes, and whether a record may have several of them.
+    """Return the targets [B, K], the classes, and whether a record may have several classes.
 
-    Raises `UsageError` where no classifier can be fitted to the labels.
+    Raises `UsageError` if no classifier can be fitted to the labels.
     """
     try:
         labels = np.asarray(y)
@@ -22,7 +22,7 @@ def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArra
     except ValueError as error:
         remedy = "Give a table [records, classes]"
         raise UsageError("labels have rows of several lengths", remedy=remedy) from error
-    except TypeError as error:  # None among words
+    except TypeError as error:  # None among strings
         raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
     given = len(labels) if labels.ndim else 0
     if given != records_:

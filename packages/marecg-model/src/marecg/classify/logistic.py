@@ -15,21 +15,21 @@ from marecg.evaluate.probe.linear import span
 
 Floats = NDArray[np.float64]
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 2))
-"""The candidates for C, the inverse of the L2 strength, strongest first."""
+"""Candidates for C, the inverse of the L2 strength, from the strongest regularisation on."""
 USUAL = STRENGTHS.index(1e-3)
-"""What serves where validation can't choose."""
+"""Index of the strength that is used if validation can't choose."""
 SMALLEST_SPREAD = 1e-6
-"""A value that varies less is taken as constant."""
+"""Standard deviation up to which a value counts as constant."""
 
 
 PARTS = 5
-"""Of validation, each at the strength that the others choose."""
+"""Parts of the validation records. The strength for each part is chosen by the other parts."""
 
 
 class Logistic(NamedTuple):
     """Fitted model: mean [W] and scale [W], weights [K, W], intercepts [K], and logits [M, K].
 
-    These are validation's, by `cross_fitted`.
+    The logits are the validation records' logits of `cross_fitted`.
     """
 
     mean_W: Floats
@@ -40,9 +40,9 @@ class Logistic(NamedTuple):
 
 
 def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return label weights, [M, K]: 0 for NaN, and for classes with one kind of training label.
+    """Return label weights [M, K]: 0 for NaN, and for classes whose training labels are all equal.
 
-    `balanced` counts positives n / 2n₊ and negatives n / 2n₋, by the n training records with a label.
+    `balanced` weights positives by n / 2n₊ and negatives by n / 2n₋, with n labelled training records.
     """
     positives_K, known_K = np.nansum(train_MK, axis=0), np.isfinite(train_MK).sum(axis=0)
     weight_MK = np.isfinite(y_MK) * ((positives_K > 0) & (positives_K < known_K))
@@ -53,7 +53,7 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
 
 
 def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return the shift of each class's logits that undoes the weights of positives and negatives, [K]."""
+    """Return the shift [K] of the logits that undoes the weights of positives and negatives."""
     positives_K, count_K = np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0)
     both_K = (positives_K > 0) & (positives_K < count_K)
     odds_K = positives_K / (count_K - positives_K).clip(1)
@@ -85,9 +85,10 @@ def fit_logistic(
     val_weight: Floats,
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Standardise on train, and fit strengths in turn; each class keeps that with its least validation loss.
+    """Standardise on the training records, and fit a model for each strength.
 
-    Standardised values are multiplied by `part_W`, if it is given. A class without both kinds has no weights.
+    Each class keeps the strength with its least validation loss. Standardised values are multiplied by
+    `part_W`, if given. A class without positives or negatives gets zero weights.
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
@@ -101,7 +102,7 @@ def fit_logistic(
     theta_KW = torch.zeros(y.shape[1], x.shape[1], dtype=torch.float64, requires_grad=True)
     fits: list[tuple[Floats, Floats]] = []
     losses: list[Floats] = []
-    for strength in STRENGTHS:  # ‖w‖² / 2C is added to the summed loss, and each fit begins from the last
+    for strength in STRENGTHS:  # ‖w‖² / 2C is added to the summed loss; each fit starts from the previous
         optimizer = torch.optim.LBFGS(
             [theta_KW, theta_K], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
         )
@@ -125,9 +126,9 @@ def fit_logistic(
 
 
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return the logits of `PARTS` parts of the records, each at the strengths that suit the other parts.
+    """Return the logits of `PARTS` parts of the records, with the strengths chosen on the other parts.
 
-    Nothing that is fitted on them, a calibration, takes a strength's luck on its own records for its skill.
+    So a calibration fitted on these logits isn't biased by the choice of a strength on the same records.
     """
     part_M = np.random.default_rng(0).permutation(len(y_MK)) % PARTS
     crossed_MK = np.empty(y_MK.shape)
@@ -142,7 +143,7 @@ def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floa
 
 
 def _best_strengths(loss_SK: Floats) -> NDArray[np.intp]:
-    """Which strength has the least loss, by class; `USUAL` where there is none."""
+    """Return the index of the strength with the least loss, by class; `USUAL` without losses."""
     scored_K = np.isfinite(loss_SK).all(axis=0)
     return np.where(scored_K, np.nan_to_num(loss_SK, nan=np.inf).argmin(axis=0), USUAL)
 
@@ -157,11 +158,13 @@ def fit_views(
     views: Sequence[slice],
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Fit a logistic regression on each view's columns, and join them into one head of averaged logits.
+    """Fit a logistic regression on each view's columns, and join them into a single head of averaged logits.
 
-    Together the views have all columns, and a column may be in several.
-    Before the mean, a class's logits are brought to the spread on validation (on training, where that is one
-    record) that they have over all views. A view whose logits are all alike doesn't count for that class.
+    Together the views have all columns, and a column may be in several views.
+
+    Before averaging, the logits of a class are rescaled in each view to the mean spread of all views. The
+    spread is measured on validation, or on training if validation has a single record. A view with constant
+    logits is ignored for the class.
     """
     part_W = np.ones(x_MW.shape[1]) if part_W is None else part_W
     heads = [
@@ -187,7 +190,7 @@ def fit_views(
     weights_KW, mean_W, scale_W = np.zeros((y_MK.shape[1], x_MW.shape[1])), *np.zeros((2, x_MW.shape[1]))
     for columns, factor_K, head in zip(views, factor_VK, heads, strict=True):
         weights_KW[:, columns] += factor_K[:, None] * head.weights_KW
-        mean_W[columns], scale_W[columns] = head.mean_W, head.scale_W  # alike in all views of a column
+        mean_W[columns], scale_W[columns] = head.mean_W, head.scale_W  # equal in all views of a column
     return Logistic(
         mean_W,
         scale_W,

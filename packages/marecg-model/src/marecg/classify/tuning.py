@@ -1,7 +1,8 @@
 """Tuning of a linear head: it is fitted on frozen readouts, then trained together with the encoder.
 
-Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
-starts from the best head that the frozen encoder allows, so few records or steps never give less.
+Fine-tuning starts from the best head on the frozen encoder (Kumar et al. 2022, "Fine-Tuning can Distort
+Pretrained Features"). So the result is never worse on validation, even with few records or steps.
+
 Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 """
 
@@ -31,30 +32,30 @@ from marecg.objectives.augment import rhythm_safe
 
 Floats = NDArray[np.float64]
 HEADS: tuple[Readout, ...] = ("wide", "beats", "full")
-"""What a head may read, each the beginning of the next."""
+"""Readouts of a head. Each readout is the beginning of the next."""
 WARM_UP = 0.1
-"""Share of the steps over which the learning rate rises; it falls along a cosine afterwards."""
+"""Share of the steps over which the learning rate rises. Afterwards it falls along a cosine."""
 LOOK = 100
-"""Steps between two looks at validation."""
+"""Steps between two evaluations on validation."""
 HEAD = 0.1
-"""The head's learning rate over the pool's: it begins as the best of the frozen encoder."""
+"""Learning rate of the head divided by the pool's. It is low because the head is already fitted."""
 AVERAGE = 0.98
-"""Momentum of the weights' average."""
+"""Momentum of the moving average of the weights."""
 HALF_WAY = 0.5
-"""How far from the start towards that average the weights are that are judged (Wortsman et al. 2022)."""
+"""Position of the evaluated weights between the start (0) and the average (1) (Wortsman et al. 2022)."""
 WARMING = 10
-"""The average forgets its beginning over about so many steps."""
+"""Number of steps over which the average forgets its start."""
 CLIP = 1.0
-"""The largest norm of the gradients."""
+"""Largest norm of the gradients."""
 SLOPES = np.linspace(0.4, 1, 7)
-"""What logits may be multiplied by before validation looks: calibration mends overconfidence later."""
+"""Factors for logits before validation loss is computed, because calibration corrects overconfidence."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Settings of fine-tuning, from `EcgClassifier`; raises `UsageError` for impossible values.
+    """Settings of fine-tuning, from `EcgClassifier`. Raises `UsageError` for invalid values.
 
-    `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
+    `decay` is 0.75 by default, as in the fine-tuning of BEiT and MAE (Bao et al. 2022).
     """
 
     layers: str = "head"
@@ -93,7 +94,7 @@ class Tuning:
 
 
 class Vectors:
-    """Readouts of records by a frozen encoder, computed once; `fetch` reads a record."""
+    """Readouts of records by a frozen encoder, computed once. `fetch` reads a record by its number."""
 
     def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
         self.model, self.fetch, self.readout = model, fetch, readout
@@ -107,11 +108,11 @@ class Vectors:
         return other
 
     def add(self, rows_M: Sequence[int], x_MW: NDArray[np.float32]) -> None:
-        """Add vectors that were computed before."""
+        """Add vectors that were computed earlier."""
         self._read |= dict(zip(rows_M, x_MW, strict=True))
 
     def __call__(self, rows_M: Sequence[int]) -> Floats:
-        """The vectors of some records, float64 [M, W]."""
+        """Return the vectors of records, float64 [M, W]."""
         missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]
         encoded = encode(self.model, map(self.fetch, missing), readout=self._computed, patches=False)
         self._read |= {row: vectors.wide for row, vectors in zip(missing, encoded, strict=True)}
@@ -123,7 +124,8 @@ class Vectors:
 class Tuned:
     """Result of tuning: the averaged network with the least calibrated loss, and its step.
 
-    `val_MK` are the logits of validation that calibrate a head alone (`logistic.cross_fitted`).
+    For a head on a frozen encoder, `val_MK` holds the validation logits for calibration
+    (`logistic.cross_fitted`).
     """
 
     net: Classifier
@@ -144,10 +146,19 @@ def tune(
 ) -> Tuned:
     """Fit a head, train the layers that `how` names, and keep the best step.
 
-    In each step one window, from any of the phases' beginnings, is drawn from each of its records and
-    augmented by `rhythm_safe`. `y_MK`, NaN where nobody knows, is of the training records and then of the
-    validation's, which decide how strongly the head is held back, and when to stop. Raises `UsageError` where
-    the learning rate is so high that values don't stay finite.
+    Each step draws a window from each of its records, with any of the phases' beginnings, and augments it
+    with `rhythm_safe`.
+
+    Args:
+        how: settings of the training.
+        vectors: readouts of the frozen encoder.
+        y_MK: labels of the training records, followed by the validation records; NaN if unknown.
+        train_M: numbers of the training records.
+        val_M: numbers of the validation records, which decide the regularisation of the head and when
+            training stops.
+
+    Raises:
+        UsageError: values don't stay finite because the learning rate is too high.
     """
     model, classes = vectors.model, y_MK.shape[1]
     y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
@@ -217,7 +228,7 @@ def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Fl
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
-    """Places of records, `steps` times a batch; each record once before any comes again."""
+    """Yield `steps` batches of record positions. Every record is used once before any is repeated."""
     draw = np.random.default_rng(how.seed)
     queue = np.zeros(0, np.int64)
     for _ in range(how.steps):
@@ -228,7 +239,7 @@ def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
-    """Parameter groups from the head down; what is below the asked layers takes no gradient."""
+    """Return parameter groups from the head down. Layers below the requested layers are frozen."""
     model, depth = net.model, len(net.model.encoder.blocks)
     net.requires_grad_(True)
     model.to_concepts.requires_grad_(False)
