@@ -1,4 +1,4 @@
-"""Whether there is one P wave before each QRS complex: in flutter and in fast wide rhythms there isn't.
+"""Check for a single P wave before each QRS complex: flutter and fast wide rhythms have none.
 
 Shapes: K leads, L samples at 500 Hz, M decimated samples, N beats, S lags.
 """
@@ -13,22 +13,27 @@ from ecg_records.measurements.median_beat import FS, AlignedBeats, Floats
 from ecg_records.signal.filters import band, zero_phase
 
 BAND_HZ, STEP = (3, 15), 4
-"""What of atrial waves is compared; every so many samples are enough for that."""
+"""Band in which atrial waves are compared, and the decimation step that is enough for this band."""
 FLUTTER_S = (0.14, 0.26)
-"""From wave to wave: 230 to 430 per minute. Slower, and it would be from T to P in many hearts."""
+"""Seconds between flutter waves: 230 to 430 per minute.
+
+In many hearts, a longer time is the time from T to P.
+"""
 BEFORE_QRS, BEHIND_QRS = 15, 25
-"""Samples around a QRS complex that aren't looked at, either."""
+"""Samples before and after a QRS complex that are ignored with it."""
 RETURNS, LEADS_RETURN = 0.7, 3
-"""How alike (correlation) the signal outside QRS is to itself a flutter wave later, and in how many leads."""
+"""Least correlation of the signal outside QRS with itself a flutter wave later, and least leads that reach
+it."""
 FAST, WIDE_FAST, WIDE_MS = 150, 120, 140
-"""Rates per minute above which a P wave at T's end isn't believed, and none with so wide a QRS complex."""
+"""Rates per minute above which no P wave is accepted: at the end of T, and with a QRS complex of `WIDE_MS` or
+more."""
 AT_T_END = 20
-"""Samples between T's end and the P wave's beginning: less, and it may be a part of T."""
+"""Least samples between the end of T and the start of P. With fewer, P may be a part of T."""
 AtrialReason = Literal["flutter", "fast_wide", "p_on_t"]
 
 
 def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Boundaries) -> AtrialReason | None:
-    """Return why what was taken for P isn't believed to be the atrium's wave of each beat; None if it is."""
+    """Return why the detected P wave isn't accepted as the atrial wave of each beat, or None if it is."""
     if rate > WIDE_FAST and (qrs is None or qrs >= WIDE_MS):
         return "fast_wide"
     since_t = ends.p_on + aligned.rr * FS - ends.t_off
@@ -38,7 +43,7 @@ def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Bounda
 
 
 def _flutters(aligned: AlignedBeats, ends: Boundaries) -> bool:
-    """Whether waves follow each other between the QRS complexes as fast as in flutter, without a pause."""
+    """Return whether waves outside QRS follow each other as fast as in flutter, without a pause."""
     x_KM = zero_phase(aligned.x_KL, band(2, FS, BAND_HZ))[:, ::STEP]
     outside_M = np.ones(aligned.x_KL.shape[1], bool)
     first, last = int(ends.qrs_on) - BEFORE_QRS, int(ends.qrs_off) + BEHIND_QRS
@@ -54,7 +59,7 @@ def _flutters(aligned: AlignedBeats, ends: Boundaries) -> bool:
 
 
 def _alike(x_KM: Floats, outside_M: NDArray[np.bool_], lag: int) -> Floats:
-    """Return each lead's correlation with itself a lag later, where neither is in a QRS complex."""
+    """Return each lead's correlation with itself a lag later, over samples outside QRS complexes."""
     both_M = outside_M[:-lag] & outside_M[lag:]
     now_KM, later_KM = x_KM[:, :-lag][:, both_M], x_KM[:, lag:][:, both_M]
     length_K = np.sqrt((now_KM**2).sum(1) * (later_KM**2).sum(1))

@@ -1,4 +1,4 @@
-"""Every beat of a record: its R-peak, the ends of its waves, its cycle and its shape.
+"""Table of the beats of a record: R-peak, boundaries of the waves, cycle and shape.
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -15,11 +15,11 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 
 COLUMNS = ("r", "p_on", "p_off", "qrs_on", "qrs_off", "t_off", "rr")
 HIDDEN = {"p_on": "pr", "p_off": "pr", "qrs_on": "qrs", "qrs_off": "qrs", "t_off": "qt"}
-"""The record's interval without which a single beat's end isn't given, either."""
+"""Interval of the record by boundary. If the interval is None, the boundary is NaN for every beat."""
 
 
 def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> pd.DataFrame:
-    """Return one row per beat of a record in mV; `ecg_records.delineate` explains the columns."""
+    """Return a table with a row per beat of a record in mV. `ecg_records.delineate` explains the columns."""
     aligned, names = aligned_beats(x_KL, fs, leads)
     found_N, samples = aligned.found_N, aligned.x_KL.shape[1]
     table = pd.DataFrame(np.nan, index=range(len(found_N)), columns=COLUMNS)
@@ -44,13 +44,13 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
 
 
 def _untouched(aligned: AlignedBeats) -> NDArray[np.int64]:
-    """Return the R-peaks, as found, of the beats that were aligned: all but those near an end."""
+    """Return the detected R-peaks of the aligned beats: all beats except beats near an end of the record."""
     first = int(np.argmin(abs(aligned.found_N - aligned.peaks_N[0])))
     return aligned.found_N[first : first + len(aligned.peaks_N)]
 
 
 def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
-    """Return a beat's ends in samples of the record; NaN where the window leaves it."""
+    """Return the boundaries of a beat in samples of the record. NaN if its window leaves the record."""
     only_N = np.arange(len(aligned.peaks_N)) == beat
     peak = int(aligned.peaks_N[beat])
     ends = delineate(median_beat(aligned.windows(only_N)), aligned.rr)

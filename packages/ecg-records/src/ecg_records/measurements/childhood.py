@@ -1,18 +1,18 @@
 """Limits of heart rate, PR, QRS and QTc in childhood, by age and sex.
 
-The 2nd and 98th percentiles of 1,912 healthy Dutch children from 11 days on, measured by MEANS, whose method
-`intervals` follows (Rijnbeek et al. 2001, "New normal limits for the paediatric electrocardiogram", Eur Heart
-J 22:702).
+The limits are the 2nd and 98th percentiles of 1,912 healthy Dutch children aged 11 days or more. They were
+measured by the program MEANS, whose method `intervals` follows (Rijnbeek et al. 2001, "New normal limits for
+the paediatric electrocardiogram", Eur Heart J 22:702).
 """
 
 from ecg_records.measurements.intervals import Measurements
 
 ADULT, YOUNGEST = 16, 11 / 365.25
-"""Years between which there are limits by age."""
+"""Ages in years between which there are limits."""
 FAST = 100
-"""Beats per minute above which a child's QTc is left out: the end of T hasn't been tested there."""
+"""Beats per minute above which a child's QTc is left out, because the end of T is untested at these rates."""
 NAMES = ("rate", "pr", "qrs", "qtc")
-# years below which a row holds; then of each of these, QTc by Bazett, from and to, of boys and of girls
+# age limit of the row in years, then per name (QTc by Bazett): from and to for boys, from and to for girls
 _BY_AGE = (
     (1 / 12, 129, 192, 136, 216, 77, 120, 91, 121, 50, 85, 54, 79, 378, 448, 379, 462),
     (3 / 12, 126, 187, 126, 200, 85, 120, 78, 133, 52, 77, 48, 77, 396, 458, 381, 454),
@@ -27,15 +27,14 @@ _BY_AGE = (
 
 
 def is_child(age: float | None) -> bool:
-    """Whether adults' limits don't apply at an age in years."""
+    """Return whether an age in years is below `ADULT`, so that adult limits don't apply."""
     return age is not None and age < ADULT
 
 
 def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
-    """Return a child's limits by name, at an age in years; they span both sexes unless `sex` is F or M.
+    """Return a child's limits by name at an age in years. They span both sexes unless `sex` is F or M.
 
-    There are none from 16 years on, below 11 days, and for an age of 0, which may be any month of the first
-    year.
+    Empty from 16 years on, below 11 days, and for an age of 0, which may be any month of the first year.
     """
     if not YOUNGEST <= age < ADULT:
         return {}
@@ -46,5 +45,5 @@ def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
 
 
 def qtc_at(age: float | None, measured: Measurements, formula: str) -> float | None:
-    """Return QTc by a formula; None for a child with a fast heart."""
+    """Return QTc by a formula, or None for a child with a fast heart."""
     return None if is_child(age) and (measured.rate or 0) > FAST else measured.qtc(formula)

@@ -1,9 +1,9 @@
 """R-peaks of all leads together: most leads show a beat at the same moment.
 
-Each lead's signal between 8 and 30 Hz, where a QRS complex is strong and a T wave weak, is measured against
-that lead's own complexes, and the mean over leads counts. So a T wave that is taller than R in a few leads
-and an artefact of one electrode stay far below a beat: of LUDB's odd records every complex has at least 0.41
-of the usual, no T wave more than 0.29. Pacemakers' spikes are taken out before.
+Each lead is filtered to 8–30 Hz, a band in which QRS complexes are strong and T waves weak. Its strength is
+measured in units of the lead's own complexes, and the mean over leads counts. So a T wave that is taller than
+R in a few leads, or an artefact of one electrode, stays far below a beat. In LUDB's odd records every complex
+has at least 0.41 of the usual strength, and no T wave more than 0.29. Pacemaker spikes are removed first.
 
 Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats, W samples around a beat.
 """
@@ -23,27 +23,33 @@ from ecg_records.signal.samples import median
 
 BAND_HZ = (8, 30)
 DECIMATED_HZ = 125
-"""About as many samples per second are enough for this band."""
+"""Approximate sampling rate after decimation, enough for this band."""
 BEYOND_S = 0.25
-"""By which a signal goes on at either end, turned by half: the filter has forgotten that end by then."""
+"""Seconds of odd reflection added at either end, long enough for the filter to forget the edge."""
 WIDTH_S = 0.08
-"""Over which the band's energy is averaged: a QRS complex."""
+"""Seconds over which the energy is averaged: the width of a QRS complex."""
 STRETCH_S = 2
-"""In most stretches so long there is a beat, at 25/min too; the median of their maxima is a usual complex."""
+"""Seconds of a stretch.
+
+Most stretches hold a beat, even at 25/min. The median of their maxima is a usual complex.
+"""
 LEAST_MV = 0.002
-"""A lead whose complexes are smaller in the band isn't looked at."""
+"""A lead with smaller complexes in the band is ignored."""
 LEAST_WEIGHT, RESTLESS = 0.05, 2
-"""A lead counts by how quiet it is between its complexes, and not less than so much."""
+"""Least weight of a lead, and how much unrest between its complexes lowers the weight."""
 TALLEST = 1.5
-"""What a lead counts at most, in complexes: no artefact of one makes a beat."""
+"""Largest strength of a lead in usual complexes, so that an artefact of one lead makes no beat."""
 BEAT, HALF_BEAT = 0.33, 0.5
-"""From which share of the usual complex on there is a beat; within `T_WAVE` of another, half of that one."""
+"""Least strength of a beat, in usual complexes and, within `T_WAVE` of a stronger beat, as a share of it."""
 
 Floats = NDArray[np.float32]
 
 
 def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of records of equal length in mV, int64 [n] for each; leads with NaN aren't read."""
+    """Return the R-peaks of records of equal length in mV, int64 [n] per record.
+
+    Leads with NaN are ignored.
+    """
     x_NCL = np.asarray(raw_NCL, np.float32)
     if not np.isfinite(x_NCL).all():
         x_NCL = np.where(np.isfinite(x_NCL).all(axis=-1, keepdims=True), x_NCL, 0)
@@ -59,7 +65,7 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
 
 
 def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
-    """Shares of the usual complex over time [N, M]; what a millivolt of each lead counts [N, C]."""
+    """Return the strength over time in usual complexes [N, M] and the weight of each lead per mV [N, C]."""
     band_NCM = _in_band(slow_NCM, fs)
     energy_NCM = uniform_filter1d(np.square(band_NCM, out=band_NCM), round(WIDTH_S * fs) | 1)
     strength_NCM = np.sqrt(np.maximum(energy_NCM, 0, out=energy_NCM), out=energy_NCM)  # sums dip below 0
@@ -79,7 +85,7 @@ def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
 
 
 def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
-    """Maxima that are beats: the strongest first, and none that a stronger one nearby explains."""
+    """Return the maxima that are beats, without maxima that a stronger neighbour explains."""
     inner_M = share_M[1:-1]
     tops = np.flatnonzero((share_M[:-2] < inner_M) & (inner_M >= share_M[2:]) & (inner_M >= BEAT)) + 1
     return unexplained(tops, share_M, fs, HALF_BEAT)
@@ -88,7 +94,7 @@ def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
 def _r_peaks(
     x_CL: NDArray[np.float32], slow_CM: Floats, tops: NDArray[np.int64], weight_C: Floats, fs: float
 ) -> NDArray[np.int64]:
-    """Move each beat to where the leads together are farthest from the level around it."""
+    """Return each beat, moved to the sample at which the leads are farthest from the level around it."""
     if not len(tops):
         return tops
     step, half = max(1, round(fs / DECIMATED_HZ)), round(HALF_QRS * fs)
@@ -101,7 +107,7 @@ def _r_peaks(
 
 
 def _in_band(slow_NCM: Floats, fs: float) -> Floats:
-    """Filter forwards and backwards at once, in a quarter of the time."""
+    """Filter forwards and backwards in a single step in the frequency domain, in a quarter of the time."""
     beyond, samples = round(BEYOND_S * fs), slow_NCM.shape[-1]
     sides = ((0, 0),) * (slow_NCM.ndim - 1) + ((beyond, beyond),)
     longer_NCM = np.pad(slow_NCM, sides, mode="reflect", reflect_type="odd")

@@ -1,9 +1,9 @@
 """Delineation: onsets and ends of P, QRS and T, over all leads of a beat at once.
 
-The boundaries are read off the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
-van Herpen 1990, Methods Inf Med 29:346): a wave begins and ends where its velocity falls below a share of its
-largest, so that the earliest onset and the latest offset over leads count, as an electrocardiograph has it.
-Constants were chosen on LUDB's odd records and PTB-XL's statements: docs/evaluation/delineation.md.
+The boundaries are read from the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
+van Herpen 1990, Methods Inf Med 29:346). A wave begins and ends when its velocity falls below a share of its
+maximum. So the earliest onset and the latest offset over all leads count, as in an electrocardiograph. The
+constants were chosen on LUDB's odd records and PTB-XL's statements (docs/evaluation/delineation.md).
 
 Shapes: K leads, B samples of a beat at 500 Hz, N beats.
 """
@@ -18,39 +18,41 @@ from ecg_records.measurements.median_beat import BEFORE, FS, Floats, low_pass
 from ecg_records.measurements.pacing import spike_samples, without_spikes
 
 QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
-"""Low-pass before each wave's velocity: a T wave is slow, the noise that hides its end isn't."""
+"""Low-pass before the velocity of each wave. A T wave is slow, and the noise that hides its end is fast."""
 QRS_SHARES = (0.05, 0.08, 0.12)
-"""A QRS complex is as long as the mean over these; one share alone takes a notch for its end."""
+"""Shares of the peak velocity. QRS boundaries are means over them, because one share may stop at a notch."""
 QRS_OUTWARD = 5.0
-"""Samples by which people see a QRS complex begin before these shares, and end after."""
+"""Samples by which readers mark the start of QRS before these shares are reached, and the end after."""
 P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
 DECIDING_OF, DECIDES = 6, 15
-"""Leads of which one alone must not decide, and by how many samples it makes QRS longer if it does."""
+"""Least number of leads for this check, and samples by which a single lead must not lengthen QRS."""
 BRIDGE = 8
-"""Samples of rest within a QRS complex, as between R and a late R'."""
+"""Longest rest within a QRS complex in samples, for example between R and a late R'."""
 QRS_REACH = (80, 100)
-"""Samples around the R-peak that a QRS complex may fill."""
+"""Samples before and after the R-peak that a QRS complex may fill."""
 SPIKE_WIDTH = 3
-"""Samples of a pacemaker's spike before QRS, which isn't a part of it."""
+"""Samples of a pacemaker spike before QRS. The spike isn't a part of QRS."""
 T_EXPECTED, T_WIDTH = 0.33, 0.1
-"""Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
+"""Seconds from R to the fall of a T wave at 60/min (scaled by the root of RR), and their spread."""
 T_LATEST, T_OF_RR = 0.62, 0.6
-"""Seconds after R at 60/min, and share of the cycle: what is steepest later is the next P wave."""
+"""Latest fall of a T wave: seconds after R at 60/min, and share of the cycle.
+
+A later fall is the next P wave.
+"""
 T_LOBE, P_LOBE = 0.45, 0.5
-"""Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
+"""Least velocity of a neighbouring lobe, as a share, to belong to the same (biphasic or notched) wave."""
 T_REST, T_SEEN = 5, 10
-"""Samples of rest behind a T wave's lobe: what comes after them is a P wave, or a U wave. So many behind its
-end must be seen."""
+"""Samples of rest that end a T wave (a P or U wave follows), and samples that must be known after its end."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
-"""Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
+"""Seconds before QRS: middle of a P wave, spread of the middle, and earliest start."""
 TOUCHING = 3
-"""Samples: a P wave that begins so near to the T wave before has no onset that could be seen."""
+"""Samples between T and P. If there are no more, the onset of P can't be seen."""
 SHORTEST = 25
-"""Samples in which a wave can be looked for."""
+"""Least number of samples in which a wave can be searched."""
 
 
 class Boundaries(NamedTuple):
-    """Onsets and ends of the waves in samples from the R-peak; NaN for a wave without room."""
+    """Onsets and ends of the waves in samples from the R-peak. NaN if there is no room for the wave."""
 
     p_on: float
     p_off: float
@@ -60,14 +62,17 @@ class Boundaries(NamedTuple):
 
 
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
-    """Find the waves' boundaries in a beat with its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    """Return the boundaries of a beat's waves.
+
+    Its R-peak is at `BEFORE`, and `rr` is the cycle in seconds.
+    """
     beat_KB = np.nan_to_num(beat_KB)
     spikes = spike_samples(beat_KB, FS) - BEFORE
     beat_KB = without_spikes(beat_KB, FS)
     on, off = _qrs(velocity(beat_KB, QRS_HZ))
     before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
-    on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricle begins behind it
-    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # it stands still behind that
+    on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricles follow the spike
+    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # constant after the last sample
     t_off = t_end(gaussian_filter1d(velocity(beat_KB, T_HZ), 4), off, rr, seen)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
     slow_B = gaussian_filter1d(velocity(beat_KB, P_HZ), 3)
@@ -77,7 +82,7 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
 
 
 def deciding_lead(beat_KB: Floats) -> int | None:
-    """Return the row of a lead without which a beat's QRS complex is much shorter."""
+    """Return the row of the single lead that makes QRS much longer, or None."""
     if len(beat_KB) < DECIDING_OF:
         return None
     flat_KB = without_spikes(np.nan_to_num(beat_KB), FS)
@@ -91,13 +96,13 @@ def deciding_lead(beat_KB: Floats) -> int | None:
 
 
 def velocity(beat_KB: Floats, hertz: float) -> Floats:
-    """Return the length of the slope over all leads, in mV/s, below a frequency."""
+    """Return the length of the slope over all leads in mV/s, after a low-pass at `hertz`."""
     slope_KB = np.gradient(low_pass(beat_KB, hertz), axis=1)
     return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
 
 
 def _qrs(velocity_B: Floats) -> tuple[float, float]:
-    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))  # its running sum may dip below
+    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))  # the running sum may dip below 0
     peak = BEFORE - BRIDGE * 5 + int(np.argmax(velocity_B[BEFORE - BRIDGE * 5 : BEFORE + BRIDGE * 5]))
     rest = velocity_B[BEFORE - 150 : BEFORE + 200].min()
     levels = [rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES]
@@ -107,7 +112,7 @@ def _qrs(velocity_B: Floats) -> tuple[float, float]:
 
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
-    """The last sample above a level on the way outwards, over short rests."""
+    """Return the last sample above a level on the way outwards, skipping short rests."""
     last = place = peak
     while BEFORE - QRS_REACH[0] < place < BEFORE + QRS_REACH[1] and abs(place - last) <= BRIDGE:
         place += step
@@ -116,7 +121,10 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
 
 
 def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
-    """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
+    """Return the end of the T wave: the velocity falls to a share after the steepest part of its last lobe.
+
+    NaN if there is no room for a T wave or the end isn't visible.
+    """
     first = BEFORE + int(qrs_off) + 30
     room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))
     end = min(len(velocity_B) - 1, BEFORE + int(room * FS), seen)
@@ -138,7 +146,7 @@ def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
 
 
 def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[float, float]:
-    """The P wave's beginning in the slow velocity and its end in the fast one."""
+    """Return the start of the P wave from the slow velocity and its end from the fast velocity."""
     first, end = max(10, qrs_on - int(P_EARLIEST * FS), earliest), qrs_on - 10
     if end - first < SHORTEST:
         return float("nan"), float("nan")
@@ -166,7 +174,7 @@ def _tops(x_B: Floats, first: int, end: int) -> list[int]:
 
 
 def _falls(x: NDArray[np.float64], share: float) -> int:
-    """Samples until it has fallen from its first value to a share of the way down to its lowest."""
+    """Return the samples until `x` has lost all but a share of its initial height above its minimum."""
     low = x.min()
     below = np.flatnonzero(x < low + share * (x[0] - low))
     return int(below[0]) if len(below) else len(x) - 1

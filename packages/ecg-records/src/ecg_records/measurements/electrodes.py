@@ -15,17 +15,25 @@ from ecg_records.measurements.median_beat import FS, low_pass
 from ecg_records.signal.samples import resample
 
 OFF_MV = 0.02
-"""A lead between whose 1st and 99th percentile lies less isn't an electrode's on skin."""
+"""Least range from the 1st to the 99th percentile of a lead whose electrode is on skin."""
 NOISE_HZ, NOISE_S, NOISE_MV = 40, 0.05, 0.025
-"""Root mean square above this frequency, over so long a stretch, that a noisy lead exceeds half of the time:
-muscle and mains last, steep QRS complexes and a pacemaker's spikes don't."""
+"""Cut-off in Hz, length of a stretch in s, and root mean square that a noisy lead exceeds half of the time.
+
+Muscle noise and mains hum last. Steep QRS complexes and pacemaker spikes don't.
+"""
 
 SWING_MV, SWING_S, SWING_HZ = 3, 0.4, 50
-"""What the running median over so long, which no QRS complex or T wave moves, spans at most on a good
-electrode: 0.5 mV in half of the records of PTB-XL and Chapman, 3 in 98 %."""
+"""Largest range in mV of the running median on a good electrode, its window in s, and its sampling rate.
+
+QRS complexes and T waves don't move this median. Its range is at most 0.5 mV in half of the records of PTB-XL
+and Chapman, and at most 3 mV in 98 %.
+"""
 JUMP_MV, JUMP_S, JUMPIER = 2, 0.2, 12
-"""By how much it may change at once, and how many times as much as in most leads: wide complexes and the
-value that some files hold at their end stay below 11, what was seen to be an electrode's jump lies above."""
+"""Largest jump of the running median in mV, its duration in s, and its largest ratio to the median lead's.
+
+Wide complexes, and the constant value at the end of some files, stay below a ratio of 11. Jumps that
+were seen to come from an electrode lie above.
+"""
 
 
 class Doubts(NamedTuple):
@@ -38,7 +46,7 @@ class Doubts(NamedTuple):
 
 
 def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubts:
-    """Find electrode faults of a recording in mV; swapped arms need leads I and V6."""
+    """Return the electrode faults of a recording in mV. Swapped arms need leads I and V6."""
     finite_KL = np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0)
     mv_KL = resample(finite_KL, fs, FS).astype(np.float64)
     low_K, high_K = np.percentile(mv_KL, [1, 99], axis=1)

@@ -1,8 +1,8 @@
 """Measurements of an electrocardiograph: rate, P, PR, QRS, QT, QTc and axis, over all leads.
 
-A value that can't be trusted is None, and `reasons` says why: two detectors that count the beats otherwise
-(`rate.py`), too few beats that look alike, all beats and every other one that disagree, no P wave that comes
-back with every beat.
+A value that can't be trusted is None, and `reasons` holds the reason. Examples: two detectors disagree about
+the rate (`rate.py`), too few beats look alike, all beats and every second beat give different values, or no
+P wave recurs with every beat.
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -40,39 +40,53 @@ from ecg_records.signal.hum import without_hum
 from ecg_records.signal.samples import resample
 
 AGREE_MS, AGREE_DEGREES = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}, 30
-"""How far a value may lie from another of the same record: beyond, noise has been measured."""
+"""Largest difference between two values of the same record. Noise gives larger differences."""
 PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 240), "qt": (200, 700)}
 P_RETURNS = 0.75
-"""How alike (correlation) the stretches before the QRS complexes are at least, in the median, where they are
-P waves. Of PTB-XL's records, 98 % in sinus rhythm lie above, and 97 % in atrial fibrillation below."""
+"""Least median correlation between the stretches before the QRS complexes if they hold P waves.
+
+In PTB-XL, 98 % of the records in sinus rhythm lie above it, and 97 % in atrial fibrillation lie below.
+"""
 T_AFTER = round(0.04 * FS)
-"""Samples behind QRS from which the T wave's axis is read."""
+"""Samples after the end of QRS from which the T wave's axis is read."""
 QT_OF_RR = 0.8
-"""Share of the mean cycle beyond which what was taken for T's end is a U wave, a P wave or fibrillation."""
+"""Largest QT as a share of the mean cycle. A later "T end" is a U wave, a P wave or fibrillation."""
 PR_OF_RR = 0.7
-"""Share of the cycle beyond which what was taken for P belongs to the beat before."""
+"""Largest PR as a share of the cycle. An earlier "P wave" belongs to the previous beat."""
 IRREGULAR = 0.08
-"""Median step from one cycle to the next, as a share of the median cycle: more, and a rhythm is irregular."""
+"""Largest median step between successive cycles in a regular rhythm, as a share of the median cycle."""
 P_ROOM_S = 0.24
-"""Between the T wave's end and the next QRS complex: less, and a P wave begins on T."""
+"""Least time between the end of T and the next QRS complex. If there is less, a P wave begins on T."""
 COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 15)
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
-"""Correlations of lead I with V6, its neighbour: with swapped arms both lie far below zero. The limits were
-chosen on 300 normal records of PTB-XL; of 905 none is found, 96 % with the arms swapped."""
+"""Correlations of lead I with its neighbour V6. With swapped arms, both lie far below zero.
+
+The limits were chosen on 300 normal records of PTB-XL. On 905 records they flag no record as recorded, and
+96 % after swapping the arms.
+"""
 PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
 Reason = Literal[
     RateReason, PReason, AtrialReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"
 ]
-"""Those of the rate; no P wave that comes back, in a regular rhythm and in an irregular one (as in atrial
-fibrillation); one that lies on the T wave before; waves that follow each other as in flutter; a fast rhythm
-with wide complexes; a T wave too flat to be seen; its end at another place by another way (`t_end.py`); an
-end that can't be seen; all beats and every other one that disagree; beats of two shapes, about as frequent,
-that do; a record that is coded as paced, without a spike (the record page's
-reason); swapped arms, which change no interval."""
+"""Why a value is None. The reasons of `RateReason` concern the rate.
+
+- `no_p`: no P wave recurs, in a regular rhythm.
+- `irregular_no_p`: no P wave recurs, in an irregular rhythm, as in atrial fibrillation.
+- `p_on_t`: the P wave lies on the previous T wave.
+- `flutter`: waves follow each other as in flutter.
+- `fast_wide`: a fast rhythm with wide complexes.
+- `flat_t`: the T wave is too flat to be seen.
+- `ends_apart`: two methods place the end of T differently (`t_end.py`).
+- `unseen`: the start or end of the wave can't be seen.
+- `unsteady`: all beats and every second beat give different values.
+- `two_shapes`: beats of two shapes, about equally frequent, give different values.
+- `no_spike`: the record is coded as paced but has no spike. Only the record page uses this reason.
+- `swapped_arms`: the arm electrodes are swapped. This changes no interval.
+"""
 
 
 class Measurements(NamedTuple):
-    """Measured intervals in ms, rate per minute, axes in degrees (−180 to 180); None if not measurable."""
+    """Measured intervals in ms, rate per minute and axes in degrees (−180 to 180). None if not measurable."""
 
     rate: float | None = None
     p: float | None = None
@@ -83,16 +97,16 @@ class Measurements(NamedTuple):
     p_axis: float | None = None
     t_axis: float | None = None
     paced: bool = False
-    """Whether a pacemaker's spikes go before most beats: QRS is measured from behind the spike."""
+    """Whether pacemaker spikes precede most beats. QRS is measured from the end of the spike."""
     reasons: Mapping[str, Reason] = {}
-    """Why an interval is None, by its name."""
+    """Reason for each value that is None, by the name of the value."""
     usual_rate: float | None = None
-    """The median rate per minute; `rate` is the mean, which a run or a pause changes."""
+    """Median rate per minute. `rate` is the mean, which a run or a pause changes."""
     longest_cycle: float | None = None
-    """The longest time from beat to beat in ms."""
+    """Longest time between two beats in ms."""
 
     def qtc(self, formula: str = "fridericia") -> float | None:
-        """QT at 60/min by `fridericia`, `framingham` or `bazett`, which is too long for fast hearts."""
+        """Return QT at 60/min by `fridericia`, `framingham` or `bazett` (too long for fast hearts)."""
         if self.qt is None or not self.rate:
             return None
         rr = 60 / self.rate
@@ -105,14 +119,14 @@ class Measurements(NamedTuple):
 
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
-    """Measure a record in mV with any leads; the axis needs I and aVF."""
+    """Measure a record in mV with any leads. The axis needs I and aVF."""
     return measure_aligned(*aligned_beats(x_KL, fs, leads))
 
 
 def aligned_beats(
     x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]
 ) -> tuple[AlignedBeats, list[str]]:
-    """Find the beats of a record in mV, without mains hum; its leads in the order of the rows."""
+    """Return the aligned beats of a record in mV, without mains hum, and the lead names in row order."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
     aligned = beats(without_hum(x_KL.astype(np.float64), FS), order)
@@ -120,9 +134,9 @@ def aligned_beats(
 
 
 def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
-    """Measure aligned beats, and leave out what another way of measuring contradicts.
+    """Measure aligned beats and drop the values that a second method contradicts.
 
-    A lead that alone makes QRS longer is left out, but for the axis.
+    If a single lead makes QRS longer, that lead is used only for the axis.
     """
     loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
     if loose is not None:
@@ -142,7 +156,7 @@ def _measure_and_doubt(aligned: AlignedBeats, leads: Sequence[str]) -> Measureme
 
 
 def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:
-    """Leave out what another way of measuring contradicts, and give the mean rate."""
+    """Drop the values that a second method contradicts, and replace the rate by the mean rate."""
     if measured.rate is not None:
         rate = mean_rate(aligned)
         measured = measured._replace(
@@ -167,10 +181,10 @@ def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) ->
 def measure_beats(
     aligned: AlignedBeats, leads: Sequence[str], boundaries: Boundaries | None = None
 ) -> Measurements:
-    """Measure intervals and axes of aligned beats, whose rows `leads` names.
+    """Measure intervals and axes of aligned beats. `leads` names their rows.
 
-    `boundaries` are those of their median beat, where they have been measured already. Nothing is compared
-    with another way of measuring, as in the values that classifiers were fitted on (`measured.py`).
+    `boundaries` are the boundaries of the median beat if they are already known. No value is compared with a
+    second method, as in the features that classifiers were fitted on (`measured.py`).
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
@@ -204,7 +218,10 @@ def measure_beats(
 def _apart(
     aligned: AlignedBeats, leads: Sequence[str], values: Mapping[str, float], axis: float | None
 ) -> list[str]:
-    """Which values the beats of another shape don't share; none where these are ectopic, early and wider."""
+    """Return the names of the values that beats of a second shape don't share.
+
+    Empty if the second shape is ectopic: early and wider.
+    """
     other_KB = median_beat(aligned.windows(aligned.others_N))
     lengths, other_axis = _lengths(delineate(other_KB, aligned.rr)), _qrs_axis(other_KB, leads)
     if come_early(aligned.peaks_N, aligned.others_N) and values.get("qrs", 0) <= lengths["qrs"]:
@@ -217,7 +234,11 @@ def _apart(
 def _intervals(
     ends: Boundaries, aligned: AlignedBeats, cycle: float
 ) -> tuple[dict[str, float], dict[str, Reason]]:
-    """Of all beats and of every other one: the median of the three, where two of them agree."""
+    """Return each interval, or the reason why it is None.
+
+    An interval is measured on all beats and on both halves (every second beat). The result is the median of
+    the three if two of them agree.
+    """
     windows_NKB = aligned.windows_NKB
     halves = [delineate(median_beat(windows_NKB[first::2]), aligned.rr) for first in (0, 1)]
     lengths = [_lengths(boundaries) for boundaries in (ends, *halves)]
@@ -252,7 +273,7 @@ def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
 
 
 def _lengths(ends: Boundaries) -> dict[str, float]:
-    """Milliseconds; NaN where a wave wasn't found."""
+    """Return the intervals in ms. NaN if a wave wasn't found."""
     samples = {
         "p": ends.p_off - ends.p_on,
         "pr": ends.qrs_on - ends.p_on,
@@ -263,7 +284,7 @@ def _lengths(ends: Boundaries) -> dict[str, float]:
 
 
 def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
-    """Whether the signal at the P wave's place is alike before every beat."""
+    """Return whether the signal at the position of the P wave is similar before every beat."""
     if not math.isfinite(ends.p_on):
         return False
     begin, end = max(0, BEFORE + int(ends.p_on) - 10), BEFORE + int(ends.qrs_on) - 4
@@ -279,22 +300,22 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
 
 
 def _medians_of_others(x_NKB: Floats) -> Floats:
-    """For each beat the median over all others, from one order of all: [N, K, B]."""
+    """Return for each beat the median over all other beats, [N, K, B], with a single sort."""
     sorted_NKB, others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
-    places = (others - 1) // 2, others // 2  # the middle two, or one twice; beyond the beat itself one on
+    places = (others - 1) // 2, others // 2  # the middle two, or one twice; 1 higher past the beat itself
     low, high = (np.where(x_NKB <= sorted_NKB[at], sorted_NKB[at + 1], sorted_NKB[at]) for at in places)
     return np.asarray((low + high) / 2)
 
 
 def _qrs_axis(beat_KB: Floats, names: Sequence[str]) -> float | None:
-    """The frontal axis of the net QRS area, above the level before it."""
+    """Return the frontal axis of the net QRS area above the level before QRS."""
     half = round(0.05 * FS)
     complex_KB = beat_KB[:, BEFORE - 2 * half : BEFORE + half]
     return _direction(complex_KB[:, half:] - np.median(complex_KB[:, :half], axis=1, keepdims=True), names)
 
 
 def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> float | None:
-    """The frontal axis of a wave's net area above the line between its ends."""
+    """Return the frontal axis of a wave's net area above the line between its ends."""
     if not (math.isfinite(begin) and math.isfinite(end) and end - begin >= 2):
         return None
     wave_KB = beat_KB[:, max(0, BEFORE + round(begin)) : BEFORE + round(end) + 1]
@@ -303,7 +324,10 @@ def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> fl
 
 
 def _direction(wave_KB: Floats, names: Sequence[str]) -> float | None:
-    """Degrees of the area in I and aVF, whose units differ by 2/√3; None without these, or where one is 0."""
+    """Return the angle in degrees of the area in I and aVF, whose units differ by 2/√3.
+
+    None if I or aVF is missing or zero.
+    """
     if not {"i", "avf"} <= set(names) or not wave_KB[[names.index("i"), names.index("avf")]].any(1).all():
         return None
     area_K = wave_KB.sum(1)
@@ -312,7 +336,7 @@ def _direction(wave_KB: Floats, names: Sequence[str]) -> float | None:
 
 
 def _arms_swapped(beat_KB: NDArray[np.float64], names: Sequence[str]) -> bool:
-    """Whether P and QRS of lead I are inverted relative to V6; `names` are leads in lower case."""
+    """Return whether P and QRS of lead I are inverted relative to V6. `names` are in lower case."""
     if not {"i", "v6"} <= set(names):
         return False
     pair_KB = beat_KB[[names.index("i"), names.index("v6")]]

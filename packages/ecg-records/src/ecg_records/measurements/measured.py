@@ -1,9 +1,10 @@
-"""Hand-crafted features: intervals, and each lead's distribution and spectrum, 258 values.
+"""Hand-crafted features: intervals, and the distribution and spectrum of each lead, 258 values.
 
-Intervals are those of `ecg.intervals`, and heights are read off the median beat between the ends of its
-waves; what can't be measured is zero there, and a value beside it marks it.
-Shapes: C leads, K leads given, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a beat,
-F values, V values of a lead.
+Intervals come from `intervals.py`. Heights are read from the median beat, between the ends of its waves. A
+value that can't be measured is zero. For intervals, a second feature marks whether the value is known.
+
+Shapes: C leads, K leads of the input, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a
+beat, F values, V values of a lead.
 """
 
 import math
@@ -19,29 +20,29 @@ from ecg_records.measurements.rate import LEAST_BEATS
 from ecg_records.signal.leads import LEADS
 
 VERSION = 3
-"""Goes up when `measure` gives other values for the same record: kept features are then left behind."""
+"""Version of the features. It rises if `measure` changes its values, so that stored values aren't reused."""
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 BANDS_HZ = (0.5, 2, 5, 10, 20, 40, 80)
 INTERVALS = ("p", "pr", "qrs", "qt")
 HEIGHTS = 6
-"""Of P, Q, R, S, the ST level and T."""
+"""Number of heights: P, Q, R, S, the ST level and T."""
 ST_LEVEL_S = 0.06
-"""Where the ST level is read: seconds after the end of QRS."""
+"""Seconds after the end of QRS at which the ST level is read."""
 BAZETT = (60, 100)
-"""Beats per minute within which QTc is Bazett's here, so that classifiers stay what they were fitted on."""
+"""Rates per minute between which QTc is Bazett's, because existing classifiers were fitted on it."""
 LEAST_S = 0.3
-"""A shorter recording has no beats that could be compared."""
+"""Least seconds of a recording. A shorter recording has no beats to compare."""
 Floats = NDArray[np.float64]
 OF_RHYTHM, OF_INTERVALS = 7, 11
-"""Values of the whole record: of its RR intervals, and of its intervals and axis."""
+"""Numbers of values per record: from RR intervals, and from intervals and axis."""
 WIDTH = len(LEADS) * (len(PERCENTILES) + 1 + len(BANDS_HZ) - 1 + HEIGHTS) + OF_RHYTHM + OF_INTERVALS
-"""F."""
+"""Number of features, F."""
 
 
 def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None = None) -> Floats:
-    """Return the features of one record in mV, float64 [F], always finite.
+    """Return the features of a record in mV, float64 [F], always finite.
 
-    A lead that is absent (zero in the signal) has the means over the others.
+    An absent lead (zero in the signal) gets the means over the other leads.
     """
     x_CL = signal_CL.astype(np.float64)
     there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
@@ -67,14 +68,17 @@ def _distribution(x_CL: Floats) -> Floats:
 
 
 def _spectrum(x_CL: Floats) -> Floats:
-    """Log power per lead and band: [E, C]."""
+    """Return the log power per band and lead, [E, C]."""
     hz, power_CH = welch(x_CL, fs=FS, nperseg=min(2 * FS, x_CL.shape[1]))
     power_EC = [power_CH[:, (hz >= low) & (hz < high)].sum(axis=1) for low, high in pairwise(BANDS_HZ)]
     return np.asarray(np.log(np.add(power_EC, 1e-9)), np.float64)
 
 
 def _rhythm(peaks: Floats) -> Floats:
-    """Beats, and of the RR intervals in s: mean, sd, shortest, longest, RMSSD, share of steps above 50 ms."""
+    """Return the number of beats and statistics of the RR intervals in s.
+
+    The statistics are mean, standard deviation, shortest, longest, RMSSD and the share of steps above 50 ms.
+    """
     rr = np.diff(peaks) / FS
     if len(rr) < 2:
         return np.array([len(peaks), *[0.0] * 6])
@@ -84,7 +88,7 @@ def _rhythm(peaks: Floats) -> Floats:
 
 
 def _intervals(measured: intervals.Measurements) -> Floats:
-    """Each interval in s, 0 where it can't be told, and whether it can; QTc; the axis as a direction."""
+    """Return intervals and QTc in s (0 if unknown), whether each is known, and the axis as a direction."""
     lengths = [getattr(measured, name) for name in INTERVALS]
     usual = BAZETT[0] <= (measured.rate or 0) <= BAZETT[1]
     qtc = measured.qtc("bazett" if usual else "fridericia")
@@ -113,14 +117,14 @@ def _heights(beat_CB: Floats, ends: delineation.Boundaries) -> Floats:
 
 
 def _between(x_CB: Floats, start: float, end: float) -> Floats:
-    """The samples of a wave; none where an end of it isn't known."""
+    """Return the samples of a wave. Empty if its start or end isn't known."""
     if not (math.isfinite(start) and math.isfinite(end)):
         return x_CB[:, :0]
     return x_CB[:, median_beat.BEFORE + round(start) : median_beat.BEFORE + round(end) + 1]
 
 
 def _largest(x_CB: Floats) -> Floats:
-    """Return each lead's value that is farthest from zero; zero without samples."""
+    """Return each lead's value farthest from zero, or zero without samples."""
     if not x_CB.shape[1]:
         return np.zeros(len(x_CB))
     return np.take_along_axis(x_CB, abs(x_CB).argmax(1)[:, None], 1)[:, 0]

@@ -1,10 +1,10 @@
 """Median beat of all leads over beats of the same shape, on which intervals are measured.
 
-Beats are aligned by the correlation of their slopes over all leads, and those that don't correlate with the
-others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
-Methods Inf Med 29:346).
+Beats are aligned by the correlation of their slopes over all leads. Beats that don't correlate with the
+other beats (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen
+1990, Methods Inf Med 29:346).
 
-Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts,
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W samples of its complex, S shifts,
 F samples of all leads, H frequencies.
 """
 
@@ -22,21 +22,26 @@ from ecg_records.signal.filters import band, zero_phase
 
 FS = 500
 BEFORE, AFTER = 250, 325
-"""Samples of a beat before and after its R-peak: half a second holds a PR of 400 ms, 650 ms a long QT."""
+"""Samples of a beat before and after its R-peak. Half a second holds a PR of 400 ms, and 650 ms a long QT."""
 BASELINE_HZ = 0.5
 QRS_HZ = 40
-"""Low-pass for finding beats that look alike; muscle and mains lie above."""
+"""Low-pass for finding beats that look alike. Muscle noise and mains hum lie above."""
 HALF, SHIFT = 40, 25
-"""Samples on either side of an R-peak that are compared, and by which it may move to fit the others."""
+"""Samples compared on either side of an R-peak, and samples by which a peak may move during alignment."""
 NEAR, ALIKE = 0.6, 0.8
-"""Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
+"""Least correlations: between two beats before alignment, to choose the first template, and with the
+template after alignment."""
 ROUNDS = 3
 ONSET, SIMILAR = 80, 0.6
-"""Samples from the beginning of an ectopic complex to its R-peak, at most; beats of another shape, as a share
-of the dominant ones, from which on neither is the exception."""
+"""Most samples from the start of an ectopic complex to its R-peak, and least share of a second shape.
+
+Beats of a second shape are no exception if there are at least this many, as a share of the dominant beats.
+"""
 ALTERNATE, COMES_EARLY = 0.8, 0.45
-"""Share of the beats that look unlike the one before where two shapes alternate; where between its neighbours
-an ectopic beat comes, as a share of their distance."""
+"""Least share of beats unlike the previous beat if two shapes alternate, and latest place of an ectopic beat.
+
+The place lies between the neighbours of the beat, as a share of their distance.
+"""
 
 Floats = NDArray[np.float64]
 Shapes = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
@@ -49,17 +54,17 @@ class AlignedBeats:
     x_KL: Floats
     """The record in mV, without baseline wander."""
     peaks_N: NDArray[np.int64]
-    """Those far enough from both ends to be compared."""
+    """Aligned R-peaks of the beats far enough from both ends of the record to be compared."""
     alike_N: NDArray[np.bool_]
-    """Which beats have the dominant morphology."""
+    """True for beats of the dominant morphology."""
     others_N: NDArray[np.bool_]
-    """Which have another one that is about as frequent; none in most records."""
+    """True for beats of a second morphology that is about as frequent. False throughout in most records."""
     rr: float
-    """Median seconds from beat to beat; NaN with fewer than two beats."""
+    """Median time between beats in seconds. NaN with fewer than two beats."""
     found_N: NDArray[np.int64]
-    """All R-peaks, as found."""
+    """All R-peaks as detected, before alignment."""
     next_N: NDArray[np.int64]
-    """Where the complex of the next beat begins at the earliest."""
+    """Earliest sample at which the complex of the next beat may begin."""
 
     @cached_property
     def windows_NKB(self) -> Floats:
@@ -72,7 +77,10 @@ class AlignedBeats:
         return median_beat(self.windows_NKB)
 
     def windows(self, chosen_N: NDArray[np.bool_]) -> Floats:
-        """Return the signal around each chosen beat, [N, K, B]; NaN beyond the record and any other beat."""
+        """Return the signal around each chosen beat, [N, K, B].
+
+        Samples are NaN outside the record, and from the next beat on if that beat isn't chosen.
+        """
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         windows_NKB = np.stack([padded_KL[:, at : at + BEFORE + AFTER] for at in self.peaks_N[chosen_N]])
         for window_KB, beat in zip(windows_NKB, np.flatnonzero(chosen_N).tolist(), strict=True):
@@ -82,7 +90,7 @@ class AlignedBeats:
 
 
 def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
-    """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
+    """Find and align the beats of a record in mV at 500 Hz. `order` lists its rows, I and II first."""
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS)
     margin = HALF + SHIFT
@@ -97,19 +105,20 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
 
 def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
-    """Return whether these beats come soon after the one before, for the time to the one behind."""
+    """Return whether the chosen beats lie closer to the previous beat than to the next beat."""
     place_N = (peaks_N[1:-1] - peaks_N[:-2]) / (peaks_N[2:] - peaks_N[:-2])
     return bool(chosen_N[1:-1].any()) and float(np.median(place_N[chosen_N[1:-1]])) < COMES_EARLY
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over the beats' windows, [K, B]; the last value where no window has samples.
+    """Return the median over the beats' windows, [K, B].
 
-    A beat reaches a sample in all leads or in none.
+    After the last sample that any window has, the last value is repeated. A window has a sample in all leads
+    or in no lead.
     """
     count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
     median_KB = np.zeros(windows_NKB.shape[1:])
-    for count in np.unique(count_B[count_B > 0]):  # few: beats stand beyond both ends of the record
+    for count in np.unique(count_B[count_B > 0]):  # few counts: most windows are complete
         sorted_NKB = np.sort(windows_NKB[:, :, count_B == count], axis=0)  # NaN comes last
         median_KB[:, count_B == count] = sorted_NKB[(count - 1) // 2 : count // 2 + 1].mean(0)
     if not count_B[-1]:
@@ -124,9 +133,10 @@ def low_pass(x: Floats, hertz: float) -> Floats:
 
 
 def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
-    """The aligned peaks, which of them are dominant, and which have another shape about as often.
+    """Return the aligned peaks, which peaks are dominant, and which have a second, about as frequent shape.
 
-    In a bigeminy, where both are as frequent, those that come late are dominant: the others are ectopic.
+    In a bigeminy both shapes are equally frequent. The late beats are then dominant, because the early beats
+    are ectopic.
     """
     aligned_N, alike_N = _aligned(slope_KL, peaks_N)
     rest_N, others_N, least = ~alike_N, np.zeros_like(alike_N), max(2, SIMILAR * alike_N.sum())
@@ -141,10 +151,10 @@ def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
 
 
 def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Move each peak to where its complex fits the dominant one best; which of them fit it."""
+    """Return each peak, moved to the best fit with the dominant complex, and whether it fits well."""
     complex_LKW = sliding_window_view(slope_KL, 2 * HALF, axis=1).transpose(1, 0, 2)
     energy_L = np.convolve(np.square(slope_KL).sum(0), np.ones(2 * HALF), "valid")
-    least = max(1e-18 * energy_L.max(), np.finfo(float).tiny)  # what is lower is rounding
+    least = max(1e-18 * energy_L.max(), np.finfo(float).tiny)  # lower energies are rounding errors
     length_L = np.sqrt(np.maximum(energy_L, least))
     spectrum_KH = fft.rfft(slope_KL)
     first_N = peaks_N - HALF

@@ -1,4 +1,4 @@
-"""Pacing spikes: detected in several leads at once, and replaced by straight lines.
+"""Pacing spikes: detection in several leads at once, and replacement by straight lines.
 
 Shapes: K leads, L samples, P places of spikes.
 """
@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 AnyFloat = TypeVar("AnyFloat", bound=np.floating[Any])
 SPIKE_MV, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 0.25, 2
-"""How high a spike is, how uneven the level around it may be as a share of that, and in how many leads."""
+"""Least height of a spike, largest unevenness of the level around it as a share of the height, and least
+leads."""
 SPIKE_SIDE_S = 0.008
-"""Seconds to either side of a spike at which the signal has its level again: no wave is as narrow."""
+"""Seconds to either side of a spike at which the signal is back at its level. No wave is as narrow."""
 
 PACED_S = (-0.4, 0.02)
-"""Seconds from an R-peak between which a spike of atrium or ventricle paces it."""
+"""Seconds from an R-peak between which an atrial or ventricular spike paces the beat."""
 
 
 def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find samples at which several leads stand out of a level baseline."""
+    """Return the samples at which several leads stand out of a level baseline."""
     near = max(1, round(SPIKE_SIDE_S * fs))
     if x_KL.shape[1] <= 4 * near:
         return np.zeros(0, np.int64)
     middle_KL = x_KL[:, 2 * near : -2 * near]
     before_KL, behind_KL = x_KL[:, near : -3 * near], x_KL[:, 3 * near : -near]
-    screened = slice(None, None, 2)  # a spike in the leads between alone isn't looked for: half the time
+    screened = slice(None, None, 2)  # in half the time; misses spikes that only the other leads have
     twice_KL = before_KL[screened] + behind_KL[screened]
     twice_KL -= 2 * middle_KL[screened]
     places = np.flatnonzero((np.abs(twice_KL, out=twice_KL) > 2 * SPIKE_MV).any(0))
@@ -45,7 +46,7 @@ def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
-    """Replace spikes by straight lines; a signal without spikes is returned unchanged."""
+    """Return the signal with spikes replaced by straight lines. Without spikes it is returned unchanged."""
     spikes = spike_samples(x_KL, fs)
     if not len(spikes):
         return x_KL
@@ -59,7 +60,7 @@ def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
 
 
 def goes_before(spikes: NDArray[np.int64], peaks_n: NDArray[np.int64], fs: float) -> bool:
-    """Whether spikes precede at least half of the beats."""
+    """Return whether spikes precede at least half of the beats."""
     first, last = (round(seconds * fs) for seconds in PACED_S)
     away_nS = spikes[None] - peaks_n[:, None]
     return bool(len(spikes)) and bool(((away_nS >= first) & (away_nS <= last)).any(1).mean() >= 0.5)

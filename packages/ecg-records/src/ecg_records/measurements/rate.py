@@ -17,38 +17,48 @@ from ecg_records.signal.filters import in_band, search
 
 LEAST_BEATS = 3
 DETECTORS_AGREE = 0.15
-"""Share by which the rates of two detectors may differ."""
+"""Largest relative difference between the rates of two detectors."""
 RATES_NEAR, MEANS_AGREE = 0.05, 0.1
-"""By which share mean and median rate may differ without a second look, and then the two detectors' means."""
+"""Largest relative differences of mean and median rate, and of two detectors' mean rates.
+
+The second is only checked if the first is exceeded.
+"""
 LEAST_ALIKE = 0.4
-"""Share of the beats that look like the dominant one, at least: in a bigeminy with an odd number of beats
-it may be a little below a half."""
+"""Least share of beats with the dominant shape. A bigeminy with an odd number of beats may lie a little below
+half."""
 STEEPEST, STEEPER = 50, 1.3
-"""Samples from the R-peak within which a complex is steepest, and how much steeper the rest may be."""
+"""Samples from R within which a complex is steepest, and how much steeper the rest of the cycle may be."""
 BETWEEN_HZ, BETWEEN = 20, 0.17
-"""Low-pass, and how steep most leads are at once between two beats, as a share of a complex, where a wide
-beat wasn't found: 0.19 and more in synthetic bigeminies with half of their beats."""
+"""Low-pass in Hz, and least slope of most leads between two beats if a wide beat was missed.
+
+The slope is a share of the slope of a complex. It is 0.19 or more in synthetic bigeminies in which half of
+the beats were missed.
+"""
 OFTEN = 0.4
-"""Share of the cycles, at least, in which there is such a wave: every other one in a trigeminy."""
+"""Least share of cycles with such a wave. In a trigeminy it is every second cycle."""
 AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
-"""From behind the T wave to before the next P wave; leads are steepest at once within so long. T ends later
-in a slow heart, by the cube root of its cycle."""
+"""Start in s after R (after T), end in s before the next R (before P), and width in s of a steep place.
+
+T ends later in a slow heart, in proportion to the cube root of the cycle.
+"""
 AS_SOON_AS_T = 0.36
-"""Seconds after a beat by which T has its peak at 60/min (with the cube root of the cycle)."""
+"""Seconds from a beat to the latest peak of T at 60/min (scaled by the cube root of the cycle)."""
 UNLIKE_CYCLES = 0.25
-"""By which share cycles are longer and shorter in turn where every other beat may be a T wave."""
+"""Least relative alternation of long and short cycles if every second beat may be a T wave."""
 STEEP_HZ = (7, 20)
-"""Lower than the first detector's band: it also sees wide ectopic beats, which have little above 20 Hz."""
+"""Band of the second detector, lower than the first detector's.
+
+Wide ectopic beats have little above 20 Hz.
+"""
 WEAK_IN_ALL = 0.12
-"""Share of a usual beat's energy in all leads together below which there is a P wave, or noise."""
+"""Least energy of a beat, as a share of a usual beat in all leads. P waves and noise have less."""
 RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
     """Return the rate of three or more beats: 60 s over the median of the means of two intervals in a row.
 
-    So a bigeminy has the rate at which the heart beats, and a stretch in which no beat was seen changes
-    nothing.
+    So the rate of a bigeminy counts all beats, and a stretch without detected beats changes nothing.
 
     Example:
         >>> beats_per_minute(np.array([0, 250, 1000, 1250, 2000]), 500)  # 0.5 and 1.5 s in turn
@@ -61,7 +71,7 @@ def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
     """Return the rate of three or more beats: 60 s over the mean of the means of two intervals in a row.
 
-    So a bigeminy has the rate at which the heart beats, whichever of its intervals comes first.
+    So the rate of a bigeminy doesn't depend on which of its intervals comes first.
 
     Example:
         >>> mean_beats_per_minute(np.array([0, 500, 1000, 3000, 3500]), 500)  # a pause of 4 s
@@ -71,7 +81,7 @@ def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 
 
 def mean_rate(aligned: AlignedBeats) -> float:
-    """Return the mean rate of a record at `FS`; the median one where the second detector saw other beats."""
+    """Return the mean rate of a record at `FS`, or the median rate if the second detector disagrees."""
     mean, usual = (rate(aligned.found_N, FS) for rate in (mean_beats_per_minute, beats_per_minute))
     if abs(mean - usual) <= RATES_NEAR * usual:
         return mean
@@ -80,7 +90,7 @@ def mean_rate(aligned: AlignedBeats) -> float:
 
 
 def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
-    """Return why a record's rate and intervals can't be trusted; None if they can."""
+    """Return why the rate and intervals of a record can't be trusted, or None if they can."""
     if len(aligned.found_N) < LEAST_BEATS:
         return "few_beats"
     if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
@@ -103,7 +113,7 @@ def _detectors_agree(aligned: AlignedBeats) -> bool:
 
 
 def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
-    """Whether the leads together are steeper elsewhere in the cycle than near what was taken for R."""
+    """Return whether all leads together are steeper elsewhere in the cycle than near the detected R-peak."""
     slope_KB = np.gradient(low_pass(without_spikes(beat_KB, FS), QRS_HZ), axis=1)
     velocity_B = np.sqrt((slope_KB**2).sum(0))
     reach = min(BEFORE, round(rr / 2 * FS))
@@ -112,7 +122,7 @@ def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
 
 
 def _may_be_t_waves(aligned: AlignedBeats) -> bool:
-    """Whether every other beat comes as soon as a T wave and differs, by its shape or by its distance."""
+    """Return whether every second beat comes as early as a T wave and differs in shape or distance."""
     rr_s = np.diff(aligned.found_N) / FS
     if len(rr_s) < 2:
         return False
@@ -125,7 +135,7 @@ def _may_be_t_waves(aligned: AlignedBeats) -> bool:
 
 
 def _steep_between(aligned: AlignedBeats) -> bool:
-    """Whether most leads are steep between the beats, too, in `OFTEN` of the cycles."""
+    """Return whether most leads are also steep between the beats, in at least `OFTEN` of the cycles."""
     slope_KL = abs(np.gradient(low_pass(without_spikes(aligned.x_KL, FS), BETWEEN_HZ), axis=1))
     peaks_n, reach = aligned.found_N, round(TOGETHER_S * FS) // 2
     steepest_KL = maximum_filter1d(slope_KL, 2 * reach + 1, axis=1)
@@ -139,9 +149,10 @@ def _steep_between(aligned: AlignedBeats) -> bool:
 
 
 def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Find R-peaks independently of `rpeaks`: Pan and Tompkins' thresholds on the energy of all leads.
+    """Return R-peaks independently of `rpeaks`: Pan and Tompkins' thresholds on the energy of all leads.
 
-    Another band, another threshold and no vote of the leads: where both agree on the rate, it is believed.
+    The band and the threshold differ, and the leads don't vote. So if both detectors agree, the rate is
+    trusted.
     """
     if raw_CL.shape[1] < SHORTEST * fs:
         return np.zeros(0, np.int64)
@@ -154,7 +165,7 @@ def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squared mean over leads of the roots [1, L], in units of each lead's own mean."""
+    """Return the squared mean over leads of the root energy [1, L], in units of each lead's own mean."""
     root_CL = np.sqrt(np.maximum(energy_CL, 0))
     mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
     in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)

@@ -1,9 +1,9 @@
-"""Refinement of QRS detections: each is moved to its complex, then to the extremum in that complex.
+"""Refinement of QRS detections: each detection moves to its complex, then to the extremum of that complex.
 
-Pan–Tompkins answers with the maximum of a trailing moving average, some 20–50 samples behind the R-peak at
-500 Hz. Leads of equal length are refined together: a beat costs little more than its samples.
+Pan–Tompkins returns the maximum of a trailing moving average, some 20–50 samples after the R-peak at 500 Hz.
+Leads of equal length are refined together, because a call per lead would cost more than the samples.
 
-Shapes: N leads, L samples, K answers or beats of all leads, W samples around each.
+Shapes: N leads, L samples, K detections or beats of all leads, W samples around each detection.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,24 @@ from ecg_records.signal.filters import BAND, band, zero_phase
 from ecg_records.signal.samples import median
 
 LAG = 0.12
-"""Seconds by which the detector's moving average can trail the complex: its own width."""
+"""Largest delay in seconds of the detector's moving average: its own width."""
 HALF_QRS = 0.05
-"""Seconds between a complex's energy centre and its extremum, at most."""
+"""Largest distance in seconds between the energy centre and the extremum of a complex."""
 REFRACTORY = 0.2
-"""Seconds within which two answers are one beat (Pan & Tompkins 1985)."""
+"""Seconds within which two detections are the same beat (Pan & Tompkins 1985)."""
 T_WAVE = 0.36
 HALF_SLOPE = 0.25
-"""Within 0.36 s of a beat, half of its slope (a quarter of its energy) makes a T wave (the same source)."""
+"""Seconds after a beat in which T waves lie, and their largest energy as a share of the beat's.
+
+A quarter of the energy is half of the slope (same source).
+"""
 SLOWEST = 0.5
 WEAK = 0.04
-"""Even at 0.5 beats per second so many of the strongest answers are beats. An answer with less than 4 % of
-their median energy is noise: the detector learns its threshold from the first thing it sees."""
+"""Slowest rate in beats per second, and least energy of a beat as a share of the usual energy.
+
+At the slowest rate, the strongest detections (this many per second) are beats. A detection with less than 4 %
+of their median energy is noise, because the detector learns its threshold from the first thing it sees.
+"""
 
 
 def refined(
@@ -38,10 +44,14 @@ def refined(
     fs: float,
     weak: float = WEAK,
 ) -> list[NDArray[np.int64]]:
-    """Return the R-peaks that a detector's answers mean, ascending, for N leads in mV and their `energy`.
+    """Return the ascending R-peaks for a detector's detections in N leads in mV.
 
-    The answers of each are sample indices in any order, several for a beat or none. `weak`
-    is the share of a usual beat's energy below which an answer is none.
+    Args:
+        answers: per lead, sample indices in any order. A beat may have several detections or none.
+        x_NL: the leads.
+        energy_NL: their `energy`.
+        fs: samples per second.
+        weak: least energy of a beat, as a share of a usual beat's energy.
     """
     tops = _climb(energy_NL, answers, round(LAG * fs))
     beats = [_distinct(tops_n, energy_L, fs, weak) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
@@ -49,7 +59,7 @@ def refined(
 
 
 def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Return the squared slope in Pan and Tompkins' band, averaged without delay."""
+    """Return the squared slope in a band (by default Pan and Tompkins'), averaged without delay."""
     band_NL = zero_phase(x_NL, band(2, fs, hertz))
     slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])
@@ -62,7 +72,7 @@ def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) 
 def _climb(
     energy_NL: NDArray[np.float64], starts: Sequence[NDArray[np.int64]], reach: int
 ) -> list[NDArray[np.int64]]:
-    """From each start to the top of the complex that is strongest within `reach` of it, and of itself."""
+    """Return each start, moved to the strongest sample within `reach` until none is stronger."""
     rows_K, there_K = _flat(starts)
     here_K = np.full_like(there_K, -1)
     around_NLW = _around(energy_NL, reach, reach + 1)
@@ -76,7 +86,7 @@ def _climb(
 def _distinct(
     beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
 ) -> NDArray[np.int64]:
-    """Each beat once, and neither T waves nor noise."""
+    """Return each beat once, without T waves and noise."""
     places = np.unique(beats)
     strengths = np.sort(energy_L[places])[::-1]
     weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(places) else 0
@@ -86,7 +96,10 @@ def _distinct(
 def unexplained(
     places: NDArray[np.int64], strength_L: NDArray[np.floating], fs: float, of_t_wave: float
 ) -> NDArray[np.int64]:
-    """Return the beats that no stronger one nearby explains, as itself or, below a share of it, as its T."""
+    """Return the beats that no stronger beat nearby explains.
+
+    A stronger beat explains the same beat and, if weaker than the share `of_t_wave`, its own T wave.
+    """
     ranked = places[np.argsort(-strength_L[places], kind="stable")]
     strongest: list[tuple[int, float]] = []
     for beat, strength in zip(ranked.tolist(), strength_L[ranked].tolist(), strict=True):
@@ -102,7 +115,7 @@ def unexplained(
 def _extrema(
     x_NL: NDArray[np.float64], beats: Sequence[NDArray[np.int64]], fs: float
 ) -> list[NDArray[np.int64]]:
-    """Move each beat to the raw lead's largest departure from its surroundings' median."""
+    """Return each beat, moved to the largest departure of the raw lead from the median around it."""
     half, around, length = round(HALF_QRS * fs), round(REFRACTORY * fs), x_NL.shape[1]
     rows_K, beats_K = _flat(beats)
     ordered_KW = np.sort(_around(x_NL, around, around, np.nan)[rows_K, beats_K], axis=1)  # NaN comes last
@@ -117,14 +130,17 @@ def _extrema(
 def _around(
     x_NL: NDArray[np.float64], before: int, behind: int, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """Return each sample's neighbours, [N, L, before + behind]; `beyond` the ends, or the last if None."""
+    """Return the neighbours of each sample, [N, L, before + behind].
+
+    Samples past the ends have the value `beyond`, or repeat the last sample if it is None.
+    """
     ends = ((0, 0), (before, behind))
     padded_NL = np.pad(x_NL, ends, "edge") if beyond is None else np.pad(x_NL, ends, constant_values=beyond)
     return sliding_window_view(padded_NL, before + behind, axis=1)
 
 
 def _flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of all leads behind one another: (the lead of each, the place)."""
+    """Return the concatenated places of all leads: (lead of each place, place)."""
     counts = [len(peaks) for peaks in places]
     none = np.zeros(0, np.int64)  # for no leads at all
     return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])

@@ -1,10 +1,10 @@
-"""The T wave's end by ways that don't share their errors: of all leads on single beats, and of each lead.
+"""End of the T wave by methods that don't share their errors: all leads on single beats, and each lead.
 
-The end by the median beat (`delineation.py`) is believed where the others are near it. Of a single lead it is
-where the area between the wave's fall and a level behind it is largest, which needs no threshold
+The end on the median beat (`delineation.py`) is accepted if the other ends are near it. In a single lead, T
+ends when the area between its descent and a later level is largest. This needs no threshold
 (Vázquez-Seisdedos et al. 2011, doi:10.1186/1475-925X-10-77).
 
-Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, T those in which a T wave has its top.
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, T samples that may hold the top of T.
 """
 
 import math
@@ -28,22 +28,23 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 
 LEAD_HZ = 20
 BEHIND_QRS, FALL, LEVEL = 30, 75, 90
-"""Samples from QRS to where T may have its top, from there to its steepest fall, from this to the level."""
+"""Samples from the end of QRS to the first possible top of T, from there to the steepest descent at most, and
+from there to the level at most."""
 TOP_EARLIER_S = 0.05
-"""By which T has its top before it falls most steeply."""
+"""Seconds from the top of T to its steepest descent."""
 OUTWARD = 2
-"""Samples by which people see a T wave end after the largest area."""
+"""Samples by which readers mark the end of T after the largest area."""
 LEAST_MV, OVER_NOISE = 0.03, 5
-"""How high a T wave is that can be seen, in mV and in standard errors of the median beat."""
+"""Least height of a visible T wave, in mV and in standard errors of the median beat."""
 NEAR_MS = 40
-"""How far ends by different ways may lie apart."""
+"""Largest distance between the ends by different methods."""
 LEADS_NEAR = 0.5
-"""Share of the leads that show a T wave whose own end must be near."""
+"""Least share of the leads with a visible T wave whose own end is near."""
 TReason = Literal["flat_t", "ends_apart"]
 
 
 def believed_qt(qt: float, aligned: AlignedBeats, ends: Boundaries) -> float | TReason:
-    """Return the median of three QT in ms, of which `qt` is the median beat's, or why it isn't believed."""
+    """Return the median QT in ms of three methods, or why QT isn't accepted. `qt` is from the median beat."""
     lead_ends_K = 1000 / FS * (_of_each_lead(aligned, ends) - ends.qrs_on)
     seen_K = np.isfinite(lead_ends_K)
     if not seen_K.any():
@@ -56,7 +57,7 @@ def believed_qt(qt: float, aligned: AlignedBeats, ends: Boundaries) -> float | T
 
 
 def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
-    """Return the median of the single beats' T ends over all leads, in samples from R; NaN with too few."""
+    """Return the median T end of single beats over all leads, in samples from R. NaN with too few beats."""
     velocity_L = gaussian_filter1d(velocity(aligned.x_KL, T_HZ), 4)
     padded_L = np.pad(velocity_L, (BEFORE, AFTER))
     beats = zip(aligned.peaks_N[aligned.alike_N], aligned.next_N[aligned.alike_N], strict=True)
@@ -70,7 +71,7 @@ def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
 
 
 def _of_each_lead(aligned: AlignedBeats, ends: Boundaries) -> Floats:
-    """Return each lead's T end on the median beat in samples from R; NaN where its T wave can't be seen."""
+    """Return each lead's T end on the median beat in samples from R. NaN if its T wave isn't visible."""
     rr, beat_KB, windows_NKB = aligned.rr, aligned.median_KB, aligned.windows_NKB
     found_K = np.full(len(beat_KB), np.nan)
     first = BEFORE + int(ends.qrs_off) + BEHIND_QRS
