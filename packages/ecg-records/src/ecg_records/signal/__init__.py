@@ -1,1 +1,1 @@
-"""Signals as numbers: leads, units, quality, R-peaks, intervals. No files and no records."""
+"""Signals as arrays: filters, mains hum, leads, units and quality. No files and no records."""

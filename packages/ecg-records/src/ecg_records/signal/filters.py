@@ -1,7 +1,7 @@
-"""Pan and Tompkins' QRS detector, faster, with the same results as NeuroKit2's `pantompkins1985`.
+"""Pan and Tompkins' QRS detector, with the same results as NeuroKit2's `pantompkins1985` but faster.
 
-A test holds it to NeuroKit2, which spends its time on designing the same filter for every record and on
-numpy's scalars. Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532; after Porr's py-ecg-detectors.
+NeuroKit2 designs the same filter for every record and computes with numpy scalars, which is slow. A test
+compares both. Sources: Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532, and Porr's py-ecg-detectors.
 
 Shapes: N leads, L samples.
 """
@@ -15,30 +15,31 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import butter, sosfilt, sosfilt_zi
 
 BAND = (5, 15)
-"""Hz."""
+"""Band of QRS complexes in Hz."""
 WINDOW = 0.12
-"""Seconds of the moving average."""
+"""Length of the moving average in seconds."""
 DEAF = 0.2
-"""Seconds at the beginning in which nothing is found."""
+"""Seconds at the start in which no beat is found."""
 APART, MISSED_APART = 0.3, 0.25
-"""Seconds between two answers, and between them and one that was missed."""
+"""Least seconds between two detections, and between these and a missed beat."""
 LATE = 1.66
-"""So many mean intervals without an answer, and the strongest between is one at half the threshold."""
+"""Mean intervals without a detection after which the strongest maximum above half the threshold becomes a
+beat."""
 INTERVALS = 8
-"""Of which the mean is taken."""
+"""Number of intervals in the mean."""
 Floats = NDArray[np.float64]
 Kind = Literal["low", "high", "bandpass"]
 THRESHOLD, MEMORY = 0.25, 0.125
-"""How far the threshold stands from noise to signal, and how much of each level a new maximum makes."""
+"""Position of the threshold between noise (0) and signal (1), and weight of a new maximum in each level."""
 
 
 def pan_tompkins(clean_NL: Floats, fs: float) -> list[list[int]]:
-    """Detect QRS complexes in filtered leads (`in_band`), ascending, 20–50 samples late."""
+    """Return the QRS complexes of filtered leads (`in_band`), ascending, 20–50 samples late."""
     return search(np.square(np.diff(clean_NL, axis=1)), fs)
 
 
 def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int]]:
-    """Detect QRS complexes in squared slopes of one or more leads, at least `apart` seconds apart."""
+    """Return the QRS complexes in the squared slopes of leads, at least `apart` seconds apart."""
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
     inner_NL = average_NL[:, 1:-1]
@@ -51,7 +52,7 @@ def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int
 
 
 def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) -> list[int]:
-    """Which maxima are beats: adaptive thresholds, and a search back where one is late."""
+    """Return the maxima that are beats, by adaptive thresholds and a search back if a beat is late."""
     apart, missed_apart = int(apart_s * fs), int(MISSED_APART * fs)
     beats: list[int] = []
     signal = noise = 0.0
@@ -78,7 +79,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
 
 
 def in_band(x_NL: Floats, fs: float) -> Floats:
-    """Filter leads to the band of QRS complexes, causally, as NeuroKit2's `ecg_clean` does."""
+    """Filter leads causally to the band of QRS complexes, as NeuroKit2's `ecg_clean` does."""
     return _causal(x_NL, band(1, fs), x_NL.mean(axis=1, keepdims=True))
 
 
@@ -109,5 +110,5 @@ def _trailing_mean(x_NL: Floats, window: int) -> Floats:
 
 @cache
 def band(order: int, fs: float, hertz: float | tuple[int, int] = BAND, kind: Kind = "bandpass") -> Floats:
-    """Return a Butterworth filter as second-order sections, by default of Pan and Tompkins' band."""
+    """Return a Butterworth filter as second-order sections, by default for Pan and Tompkins' band."""
     return np.asarray(butter(order, hertz, kind, fs=fs, output="sos"), np.float64)

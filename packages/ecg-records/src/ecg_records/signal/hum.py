@@ -1,4 +1,4 @@
-"""Mains hum: found by its strength beside its neighbours' in the spectrum, and subtracted.
+"""Mains hum: detection by its strength relative to neighbouring frequencies, and subtraction.
 
 Shapes: K leads, L samples, S sines.
 """
@@ -12,22 +12,22 @@ from ecg_records.signal.filters import band, zero_phase
 
 MAINS_HZ = (50, 60)
 WIDTH_HZ, BESIDE_HZ = 0.3, 3
-"""By how much hum may stray from its frequency, and how far beside it only heart and noise are expected."""
+"""Largest deviation of hum from its frequency, and distance at which only heart and noise are expected."""
 LEAST_MV, STANDS_OUT = 0.03, 3
-"""Amplitude of hum that is subtracted, and how many times as much as beside it."""
+"""Least amplitude of subtracted hum, and its least ratio to the amplitude of neighbouring frequencies."""
 PIECE_S, LEAST_S = 10, 2
 ABOVE_HZ = 10
-"""What is slower is left out of the fit: where a piece cuts it off, it looks like everything."""
+"""High-pass in Hz before the fit. A slow wave that a piece cuts off contains all frequencies."""
 LEAST_VALUE = 1e-3
-"""Singular values below this share belong to sines that the others hold already."""
+"""Least singular value, as a share of the largest. Sines below it depend on the other sines."""
 Floats = NDArray[np.float64]
 
 
 def without_hum(x_KL: Floats, fs: float) -> Floats:
-    """Subtract mains hum of 50 or 60 Hz and its harmonics from the leads [K, L] in mV that have it.
+    """Subtract mains hum of 50 or 60 Hz and its harmonics from the leads [K, L] in mV that have hum.
 
-    A lead has it if the base frequency's band holds far more than the bands beside it. Sines of nearly this
-    frequency are fitted to every ten seconds, so that nothing rings at QRS complexes, and a lead without hum
+    A lead has hum if the band of the base frequency is far stronger than the neighbouring bands. Sines near
+    this frequency are fitted to every ten seconds, so that QRS complexes cause no ringing. A lead without hum
     isn't changed.
     """
     pieces = np.array_split(x_KL, max(1, round(x_KL.shape[1] / fs / PIECE_S)), axis=1)
@@ -56,14 +56,14 @@ def _without_hum(x_KL: Floats, fs: float) -> Floats:
 
 
 def _strength(x_KL: Floats, hertz: float, fs: float) -> Floats:
-    """Return the amplitude of each lead's sines of nearly a frequency, in mV."""
+    """Return the amplitude in mV of each lead's sines near a frequency."""
     parts_KS = x_KL @ _sines(x_KL.shape[1], hertz, fs)
     return np.asarray(np.sqrt(2 * np.square(parts_KS).sum(axis=1) / x_KL.shape[1]))
 
 
 @lru_cache(maxsize=32)
 def _sines(samples: int, hertz: float, fs: float) -> Floats:
-    """Return orthonormal sines of nearly a frequency, [L, S]."""
+    """Return orthonormal sines near a frequency, [L, S]."""
     seconds_L = np.arange(samples) / fs
     step = fs / samples / 2
     reach = max(1, round(WIDTH_HZ / step))

@@ -1,6 +1,6 @@
-"""Standard leads: their order, and their names as files spell them.
+"""Standard leads: their order, and how files spell their names.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of a file, L samples.
 """
 
 import re
@@ -15,7 +15,7 @@ from ecg_base import UsageError
 from ecg_records.errors import Reason, RecordError
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
-"""The twelve leads, in the order of every signal's rows."""
+"""The twelve leads, in the row order of every signal."""
 
 _LABEL = re.compile(
     r"(?P<minus>[-−–])?\s*"
@@ -25,7 +25,7 @@ _LABEL = re.compile(
     r"(?:\s*\((?P<round>[^()]*)\)|\s*\[(?P<square>[^\[\]]*)\]|[ _](?P<plain>[MUNµμ\ufffd]?V))?",
     re.I,
 )
-"""A lead's name as files spell it: `DII`, `ECG II`, `MDC_ECG_LEAD_AVR`, `V1-Ref`, `I (uV)`, `-aVR`."""
+"""Spellings of lead names in files: `DII`, `ECG II`, `MDC_ECG_LEAD_AVR`, `V1-Ref`, `I (uV)`, `-aVR`."""
 _PLAIN = {lead.lower(): lead for lead in LEADS}
 _CANONICAL = {
     **{lead.upper(): lead for lead in LEADS},
@@ -35,7 +35,7 @@ _CANONICAL = {
 
 
 class Label(NamedTuple):
-    """Content of a signal's name: the lead, whether it is turned round (−aVR), and its unit, if any."""
+    """Content of a signal's name: the lead, whether it is inverted (−aVR), and the unit, if any."""
 
     lead: str
     negative: bool = False
@@ -44,7 +44,7 @@ class Label(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def read_label(text: str) -> Label | None:
-    """Return what a signal's name says; None if it names none of the twelve leads.
+    """Parse a signal's name. Return None if it names none of the twelve leads.
 
     Example:
         >>> read_label("DII"), read_label("I (uV)"), read_label("-aVR"), read_label("RESP")
@@ -60,7 +60,7 @@ def read_label(text: str) -> Label | None:
 
 
 def lead_name(text: str) -> str:
-    """Return a lead's usual name; a text that names no lead is returned unchanged.
+    """Return the standard name of a lead. A text that names no lead is returned unchanged.
 
     Example:
         >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
@@ -73,15 +73,18 @@ def lead_name(text: str) -> str:
 
 
 def is_lead(text: str) -> bool:
-    """Whether a text names one of the twelve leads, also turned round."""
+    """Return whether a text names one of the twelve leads, possibly inverted."""
     return read_label(text) is not None
 
 
 class Found(NamedTuple):
     """Standard leads among named signals, in the order of `LEADS`.
 
-    `rows` are their places, `turned` the leads whose sign is to be changed, and `unused` the names of all
-    other signals.
+    Attributes:
+        leads: names of the leads.
+        rows: their indices among the signals.
+        turned: leads whose sign must be changed.
+        unused: names of all other signals.
     """
 
     leads: tuple[str, ...]
@@ -90,7 +93,7 @@ class Found(NamedTuple):
     unused: tuple[str, ...] = ()
 
     def upright(self, x_KL: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the signals of `rows` with the sign of the turned leads changed."""
+        """Return the signals of `rows` with the sign of the inverted leads changed."""
         if not self.turned:
             return x_KL
         signs_K = np.array([-1 if lead in self.turned else 1 for lead in self.leads], x_KL.dtype)
@@ -101,8 +104,10 @@ class Found(NamedTuple):
 def find_leads(names: tuple[str, ...]) -> Found:
     """Find the standard leads among the names of a file's signals.
 
-    A lead that is there upright isn't taken turned round. Raises `RecordError` (`missing-lead` if there is no
-    lead, `duplicated-lead`).
+    An inverted signal is ignored if the same lead is also there upright.
+
+    Raises:
+        RecordError: `missing-lead` if there is no standard lead, `duplicated-lead` if a lead occurs twice.
     """
     labels = list(map(read_label, names))
     upright = {label.lead for label in labels if label and not label.negative}
@@ -126,10 +131,10 @@ def find_leads(names: tuple[str, ...]) -> Found:
 
 
 def lead_places(names: Sequence[str]) -> list[int]:
-    """Return the places of named leads among the twelve.
+    """Return the indices of named leads among the twelve.
 
     Raises:
-        UsageError: a name is unknown or stands there twice, or there is none.
+        UsageError: a name is unknown or occurs twice, or there are no names.
     """
     names = names.tolist() if isinstance(names, np.ndarray) else names
     if (
@@ -148,9 +153,10 @@ def lead_places(names: Sequence[str]) -> list[int]:
 
 
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the row in `names` of each of the `leads`; `names` may hold others.
+    """Return the row in `names` of each of the `leads`. `names` may contain other names.
 
-    Raises `RecordError` (`missing-lead` or `duplicated-lead`).
+    Raises:
+        RecordError: `missing-lead` or `duplicated-lead`.
     """
     present = [_upright(name) for name in names]
     twice = [lead for lead in leads if present.count(lead) > 1]
@@ -164,7 +170,7 @@ def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
 
 def _upright(name: str) -> str | None:
     plain = _PLAIN.get(name.strip().lower())
-    if plain:  # a network that is traced can't look into patterns
+    if plain:  # a network that is traced can't use regular expressions
         return plain
     label = read_label(name)
     return None if label is None or label.negative else label.lead

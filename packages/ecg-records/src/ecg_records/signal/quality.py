@@ -1,10 +1,10 @@
-"""Quality of recordings: named rules over a few measures per lead find damaged leads, and mend or hide them.
+"""Quality of recordings: named rules over a few measures find damaged leads, which are mended or hidden.
 
-Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
-zero-fraction on any of the 12 leads are excluded. `QualityLimits` has the thresholds, and how many leads may
-be hidden.
+The paper (§Signal preprocessing) excludes recordings with extreme amplitudes, clipping saturation or
+excessive zero-fraction on any of the 12 leads. `QualityLimits` holds the thresholds and the number of leads
+that may be hidden.
 
-Shapes: C leads, the twelve unless others are named, L samples.
+Shapes: C leads (the twelve by default), L samples.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,11 +24,14 @@ from ecg_records.signal.samples import median
 Signal = NDArray[np.float32]
 CONTRADICT = Note("limb leads contradict one another: a wrong name, sign or gain?", NoteKind.contradict)
 LIMB = {"I": (1, 0), "II": (0, 1), "III": (-1, 1), "aVR": (-0.5, -0.5), "aVL": (1, -0.5), "aVF": (-0.5, 1)}
-"""The limb leads in units of I and II (Einthoven, Goldberger): any two give the other four."""
+"""The limb leads in terms of I and II (Einthoven, Goldberger).
+
+Any two limb leads determine the other four.
+"""
 
 
 class QualityLimits(BaseModel):
-    """Limits beyond which a lead is damaged, and how much damage a recording may have."""
+    """Limits beyond which a lead is damaged, and limits on the damage in a recording."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -63,16 +66,16 @@ class QualityLimits(BaseModel):
 
 @dataclass(frozen=True)
 class Measures:
-    """Measures that the rules judge: the number of seconds, and float64 [C] of each lead.
+    """Measures for the rules: numbers for the recording, and float64 [C] per lead.
 
     Attributes:
         seconds: length of the recording that the window can use.
-        amplitude_C: largest |x − median| in mV: an offset of the amplifier isn't the heart's.
+        amplitude_C: largest |x − median| in mV. The median removes the offset of the amplifier.
         range_C: largest minus smallest value in mV.
         zero_C: share of samples that are exactly zero.
-        clipped_C: share of samples that rest on the lead's largest or smallest value.
+        clipped_C: share of samples equal to the lead's largest or smallest value.
         nan_C: share of samples that are NaN or infinite.
-        montage: by how much the limb leads contradict Einthoven and Goldberger, relative to their own size.
+        montage: deviation of the limb leads from Einthoven's and Goldberger's laws, relative to their size.
     """
 
     seconds: float
@@ -84,7 +87,7 @@ class Measures:
     montage: float
 
     def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
-        """Return the measures of the worst of some leads, by name."""
+        """Return by name the measures of the worst of the chosen leads."""
         return {
             "amplitude_mv": float(self.amplitude_C[among_C].max()),
             "zero_fraction": float(self.zero_C[among_C].max()),
@@ -94,9 +97,9 @@ class Measures:
         }
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
+@np.errstate(over="ignore", invalid="ignore")  # samples like 1e30 break the rule extreme-amplitude
 def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
-    """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
+    """Measure a recording in mV at its own rate, because resampling blurs clipping and zeros."""
     length = x_CL.shape[1]
     bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
     absent_C = np.zeros(len(x_CL), np.intp)
@@ -124,7 +127,7 @@ def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
 def verdict(
     measures: Measures, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> list[tuple[Reason, str]]:
-    """Return the rules that leads break, the most important first, with messages; [] for good leads."""
+    """Return the broken rules with messages, the most important rule first. Empty for good leads."""
     broken: list[tuple[Reason, str]] = []
     for reason, bad_C, problem in _lead_rules(measures, limits):
         if bad_C.any():
@@ -134,7 +137,7 @@ def verdict(
 
 
 def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason, NDArray[np.bool_], str]]:
-    """The rules for single leads, the most important first: which leads break each, and what that means."""
+    """Return (reason, leads that break it, message) per rule, the most important rule first."""
     zero, clip, high = (
         f"zero for over {limits.zero_limit:.0%} of the time",
         f"on a rail for over {limits.clip_limit:.0%} of the time",
@@ -150,7 +153,14 @@ def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason,
 
 
 class Mended(NamedTuple):
-    """Signal whose damaged leads are mended or, where hidden, zero; its measures before these were; notes."""
+    """Signal with damaged leads mended or hidden.
+
+    Attributes:
+        x_CL: the signal, with zeros in hidden leads.
+        hidden_C: which leads are hidden.
+        measures: the measures before leads were hidden.
+        notes: what was mended or hidden.
+    """
 
     x_CL: Signal
     hidden_C: NDArray[np.bool_]
@@ -161,10 +171,10 @@ class Mended(NamedTuple):
 def mended(
     x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS, judged: int | None = None
 ) -> Mended:
-    """Bridge moments, compute damaged limb leads from good ones, and hide other damaged leads as zeros.
+    """Bridge short artefacts, compute damaged limb leads from good limb leads, and zero other damaged leads.
 
-    The rules judge the first `judged` samples. A computed lead that is still damaged is hidden: of an arm's
-    electrode that is off no lead knows the voltage.
+    The rules use the first `judged` samples. A computed lead that is still damaged is hidden, because no lead
+    holds the voltage of a disconnected arm electrode.
     """
     measures = measure(x_CL[:, :judged], fs, limits)
     notes: tuple[Note, ...] = ()
@@ -192,8 +202,10 @@ def mended(
 def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
     """Check that a twelve-lead recording keeps its limb leads and enough chest leads.
 
-    Raises `RecordError` if a limb lead or more than `limits.hidden_limit` chest leads are hidden: `reason` is
-    then the first rule that the recording breaks, and the message names all.
+    Raises:
+        RecordError: a limb lead or more than `limits.hidden_limit` chest leads are hidden. `reason` is the
+        first
+            broken rule, and the message names all broken rules.
     """
     hidden = {lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden}
     if len(hidden) > limits.hidden_limit or hidden & {*LIMB}:
@@ -202,7 +214,7 @@ def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
 
 
 def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
-    """Return the rows of damaged leads, each with the most important rule that it breaks, in words."""
+    """Return the rows of damaged leads, each with the message of the most important rule it breaks."""
     faults: dict[int, str] = {}
     for _, bad_C, problem in _lead_rules(measures, limits):
         for row in np.flatnonzero(bad_C).tolist():
@@ -213,7 +225,7 @@ def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
 def _from_limb_leads(
     x_CL: Signal, faulty: Collection[int], leads: Sequence[str], limits: QualityLimits, judged: int | None
 ) -> Signal:
-    """Compute the faulty limb leads from two or more good ones that agree in the judged samples."""
+    """Compute the faulty limb leads from at least two good limb leads that agree in the judged samples."""
     limb = [row for row, lead in enumerate(leads) if lead in LIMB]
     good, bad = [row for row in limb if row not in faulty], [row for row in limb if row in faulty]
     if not bad or len(good) < 2:
@@ -227,17 +239,20 @@ def _from_limb_leads(
     return x_CL
 
 
-@np.errstate(invalid="ignore")  # of infinite samples, which are beyond as NaN is
+@np.errstate(invalid="ignore")  # infinite samples are beyond the limit, as NaN is
 def bridged(
     x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> tuple[Signal, tuple[Note, ...]]:
-    """Replace moments of extreme amplitude or without numbers by straight lines; return a note per lead, too.
+    """Replace short stretches of extreme amplitude or NaN by straight lines.
 
-    An electrode that moves for a moment takes nothing from the rest of the recording. A lead that is beyond
-    `limits.amplitude_limit` for more than the share `limits.bridge_limit`, margins counted, stays as it is.
+    A short movement of an electrode doesn't spoil the rest of the recording. A lead is unchanged if more than
+    the share `limits.bridge_limit` of it, with margins, is beyond `limits.amplitude_limit`.
+
+    Returns:
+        The signal, and a note per bridged lead.
     """
     away_CL = np.abs(x_CL - median(x_CL)[:, None])
-    beyond_CL = ~(away_CL <= limits.amplitude_limit)  # NaN is beyond, too
+    beyond_CL = ~(away_CL <= limits.amplitude_limit)  # true for NaN
     reach = round(limits.bridge_margin * fs)
     notes: list[Note] = []
     for lead in np.flatnonzero(beyond_CL.any(axis=1)).tolist():
@@ -254,12 +269,15 @@ def bridged(
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Count each lead's marked samples; lead by lead, because numpy takes twice as long along an axis."""
+    """Count each lead's marked samples. Per lead, because numpy takes twice as long along an axis."""
     return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 
 def _montage(x_CL: Signal) -> float:
-    """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
+    """Return the largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2 and aVF = II − I/2.
+
+    The misfit is its rms over the rms of the limb leads.
+    """
     limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
     one, two, three, right, left, foot = limb_CL
     misfits = np.empty((4, x_CL.shape[1]), x_CL.dtype)

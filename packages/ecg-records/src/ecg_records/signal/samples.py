@@ -1,6 +1,6 @@
-"""Samples of a recording: rates, units, resampling, and how large they are.
+"""Samples of a recording: rates, units, resampling and amplitudes.
 
-Shapes: C leads (rows in `leads.LEADS` order), K rows as recorded, L samples.
+Shapes: C leads (rows in `leads.LEADS` order), K recorded rows, L samples.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from scipy.signal import resample_poly
 from ecg_records.signal.leads import lead_rows
 
 SLOWEST, FASTEST = 50, 100_000
-"""Hz: what can be a sampling rate of an ECG."""
+"""Range of possible sampling rates of an ECG in Hz."""
 
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
-"""How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
+"""Units per millivolt, by the name of the unit in lower case. The micro sign has two code points."""
 
 
 def unit_in_volts(unit: str | None) -> float | None:
-    """Return how many of a unit make a millivolt; None if the unit isn't volts.
+    """Return how many of a unit make a millivolt, or None if the unit doesn't measure voltage.
 
-    A micro sign in Latin-1 can't be decoded as UTF-8; it is the only letter of a unit that can be lost.
+    A micro sign in Latin-1 can't be decoded as UTF-8. It is the only letter of a unit that can be lost.
 
     Example:
         >>> unit_in_volts("uV"), unit_in_volts("\N{REPLACEMENT CHARACTER}V"), unit_in_volts("mmHg")
@@ -33,18 +33,19 @@ def unit_in_volts(unit: str | None) -> float | None:
 
 
 COMPUTABLE_MV = 1e9
-"""mV: beyond this a signal's square may leave float32, and it has been no voltage for long."""
+"""Largest sample in mV. The square of a larger sample may overflow float32, and no real voltage is near
+it."""
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
-    """Pick and order the twelve leads by name: [K, L] and K names → [12, L]. Raises as `lead_rows` does."""
+    """Pick and order the twelve leads by name: [K, L] and K names → [12, L]. Raises like `lead_rows`."""
     return x_KL[lead_rows(names)]
 
 
 def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[np.float32]:
     """Resample from `fs` to `to` Hz with scipy's polyphase filter: [C, L] → [C, ⌈L·to/fs⌉].
 
-    Beyond the edges the line through the first and last sample goes on, so a baseline offset does not ring.
+    Past the edges, the line through the first and last sample continues, so that an offset doesn't ring.
     """
     if fs == to:
         return x_CL
@@ -54,18 +55,21 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
 
 
 HIGHEST_MV = 10.0
-"""mV: as `QualityLimits.amplitude_limit`. 293 real records of seven collections lie between 0.07 and 4.7."""
+"""Largest plausible typical amplitude in mV, equal to `QualityLimits.amplitude_limit`.
+
+In 293 real records of seven collections, amplitudes lie between 0.07 and 4.7 mV.
+"""
 LOWEST_MV = 0.01
-"""mV: two steps of a coarse converter, below the noise of an electrode."""
+"""Least plausible typical amplitude in mV: two steps of a coarse converter, below electrode noise."""
 
 _SAMPLES = 2000
-"""Samples per lead."""
+"""Approximate number of samples per lead that determine the amplitude."""
 
 
 def median(x_L: NDArray[np.floating]) -> Any:
-    """Return `numpy.median` along the last axis of finite numbers, two to three times faster.
+    """Return the median along the last axis of finite numbers, two to three times faster than numpy.
 
-    It partitions at several places; at one that is vectorised.
+    `numpy.median` partitions at several indices. Partitioning at a single index is vectorised.
 
     Example:
         >>> float(median(np.array([3.0, 1.0, 2.0, 10.0])))
@@ -80,7 +84,7 @@ def median(x_L: NDArray[np.floating]) -> Any:
 def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
     """Return the median over leads of the 99th percentile of |x − median|, robust to artefacts.
 
-    A long recording is looked at in steps: a few thousand samples tell as much.
+    A long recording is subsampled, because a few thousand samples are enough.
     """
     x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _SAMPLES)]
     away_KL = np.sort(np.abs(x_KL - median(x_KL)[:, None]), axis=1)
@@ -88,7 +92,7 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 
 
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
-    """Return why samples are unlikely to be millivolts, or None; flat records are not judged."""
+    """Return why samples are unlikely to be in millivolts, or None. Flat records are not checked."""
     amplitude = typical_amplitude(x_KL)
     if amplitude > HIGHEST_MV:
         return f"waves of {amplitude:.3g} mV aren't an ECG's: are these microvolts, or raw integers?"
