@@ -1,1 +1,1 @@
-"""Files: addresses that fsspec reaches and their local copies, JSON and TOML of bounded size, locks."""
+"""Storage: fsspec addresses and their local copies, JSON and TOML of bounded size, and locks."""

@@ -1,4 +1,4 @@
-"""Availability of files: damaged records are distinguished from temporarily unreachable ones."""
+"""Availability of files: separates damaged records from temporarily unreachable records."""
 
 import errno
 import os
@@ -22,16 +22,16 @@ PASSING = frozenset(
         errno.ETIMEDOUT,
     }
 )
-"""Error numbers that speak of a disk, a mount or a permission, and not of the file's content."""
+"""Error numbers caused by a disk, a mount or a permission, not by the file's content."""
 
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Replace a reading error by one that names its cause, if folder or file system are the cause.
+    """Replace a reading error by an error that names the cause, if the folder or file system is the cause.
 
     Raises:
-        SourceGoneError: the folder `root` is gone, or empty as a mount point is.
-        RecordError: with the reason `unavailable` where the file is gone or can't be reached; else as raised.
+        SourceGoneError: If the folder `root` is gone, or empty like a mount point.
+        RecordError: With the reason `unavailable` if the file is gone or unreachable, else as raised.
     """
     try:
         yield
@@ -48,7 +48,7 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
 
 
 def refuse_gone(root: Path, error: BaseException | None = None) -> None:
-    """Check that a folder of records isn't gone or an empty mount point. Raises `SourceGoneError`."""
+    """Raise `SourceGoneError` if a folder of records is gone or an empty mount point."""
     if _is_gone(root):
         problem = "is gone, or was unmounted, while its records were read"
         remedy = "Bring it back and run the same command: it goes on"
@@ -56,19 +56,19 @@ def refuse_gone(root: Path, error: BaseException | None = None) -> None:
 
 
 def is_passing(error: OSError) -> bool:
-    """Whether a system error is temporary, or means that the file is gone."""
+    """Return whether a system error is temporary, or means that the file is gone."""
     return error.errno in {*PASSING, errno.ENOENT}
 
 
 def refuse_unreachable(file: Path) -> None:
-    """Check that the file system isn't temporarily unable to read a file. Raises `OSError`."""
+    """Raise `OSError` if the file system is temporarily unable to read a file."""
     error = _unreachable(file)
     if error is not None and error.errno in PASSING:
         raise error
 
 
 def _system_error(error: BaseException) -> OSError | None:
-    """Find the passing error of the system that led to `error`."""
+    """Find the temporary system error that led to `error`."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in PASSING:
@@ -78,7 +78,7 @@ def _system_error(error: BaseException) -> OSError | None:
 
 
 def _unreachable(file: Path) -> OSError | None:
-    """Return the error for which a file can't be found, not even as a dangling link; None if it exists."""
+    """Return the error from looking up a file, or None if the file or a dangling link exists."""
     try:
         file.lstat()
     except OSError as error:

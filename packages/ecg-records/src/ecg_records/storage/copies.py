@@ -1,9 +1,11 @@
 """Local copies of remote files, downloaded by fsspec into `cache()` under the same names.
 
-A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
-stated of its file then, and size and time of change of the file here. fsspec's `filecache` can't do it: its
-files lie side by side under hashes, so that no header finds its signals and no folder is one; a transfer that
-broke off is given as the whole file by the next call; no other process waits; and what is gone there stays.
+A copy is fresh if neither side has changed since both were equal. `.copied.json` stores the state of both
+sides at that time: the store's metadata, and the size and modification time of the local file.
+
+fsspec's `filecache` isn't enough, for four reasons. It stores all files under hashes in a single folder, so
+headers don't find their signals, and subfolders are lost. After an interrupted transfer, the next call
+returns the partial file. It doesn't lock out other processes. It keeps files that the store has deleted.
 """
 
 import glob
@@ -26,17 +28,17 @@ from ecg_records.storage.places import Place, filesystem, is_remote, reading, se
 
 logger = logging.getLogger(__name__)
 FILES_AT_A_TIME = 64
-"""Files on their way at a time."""
+"""Files to transfer at a time."""
 WORTH_TELLING = 64 << 20
-"""Bytes whose copying is said beforehand."""
+"""Bytes above which copying is logged beforehand."""
 _STATED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created", "size")
-"""What the kinds of store say of a file's content."""
+"""Metadata by which stores identify a file's content."""
 Copied = dict[str, Any]
-"""By the path below `_Mirror.base`: what `_stamp` and `_state` said of both sides when they were equal."""
+"""`_stamp` and `_state` of both sides when they were equal, by path below `_Mirror.base`."""
 
 
 def cache() -> Path:
-    """Return the folder of the copies: `ECG_RECORDS_CACHE`, or `ecg-records` in the user's cache folder."""
+    """Return the folder of copies: `ECG_RECORDS_CACHE`, or `ecg-records` in the user's cache folder."""
     chosen, shared = os.environ.get("ECG_RECORDS_CACHE"), os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(chosen) if chosen else Path(shared or "~/.cache") / "ecg-records").expanduser().resolve()
@@ -45,11 +47,12 @@ def cache() -> Path:
 
 
 def ensure_local(where: str | Path) -> Path:
-    """Return a local path unchanged; for an address, copy new or changed files into the cache.
+    """Return a local path unchanged. For an address, copy new or changed files into the cache.
 
-    Raises `UsageError` where fsspec knows no such protocol, or lacks the library for it; `InputError`
-    where nothing is there, or the store or this machine's disk refuses; `OutputError` where the cache
-    can't be written.
+    Raises:
+        UsageError: If fsspec doesn't know the protocol, or lacks a library for it.
+        InputError: If the address doesn't exist, or the store or the local disk refuses.
+        OutputError: If the cache can't be written.
     """
     if not is_remote(where):
         return Path(where)
@@ -62,7 +65,7 @@ def ensure_local(where: str | Path) -> Path:
 
 
 def address(path: Path) -> str | None:
-    """Return the address of a copy; None for other paths."""
+    """Return the address of a copy, or None for other paths."""
     stores = cache() / "stores"
     if not path.is_relative_to(stores):
         return None
@@ -74,9 +77,13 @@ def address(path: Path) -> str | None:
 def upload(where: str, last: str) -> Iterator[Path]:
     """Yield a local folder, and upload its files when the block succeeds.
 
-    Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
-    says that all is there: it is sent when the others have arrived. Raises `UsageError` where the address
-    holds other things; `OutputError` where it can't be written.
+    After an interruption, the folder has the files of the first attempt. If `last` already exists at the
+    address, all files there are copied to the folder first. `last` marks the upload as complete, so it is
+    sent after the other files.
+
+    Raises:
+        UsageError: If the address holds other files.
+        OutputError: If the address can't be written.
     """
     mirror = _Mirror.of(where)
     if isinstance(mirror, Path):
@@ -102,8 +109,12 @@ def upload(where: str, last: str) -> Iterator[Path]:
 class _Mirror:
     """Mirror of an address: its files, and their local copies.
 
-    `base` is the folder that it is in, as the file system `fs` calls it, with a slash, `prefix` the same as
-    an address; `home` holds the `copy`, once it is made, and what is known of it.
+    Attributes:
+        fs: fsspec file system.
+        base: Folder that contains the address, as a path of `fs` with a final slash.
+        prefix: The same folder as an address.
+        home: Local folder of the copy and of `.copied.json`.
+        copy: Local copy. It may not exist yet.
     """
 
     fs: Any
@@ -132,10 +143,10 @@ class _Mirror:
 
     @contextmanager
     def locked(self) -> Iterator[Copied]:
-        """Keep other processes from copying the same: they wait, and then find it."""
+        """Lock the mirror, so that other processes wait for the copy. Yield what was copied before."""
         record = self.home / ".copied.json"
         try:
-            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # what lies here is about patients
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the copies contain patient data
         except OSError as error:
             problem = f"cannot be written ({error.strerror})"
             remedy = "Set ECG_RECORDS_CACHE to a folder that is writable"
@@ -143,7 +154,7 @@ class _Mirror:
         with locked(self.home):
             try:
                 copied: Copied = read_json(record, "")
-            except InputError:  # none yet, or damaged: all is copied again
+            except InputError:  # missing or damaged, so everything is copied again
                 copied = {}
             before = dict(copied)
             try:
@@ -153,12 +164,12 @@ class _Mirror:
                     write_text(record, json.dumps(copied))
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """Return the store's entries of files below `base`, or of a file and those that share its name."""
+        """Return the store's entries of a folder's files, or of a file and files with the same stem."""
         self.fs.invalidate_cache()
         root = self.base + self.copy.name
         listed = self.fs.find(root, detail=True)
         if not listed or root in listed:
-            stem = os.path.splitext(root)[0] if listed else root  # noqa: PTH122 — pathlib takes a slash away
+            stem = os.path.splitext(root)[0] if listed else root  # noqa: PTH122 — pathlib removes slashes
             listed |= self.fs.glob(f"{glob.escape(stem)}.*", detail=True)
         return {
             path.removeprefix(self.base): entry
@@ -167,7 +178,7 @@ class _Mirror:
         }
 
     def take(self, copied: Copied) -> None:
-        """Copy what is new or has changed, and remove what is no longer there."""
+        """Copy new and changed files, and remove local files that the store doesn't have."""
         listed, due = self.listed(), []
         if not listed:
             raise FileNotFoundError("nothing is there")
@@ -191,13 +202,13 @@ class _Mirror:
                     copied[path] = [_stamp(listed[path]), _state(self._local(path))]
 
     def send(self, copied: Copied, last: str) -> None:
-        """Upload new and changed files, and a given file last."""
+        """Upload new and changed files, then the file `last`."""
         last, listed = f"{self.copy.name}/{last}", self.listed()
 
         def is_sent(path: str) -> bool:
             return path in listed and copied.get(path) == [_stamp(listed[path]), _state(self._local(path))]
 
-        if is_sent(last):  # what training has added here stays here
+        if is_sent(last):  # files added later, for example by training, stay local
             return
         files = [
             path.relative_to(self.copy.parent).as_posix() for path in self.copy.rglob("*") if path.is_file()
@@ -218,19 +229,19 @@ def _few(paths: list[str]) -> list[list[str]]:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path of a store can be one of this machine, and stays below where it belongs."""
+    """Return whether a store's path is a valid local path that stays below its folder."""
     parts = path.lstrip("/").split("/")
     odd = {"", ".", ".."}
     return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
 
 
 def _stamp(entry: Mapping[str, Any]) -> str:
-    """Return the stamp of a store's file, by which a change shows: etag, time of change and size."""
+    """Return a hash of the ETag, modification time and size of a store's file, to detect changes."""
     return _sha256([str(entry.get(name)) for name in _STATED])
 
 
 def _state(local: Path) -> Any:
-    """Return the stamp of a local file; None if it doesn't exist."""
+    """Return size and modification time of a local file, or None if it doesn't exist."""
     return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
 
 

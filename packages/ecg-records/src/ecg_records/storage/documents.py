@@ -1,4 +1,4 @@
-"""Readers of small JSON and TOML files of bounded size and depth; errors are one line."""
+"""Readers of small JSON and TOML files of bounded size and depth. Error messages have a single line."""
 
 import json
 import tomllib
@@ -10,17 +10,17 @@ from pydantic import BaseModel, ValidationError
 from ecg_base import EcgError, InputError, read_bounded
 
 JSON_BYTES = 1 << 26
-"""Bytes of a document by default: a hundred times what the largest of ours has, but for reports."""
+"""Default limit in bytes: a hundred times the size of our largest document, except reports."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = JSON_BYTES) -> Any:
-    """Read a JSON file. Raises `error` if it isn't JSON, is too large or nests too deeply."""
+    """Read a JSON file. Raises `error` if the file isn't JSON, is too large or nests too deeply."""
     return parse_json(read_bounded(path, remedy, error, most), path, remedy, error)
 
 
 def parse_json(content: bytes, where: object, remedy: str, error: type[InputError] = InputError) -> Any:
-    """Parse the bytes of a JSON file. Raises `error` as `read_json` does."""
+    """Parse the bytes of a JSON file. Raises `error` if they aren't JSON or nest too deeply."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as cause:
@@ -35,7 +35,7 @@ def read_model(
     error: type[InputError] = InputError,
     most: int = JSON_BYTES,
 ) -> Model:
-    """Read a JSON file as a pydantic model. Raises `error`; `problem` says what the file isn't."""
+    """Read a JSON file as a pydantic model. Raises `error`, with `problem` if the model doesn't fit."""
     content = read_bounded(path, remedy, error, most)
     try:
         return model.model_validate_json(content)
@@ -46,7 +46,7 @@ def read_model(
 
 
 def read_toml(path: Path, remedy: str, syntax: type[EcgError] = InputError) -> dict[str, Any]:
-    """Read a TOML file in UTF-8. Raises `InputError` as `read_json`, and `syntax` where it isn't TOML."""
+    """Read a TOML file. Raises `InputError` if it can't be read as UTF-8, `syntax` if it isn't TOML."""
     content = read_bounded(path, remedy, InputError)
     try:
         return tomllib.loads(content.decode("utf-8"))

@@ -1,4 +1,4 @@
-"""Folder locks: one process at a time works in a folder; a killed process frees its lock."""
+"""Folder locks: a single process at a time works in a folder. A killed process frees its lock."""
 
 import errno
 import logging
@@ -13,7 +13,7 @@ from ecg_records.errors import CorpusError
 
 logger = logging.getLogger(__name__)
 LOCK = ".lock"
-"""The file's name in the folder."""
+"""Name of the lock file in the folder."""
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -21,10 +21,16 @@ _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
     """Create a folder if necessary, and lock it against a second process.
 
-    Where nothing can be written, or the file system has no locks, as Lustre and NFS may be mounted, nobody is
-    kept out. `doing` is what is being done to it, as the error says it; None waits for the other process.
-    Raises `CorpusError` where another process holds it; `OutputError` where it can't be made; `UsageError`
-    where it is an address.
+    On read-only or lockless file systems (some NFS or Lustre mounts) no lock is taken.
+
+    Args:
+        folder: Folder to lock.
+        doing: Activity for the error message, such as `written`. If None, wait for the other process.
+
+    Raises:
+        CorpusError: If another process holds the lock, and `doing` is given.
+        OutputError: If the folder can't be created.
+        UsageError: If the folder is an address.
     """
     refuse_address(folder)
     try:
@@ -46,5 +52,7 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
         yield
     finally:
         if lock.is_locked:
-            (folder / LOCK).unlink(missing_ok=True)  # who waits for it sees that, and makes another
+            (folder / LOCK).unlink(
+                missing_ok=True
+            )  # a waiting process notices the deletion and creates a new lock file
             lock.release()

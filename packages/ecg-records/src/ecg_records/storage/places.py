@@ -1,6 +1,6 @@
-"""Addresses that fsspec reaches (`s3://`, `gs://`, …), and folders there or on this machine.
+"""Folders on this machine or at fsspec addresses (`s3://`, `gs://`, …).
 
-A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
+Files appear complete or not at all. After writing, a local file is renamed, and a remote file is uploaded.
 """
 
 import errno
@@ -18,7 +18,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 
 
 def is_remote(where: str | Path) -> bool:
-    """Whether a name is an fsspec address and not a local path.
+    """Return whether a name is an fsspec address, not a local path.
 
     Example:
         >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
@@ -28,7 +28,7 @@ def is_remote(where: str | Path) -> bool:
 
 
 class Place:
-    """Folder on this machine or at an address. Raises `UsageError` as `filesystem`."""
+    """Folder on this machine or at an address. Raises `UsageError` as `filesystem` does."""
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
@@ -44,7 +44,7 @@ class Place:
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Return the matching file names in order; () if there is no folder. Raises `InputError`."""
+        """Return the matching file names, sorted; [] if the folder doesn't exist. Raises `InputError`."""
         try:
             if self.path:
                 names = [path.name for path in self.path.iterdir()] if self.path.exists() else []
@@ -66,19 +66,19 @@ class Place:
                 file: IO[bytes] = self._fs.open(f"{self._root}/{name}")
             except OSError:
                 raise
-            except Exception as error:  # as above
+            except Exception as error:  # each store has errors of its own
                 raise OSError(reasoned(error)[0]) from error
             return file
         path = self.path / name
         if path.exists() and not path.is_file():
-            raise OSError("isn't a file")  # a pipe would be waited for
+            raise OSError("isn't a file")  # opening a pipe would block
         return path.open("rb")
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Yield a path; its content becomes the file's when the block succeeds. Raises `OutputError`.
+        """Yield a temporary path. If the block succeeds, its content becomes the file. Raises `OutputError`.
 
-        Here only owner and group may read the file, since it is about patients.
+        Only owner and group may read a local file, since it contains patient data.
         """
         if self.path:
             with replacing(self.path / name, private=True) as temporary:
@@ -100,9 +100,9 @@ def filesystem(where: str) -> tuple[Any, str]:
     """Return the fsspec file system of an address, and the path in it.
 
     Raises:
-        UsageError: fsspec knows no such protocol, or lacks the library for it.
+        UsageError: If fsspec doesn't know the protocol, or lacks a library for it.
     """
-    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
+    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are local)
 
     try:
         fs, root = url_to_fs(where)
@@ -116,11 +116,11 @@ def filesystem(where: str) -> tuple[Any, str]:
 
 
 _UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "AccessKey", "SignatureDoesNot")
-"""Words in the names of errors by which stores say that they don't know, or don't let, a user."""
+"""Words in the names of errors that stores raise for unknown users or missing permissions."""
 
 
 def reasoned(error: Exception) -> tuple[str, str]:
-    """Return cause and remedy of an error that an object store's library raised.
+    """Return cause and remedy of an error raised by an object store's library.
 
     Example:
         >>> reasoned(PermissionError("Forbidden"))[0]
@@ -141,7 +141,7 @@ def reasoned(error: Exception) -> tuple[str, str]:
 
 @contextmanager
 def reading(where: str | Path) -> Iterator[None]:
-    """Replace errors while reading from an object store by an `InputError` with cause and remedy."""
+    """Replace errors of reading from an object store by an `InputError` with cause and remedy."""
     try:
         yield
     except Exception as error:  # each store has errors of its own
@@ -151,10 +151,10 @@ def reading(where: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(where: str, further: str = "") -> Iterator[None]:
-    """Replace errors while writing to an object store by an `OutputError` with cause and remedy."""
+    """Replace errors of writing to an object store by an `OutputError` with cause and remedy."""
     try:
         yield
-    except Exception as error:  # as above
+    except Exception as error:  # each store has errors of its own
         problem, remedy = reasoned(error)
         raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further) from error
 
