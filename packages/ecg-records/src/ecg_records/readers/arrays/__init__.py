@@ -1,1 +1,1 @@
-"""Records in arrays of files: npy, MATLAB, HDF5, CSV and Parquet, laid out as the caller says."""
+"""Records in array files (npy, MATLAB, HDF5, CSV, Parquet), with a layout from the caller."""

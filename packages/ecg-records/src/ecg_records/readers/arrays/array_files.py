@@ -1,6 +1,6 @@
 """Arrays in files, opened lazily: only the requested slices are read.
 
-NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and slices of the first axes.
+NumPy, HDF5, Parquet and MATLAB files share an interface: names, shapes, and slices of the first axes.
 """
 
 import math
@@ -21,17 +21,17 @@ from ecg_records.readers.arrays import delimited, mat5
 from ecg_records.readers.arrays.lazy_array import Slices, Unpacked
 from ecg_records.readers.arrays.parquet import columns_in
 
-_numpy: Any = np.lib.format  # it has no types
+_numpy: Any = np.lib.format  # the module has no types
 
 
 DEEPEST, MOST_OBJECTS = 32, 10_000
-"""Of an HDF5 file: groups in one another, and objects in all."""
+"""Most nested groups, and most objects, of an HDF5 file."""
 MOST_MEMBERS = 1000
-"""Of an `.npz` file."""
+"""Most arrays in an `.npz` file."""
 LARGEST_CHUNK = 1 << 27
-"""Bytes of a piece of an HDF5 array, which is always read whole."""
+"""Most bytes of a chunk of an HDF5 array. Chunks are always read whole."""
 PIECE = 1 << 20
-"""Bytes that are unpacked at once."""
+"""Bytes to decompress at once."""
 
 
 class Lazy(Protocol):
@@ -45,10 +45,10 @@ class Lazy(Protocol):
 
 
 def arrays_in(path: Path) -> Mapping[str, Lazy]:
-    """Return all arrays of real numbers in a file, by name; a `.npy` file's is called `array`.
+    """Return all arrays of real numbers in a file, by name. The array of an `.npy` file is named `array`.
 
-    Nothing outside the file is read: links of HDF5 are not followed, and pickled objects aren't numbers.
-    Raises `InputError` where the file can't be read as what its ending says.
+    Nothing outside the file is read: HDF5 links are not followed, and pickled objects are ignored.
+    Raises `InputError` if the content doesn't match the file's ending.
     """
     try:
         return OPENERS[path.suffix.lower()](path)
@@ -94,7 +94,7 @@ def _hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
-    """Every dataset by its path, each once; links of other kinds than plain names are not followed."""
+    """Yield each dataset once, with its path. Only hard links are followed."""
     groups: list[tuple[str, Any, int]] = [("", file, 0)]
     visited: set[int] = set()
     while groups:
@@ -116,7 +116,7 @@ def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
 
 
 class _Dataset:
-    """An array of an HDF5 file, which is open only while it is read: an open one can't be written anew."""
+    """Array of an HDF5 file. The file is open only during reads, so that it can be overwritten."""
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
         self._path, self._name, self.shape = path, name, shape
@@ -131,7 +131,7 @@ class _Dataset:
 
 def _mat(path: Path) -> Mapping[str, Lazy]:
     level = matfile_version(path)[0]
-    if level == 0:  # of level 4, whose reader is plain Python
+    if level == 0:  # level 4, which scipy reads safely in plain Python
         return _level_4(path)
     if level == 1:
         return {variable.name: variable for variable in mat5.variables(path) if variable.real}
@@ -148,7 +148,7 @@ def _level_4(path: Path) -> Mapping[str, Lazy]:
 
 
 class _Reversed:
-    """An array with its axes in the opposite order."""
+    """Array with its axes in the opposite order."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -172,4 +172,4 @@ OPENERS: dict[str, Callable[[Path], Mapping[str, Lazy]]] = {
     ".parquet": lambda path: dict(columns_in(path)),
     **dict.fromkeys(delimited.ENDINGS, delimited.columns_in),
 }
-"""How the package opens each kind of file, by ending."""
+"""Functions that open a file, by its ending."""

@@ -12,9 +12,14 @@ from ecg_records.signal.samples import UNITS_PER_MV
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of an array: rate in Hz, lead names in order, and units of mV, uV, V or adc.
+    """Layout of an array.
 
-    For adc, `gain` is units per millivolt; `key` is which array of the file, where several could be signals.
+    Attributes:
+        fs: Sampling rate in Hz.
+        leads: Lead names, in the order of the array.
+        units: mV, uV, V or adc.
+        gain: Units per millivolt, only for adc.
+        key: Name of the array in the file, needed if several arrays could be signals.
     """
 
     fs: float
@@ -24,7 +29,7 @@ class Layout:
     key: str = ""
 
     def __post_init__(self) -> None:
-        """Raises `UsageError` where the values can't be."""
+        """Check the values. Raises `UsageError`."""
         adc, names = self.units.lower() == "adc", [name.strip().lower() for name in self.leads]
         if not (math.isfinite(self.fs) and self.fs > 0):
             problem = f"{self.fs:g} Hz isn't a sampling rate"
@@ -56,5 +61,5 @@ class Layout:
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the layout for JSON."""
+        """Return the layout as a dict for JSON."""
         return asdict(self) | {"leads": list(self.leads)}

@@ -1,8 +1,8 @@
 """Records in plain arrays with a layout from the user.
 
-`.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples], [records, samples, leads], or
-one record [leads, samples] or [samples, leads]; which axis the leads are on is known by their number. Arrays
-carry no codes.
+`.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples] or [records, samples, leads], or
+a single record [leads, samples] or [samples, leads]. The axis of the leads is found by their number. Arrays
+have no codes.
 
 Shapes: K leads as named, L samples.
 """
@@ -32,17 +32,23 @@ from ecg_records.signal.samples import unit_in_volts
 from ecg_records.stretch import WHOLE, Stretch
 
 SLAB = 16 << 20
-"""Bytes fetched at a time: the neighbours of a record are asked for next."""
+"""Bytes to read at a time, because the next records are usually read next."""
 MOST_PACKED = 10_000
-"""Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
+"""Most numbers per byte of a file. Recordings never compress so well, so a larger length is damaged."""
 
 
 class ArrayFile:
-    """Records of one array in a file; `one` means that the whole array is one record.
+    """Records of an array in a file.
 
-    `leads` are named in the order of its records, by the file itself where its columns say them, as are
-    `names` of the records. Raises `InputError` where the file can't be read, `UsageError` where its shape
-    does not fit.
+    Attributes:
+        leads: Lead names in the order of the array, from the file's columns if they name leads, else from the
+            layout.
+        names: Names of the records, if the file has them.
+        one: Whether the whole array is a single record.
+
+    Raises:
+        InputError: If the file can't be read.
+        UsageError: If the array's shape doesn't fit the layout.
     """
 
     def __init__(self, path: Path, layout: Layout) -> None:
@@ -70,28 +76,28 @@ class ArrayFile:
         return 1 if self.one else self._array.shape[0]
 
     def notes(self, row: int = 0) -> tuple[Note, ...]:
-        """Return notes on what was done to a record's rows, and on columns that aren't read."""
+        """Return notes on changes to the rows of a record, and on columns that aren't read."""
         timing = self._clocks[row].notes if row < len(self._clocks) else ()
         return (*timing, *unused(self._unused))
 
     def _units(self, name: str) -> float:
-        """The number of units in a millivolt, also by a heading such as `I (uV)`."""
+        """Return the number of units in a millivolt. A heading such as `I (uV)` overrides the layout."""
         label = read_label(name)
         stated = unit_in_volts(label.unit) if label else None
         return self._layout.per_mv if stated is None else stated
 
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
-        """Read one record in mV, or a stretch: (x_KL, samples per lead in the file).
+        """Read a record in mV, or a stretch of it: (x_KL, samples per lead in the file).
 
-        Raises `RecordError` where the row can't be read, or its shape is not that of the others,
-        `OutputError` where the disk has too little room to unpack the file.
+        Raises `RecordError` if the row can't be read or its shape doesn't fit the leads, and `OutputError` if
+        the disk has too little space to unpack the file.
         """
         try:
             x, length = self._record(row, stretch)
         except RecordError:
             raise
         except Exception as error:  # five libraries, each with errors of its own
-            if getattr(error, "errno", None) == errno.ENOSPC:  # no fault of the record's
+            if getattr(error, "errno", None) == errno.ENOSPC:  # the record itself isn't damaged
                 remedy = "Make room, or set TMPDIR to a folder that has it"
                 raise OutputError("no room here to unpack it", where=self._path, remedy=remedy) from error
             raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
@@ -103,11 +109,11 @@ class ArrayFile:
         if length is None:
             length = x_KL.shape[1]
             x_KL = x_KL[:, stretch.samples(self._layout.fs, length)]
-        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find what isn't a number
+        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find NaN and infinity
             return np.ascontiguousarray(x_KL.astype(np.float64) / self._per_mv_K1, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
-        """A stretch of a record, and its length; None and all of it where records differ in length."""
+        """Return a stretch and the record's length. If records differ in length: all of it and None."""
         shape = self._array.shape[-2:]
         axis = lead_axis(shape, len(self.leads))
         if self._ragged or axis is None:
@@ -119,12 +125,12 @@ class ArrayFile:
         return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
 
     def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
-        """A row from the slab that is at hand, or from the next; `shape` is what `cut` leaves of it."""
+        """Return a row from the cached slab, or read its slab. `shape` is the row's shape after `cut`."""
         if row not in self._rows or cut != self._cut:
             first_cut = all(not axis.start for axis in cut)
             count = max(1, SLAB // max(8 * math.prod(shape), 1)) if first_cut else 1
             first = row // count * count
-            self._rows = range(0)  # should the file break off, none is at hand
+            self._rows = range(0)  # if reading fails, no rows are cached
             rows = slice(first, min(first + count, len(self)))
             self._slab = self._array[(rows,) if self._ragged else (rows, *cut)]
             self._rows, self._cut = range(first, first + len(self._slab)), cut
@@ -132,7 +138,7 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Whether a file holds an array, judged by its ending; WFDB signal files and other tables don't."""
+    """Return whether a file is an array by its ending, and isn't a WFDB signal file or another table."""
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
@@ -153,7 +159,7 @@ class Arrays:
             yield Candidate(root, file, source, self, own_name=name, row=-1 if array.one else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
-        """Find the records of a file in a folder; an unusable file becomes a quarantined record."""
+        """Find the records of a file in a folder. An unusable file becomes a quarantined record."""
         source = as_text(file.parent.name)
         try:
             yield from self.in_file(root, file, source)
@@ -179,10 +185,10 @@ class Arrays:
 def read_row(
     file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[Note, ...]]:
-    """Read the standard leads of a record, or a stretch; `row` −1 means that the file is one record.
+    """Read the standard leads of a record, or a stretch. If `row` is −1, the file is a single record.
 
-    Returns x_KL in mV, the leads' names in the order of `LEADS`, samples per lead in the file, and notes.
-    Raises `RecordError` where the file is unreadable, or its shape or leads don't fit.
+    Returns x_KL in mV, the lead names in the order of `LEADS`, the samples per lead in the file, and notes.
+    Raises `RecordError` if the file is unreadable, or its shape or leads don't fit.
     """
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns)
@@ -203,18 +209,18 @@ def read_row(
 
 @lru_cache(maxsize=2)
 def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
-    """Keep a file at hand from one record to the next; `changed` tells a new file of the same name."""
+    """Open a file, and cache it for its next records. `changed` distinguishes a new file of the same name."""
     return ArrayFile(file, layout)
 
 
 def lead_axis(shape: Sequence[int], leads: int) -> int | None:
-    """Return the axis of a record's leads; None if neither or both axes fit."""
+    """Return the axis of a record's leads, or None if neither or both axes fit."""
     fitting = [axis for axis, size in enumerate(shape) if size == leads]
     return fitting[0] if len(shape) == 2 and len(fitting) == 1 else None
 
 
 def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
-    """The array named by the key, or the only one with an axis for the leads."""
+    """Return the array that the key names, or the only array with an axis for the leads."""
     names = [f"{name} ({_shape(array.shape)})" for name, array in arrays.items()]
     inside = in_short(names) or "no numbers"
     if layout.key and layout.key not in arrays:

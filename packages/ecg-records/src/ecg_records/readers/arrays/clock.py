@@ -1,4 +1,4 @@
-"""Columns of time in tables of samples: they give the order of rows, gaps, and the sampling rate.
+"""Time columns in tables of samples, which give the order of rows, gaps, and the sampling rate.
 
 Shapes: K leads as found, L samples.
 """
@@ -14,14 +14,14 @@ from ecg_records.errors import Reason, RecordError
 from ecg_records.notes import Note, NoteKind
 
 TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
-"""Names of columns that say when a row was recorded; without one, rows stand as they come."""
+"""Names of time columns. Without a time column, rows keep their order."""
 RECORD = ("record", "record_id", "ecg_id", "study_id")
-"""Names of columns that say whose a row is."""
+"""Names of columns that name the record of a row."""
 _SECONDS = {"time_s": (1.0,), "seconds": (1.0,), "time_ms": (1e-3,), "sample": ()}
 _ANY = (1.0, 1e-3, 1e-6, 1e-9)
-"""Units in seconds: a column called `time` may have any of these, or count samples."""
+"""Units in seconds. A column named `time` may have any of these units, or count samples."""
 AGREES = 0.01
-"""Share by which a rate may differ from the column's."""
+"""Largest relative difference between the given sampling rate and the column's rate."""
 
 
 class Clock(NamedTuple):
@@ -29,10 +29,10 @@ class Clock(NamedTuple):
 
     Attributes:
         name: Name of the column.
-        order: Row numbers in the order of time; None if they are in order.
-        places: Sample of each ordered row; None if there are no gaps.
-        length: Number of samples, with the missing ones.
-        steps: What the step between two rows may be, in seconds; () if the column counts samples.
+        order: Row numbers in the order of time, or None if the rows are in order.
+        places: Sample of each ordered row, or None if there are no gaps.
+        length: Number of samples, including missing samples.
+        steps: Possible time steps between two rows, in seconds; () if the column counts samples.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Clock(NamedTuple):
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Notes on what was done to the rows."""
+        """Notes on sorted rows and missing samples."""
         texts = [f"rows sorted by the column {self.name}"] if self.order is not None else []
         if self.places is not None:
             texts.append(f"{self.length - len(self.places)} samples missing in the column {self.name}")
         return tuple(Note(text, NoteKind.timing) for text in texts)
 
     def refuse_other(self, fs: float) -> None:
-        """Check a sampling rate in Hz. Raises `RecordError`."""
+        """Raise `RecordError` if a sampling rate in Hz disagrees with the column."""
         if not self.steps or any(abs(step * fs - 1) <= AGREES for step in self.steps):
             return
         step = self.steps[0]
@@ -59,7 +59,7 @@ class Clock(NamedTuple):
         raise RecordError(Reason.sampling_rate, problem, remedy=f"Use --fs {1 / step:.6g}")
 
     def arranged(self, x_LK: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return rows in the order of time, with NaN where there is none."""
+        """Return the rows in the order of time, with NaN for missing samples."""
         x_LK = x_LK if self.order is None else x_LK[self.order]
         if self.places is None:
             return x_LK
@@ -69,15 +69,15 @@ class Clock(NamedTuple):
 
 
 def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int) -> Clock | None:
-    """Read a time column; None if its cells give no order, because they are texts or hardly change.
+    """Read a time column. Returns None if its cells give no order, because they are texts or hardly change.
 
     Args:
         name: Name of the column.
-        cells: Its cells, numbers or texts.
-        most: Largest number of samples with the missing ones.
+        cells: Cells of the column, numbers or texts.
+        most: Largest allowed number of samples, including missing samples.
 
     Raises:
-        ValueError: Two rows are of the same time, or more samples are missing than there may be.
+        ValueError: If two rows have the same time, or there are more than `most` samples.
     """
     times_L, is_date = _numbers(cells)
     if times_L is None or len(times_L) < 3:
@@ -103,12 +103,12 @@ def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int
     units: Sequence[float] = (1.0,) if is_date else _SECONDS.get(name, _ANY)
     steps = tuple(step * unit for unit in units)
     if not is_date and name not in _SECONDS and step == 1:
-        steps = ()  # it counts samples
+        steps = ()  # the column counts samples
     return Clock(name, order, places, length, steps)
 
 
 def _numbers(cells: "pd.Series[str] | NDArray[np.float64]") -> tuple[NDArray[np.float64] | None, bool]:
-    """The cells as numbers, or as dates in seconds, and whether they are dates."""
+    """Return the cells as numbers, or dates as seconds, and whether they are dates."""
     numbers_L = np.asarray(pd.to_numeric(cells, errors="coerce"), np.float64)
     if np.isfinite(numbers_L).all():
         return numbers_L, False

@@ -1,8 +1,8 @@
-"""Signals as text: a column per lead, a row per instant; separated by comma, semicolon, tab or blank.
+"""Signals as text: a column per lead, a row per sample, separated by comma, semicolon, tab or blank.
 
-Columns named by lead are taken, and others are passed over; without names the user says them. A column of
-time gives the order of rows and their gaps (`clock`). A column `record` says whose a row is; then a row may
-also hold one `value` of one `lead`.
+Columns named after leads are read, and other columns are ignored. Without names, the user's layout names the
+columns. A time column gives the order of rows and their gaps (`clock`). A column `record` names the record of
+a row. With `record`, a row may also hold a single `value` of a `lead`.
 
 Shapes: K leads as found, L samples.
 """
@@ -27,9 +27,9 @@ from ecg_records.stretch import FILE_BYTES, LONGEST
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16
 PARSED_ROWS = 1 << 16
-"""Rows that are parsed at a time."""
+"""Rows to parse at a time."""
 SORTED_BYTES = 4 * FILE_BYTES
-"""Of a file whose rows are out of order, or have gaps: they are arranged in memory."""
+"""Most bytes of a file with unsorted rows or gaps, which are arranged in memory."""
 
 
 class Form(NamedTuple):
@@ -47,12 +47,12 @@ class Form(NamedTuple):
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Return the names of columns without quotes; () if there are none."""
+        """Return the names of columns without quotes, or () if there are none."""
         return tuple(name.strip().strip('"').strip() for name in self.names or ())
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Return the names of columns that hold neither leads nor time, nor whose a row is."""
+        """Return the names of columns without a known meaning: no lead, time, record, or value."""
         known = {*RECORD, *TIME, "lead", "value"}
         return tuple(name for name in self.headings if not is_lead(name) and name.lower() not in known)
 
@@ -71,7 +71,7 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """Detect the form of a text file of signals; None if its first lines have none."""
+    """Detect the form of a text file of signals. Returns None if its first lines don't look like signals."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may have a µ in Latin-1
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
@@ -95,7 +95,7 @@ def _is_number(cell: str, decimal: str) -> bool:
 
 
 def _one(path: Path, form: Form) -> Unpacked:
-    """The samples of a file, [samples, leads]."""
+    """Return the samples of a file with a single record, [samples, leads]."""
     columns = list(form.leads) or list(range(form.columns))
     with path.open("rb") as file:
         lines = sum(bool(line.strip()) for line in iter(lambda: file.readline(LONGEST_LINE), b""))
@@ -118,7 +118,7 @@ def _one(path: Path, form: Form) -> Unpacked:
 
 
 def _clock(path: Path, form: Form) -> Clock | None:
-    """The time column of a file of one record, if it has one."""
+    """Return the time column of a file with a single record, if it exists."""
     column = form.column(*TIME)
     if column is None:
         return None
@@ -134,13 +134,13 @@ def _clock(path: Path, form: Form) -> Clock | None:
 
 
 def _arranged(path: Path, form: Form, columns: list[int], clock: Clock) -> Iterator[bytes]:
-    """All rows in the order of time."""
+    """Yield all rows in the order of time."""
     x_LK = np.frombuffer(b"".join(_rows(path, form, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 
 
 def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
-    """The rows, some at a time. Raises `ValueError` where a cell isn't a number."""
+    """Yield the rows in blocks. Raises `ValueError` if a cell isn't a number."""
     reader = pd.read_csv(
         path,
         sep=form.separator,
@@ -159,9 +159,10 @@ def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
 
 
 class Several:
-    """Records of one table, each [samples, leads]: its rows are grouped by a column.
+    """Records of a table, each [samples, leads]. A column groups the rows by record.
 
-    `shape` is their number and that of the first; `names` are theirs, in the order of their first rows.
+    `shape` is the number of records and the shape of the first record. `names` are the records' names, in the
+    order of their first rows.
     """
 
     ragged = True
@@ -215,7 +216,7 @@ class Several:
 
 
 def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[str, NDArray[np.float64]]:
-    """One record's samples by lead. Raises `ValueError` where leads differ in length, or none is one."""
+    """Return a record's samples by lead. Raises `ValueError` without leads or if they differ in length."""
     values = {str(name).strip(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)}
     leads = {name: samples for name, samples in values.items() if is_lead(name)}
     if len({len(samples) for samples in leads.values()}) != 1:
@@ -224,7 +225,7 @@ def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[st
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
-    """Return the array of a text file, by the name `columns`. Raises `ValueError` if it holds no signals."""
+    """Return the array of a text file, named `columns`. Raises `ValueError` if there are no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("has no columns of numbers, named by lead or without names")

@@ -1,4 +1,4 @@
-"""Arrays compressed as a whole, decompressed once into an unnamed temporary file and memory-mapped."""
+"""Compressed arrays, decompressed once into an unnamed temporary file and memory-mapped."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -17,9 +17,15 @@ Slices = tuple[slice, ...]
 class Unpacked:
     """Array decompressed on first use, piece by piece, into a memory map.
 
-    `pieces` gives the bytes, of which `skip` come before the array, or raises `ValueError`; they lie
-    `by_column`, with the first axis fastest, or with the last. `leads` are named where the file says them, as
-    are `unused` signals and `clocks` of its records.
+    Args:
+        shape: Shape of the array.
+        dtype: Type of the numbers.
+        pieces: Function that returns the decompressed bytes in pieces, or raises `ValueError`.
+        skip: Number of bytes before the array.
+        by_column: Whether the first axis varies fastest (Fortran order).
+        leads: Lead names, if the file states them.
+        unused: Names of signals that aren't read, if the file states them.
+        clocks: Time columns of the records, if the file has them.
     """
 
     def __init__(
@@ -48,13 +54,13 @@ class Unpacked:
             return np.zeros(self.shape, self.dtype)
         try:
             return self._unpacked()
-        except ValueError as error:  # a damaged file isn't unpacked again for each of its records
+        except ValueError as error:  # don't unpack a damaged file again for each of its records
             self._pieces = partial(_refuse, str(error))
             raise
 
     def _unpacked(self) -> NDArray[Any]:
         missing = self._skip + math.prod(self.shape) * self.dtype.itemsize
-        with TemporaryFile(buffering=0) as file:  # as long as it is mapped, it is there
+        with TemporaryFile(buffering=0) as file:  # the map keeps the file alive
             for piece in self._pieces():
                 missing -= file.write(piece[:missing])
                 if not missing:

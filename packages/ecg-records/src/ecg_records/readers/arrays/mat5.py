@@ -1,8 +1,8 @@
 """MATLAB files of level 5 (before v7.3), parsed defensively.
 
-scipy's reader follows a file's tags in C wherever they lead: a damaged one can end the process. Here every
-piece is a slice of the file, and one that leads outside of it or does not hold what its variable announces is
-a `ValueError`. Numbers, text and single structs of these are read; cells, objects, sparse matrices are not.
+scipy's reader follows a file's tags in C without checks, so a damaged file can crash the process. Here every
+element is a slice of the file. An element that exceeds the file, or doesn't fit its variable's header, raises
+`ValueError`. Numbers, text, and single structs of both are read. Cells, objects and sparse matrices aren't.
 
 Source: MAT-File Format (The MathWorks), level 5.
 """
@@ -22,37 +22,37 @@ from ecg_records.readers.arrays.lazy_array import Slices, Unpacked
 
 HEADER = 128
 TAG = 8
-"""Bytes that hold the type and the size of an element."""
+"""Bytes of an element's type and size."""
 VARIABLE_BYTES = 1 << 28
-"""Bytes of a struct or a text, which are read whole. A compressed one could hold far more."""
+"""Most bytes of a struct or a text, which are read whole. A compressed element could hold far more."""
 PIECE = 1 << 12
-"""Bytes that are inflated at once; at most a thousand times as many come of them."""
+"""Bytes to inflate at once. The result is at most a thousand times as large."""
 BEGINNING = 1 << 10
 """Bytes that hold the flags, the dimensions and the name of a variable."""
 STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-"""The type of an element → how its numbers lie in it: MATLAB takes the smallest that holds them."""
+"""NumPy types of stored numbers by element type. MATLAB stores numbers in the smallest sufficient type."""
 TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-"""The type of an element → the encoding of its text."""
+"""Encodings of text by element type."""
 UINT32, MATRIX, COMPRESSED = 6, 14, 15
 STRUCT, CHAR, NUMBERS = 2, 4, range(6, 16)
 """Classes of variables."""
 COMPLEX = 0x800
-"""The flag of numbers with an imaginary part."""
+"""Flag of numbers with an imaginary part."""
 
 ASTRAY = "a piece of it is of no known type, or leads beyond its end"
 
 Element = tuple[int, memoryview]
-"""The type of an element, and what it holds."""
+"""Type and content of an element."""
 
 
 class Variable:
-    """Variable of a file: name, shape, and whether it is of real numbers.
+    """Variable of a file: name, shape, and whether it holds real numbers.
 
-    It is read as far as it is asked for.
+    The values are read on demand.
     """
 
     def __init__(self, element: Element, order: str) -> None:
-        """Read its beginning. Raises `ValueError`."""
+        """Read the beginning of the variable. Raises `ValueError`."""
         self._element, self._order = element, order
         kind, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
         self.real = kind in NUMBERS and not flags & COMPLEX
@@ -69,7 +69,7 @@ class Variable:
 
     @cached_property
     def _numbers(self) -> NDArray[Any] | Unpacked:
-        """Its numbers, still on the disk. Raises `ValueError`."""
+        """Return the numbers, still on disk. Raises `ValueError`."""
         matrix, length = _matrix(self._element, self._order, BEGINNING)
         places = list(islice(_places(matrix, self._order), 4))
         if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
@@ -86,7 +86,7 @@ class Variable:
 
 
 def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
-    """What a compressed element holds; no more than `most` bytes of each piece. Raises `ValueError`."""
+    """Inflate a compressed element, at most `most` bytes of each piece. Raises `ValueError`."""
     inflating = zlib.decompressobj()
     for first in range(0, len(packed), PIECE):
         try:
@@ -103,7 +103,7 @@ def variables(path: Path) -> list[Variable]:
 
 
 def _elements(content: memoryview, order: str) -> Iterator[Element]:
-    """The elements side by side: their types, and what they hold."""
+    """Yield type and content of consecutive elements."""
     for kind, start, size in _places(content, order):
         if start + size > len(content):
             raise ValueError(ASTRAY)
@@ -111,16 +111,15 @@ def _elements(content: memoryview, order: str) -> Iterator[Element]:
 
 
 def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
-    """Where the elements side by side begin, after a tag of type and size, filled up to 8 bytes.
+    """Yield type, first byte and stated size of consecutive elements.
 
-    Returns:
-        Of each its type, its first byte, and how many it says that it has.
+    An element follows a tag with type and size, and is padded to a multiple of 8 bytes.
     """
     at = 0
     while at < len(content):
         kind, size = (int(number) for number in _numbers((UINT32, content[at : at + TAG]), order, 2))
         start = at + TAG
-        if kind >> 16:  # a small element: its type and size share 4 bytes, and the other 4 are what it holds
+        if kind >> 16:  # a small element: type and size share 4 bytes, and the other 4 are the content
             kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
         if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED}:
             raise ValueError(ASTRAY)
@@ -129,7 +128,7 @@ def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
-    """The parts of a variable, of compressed ones as many bytes as `most`, and how many bytes all have."""
+    """Return a variable's content and its size in bytes. Compressed content has at most `most` bytes."""
     kind, content = element
     if kind == MATRIX:
         return content, len(content)
@@ -143,7 +142,7 @@ def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
 
 
 def _beginning(packed: memoryview, size: int) -> bytearray:
-    """The first bytes of what a compressed element holds, or those that there are. Raises `ValueError`."""
+    """Inflate up to `size` bytes from the start of a compressed element. Raises `ValueError`."""
     content = bytearray()
     for piece in _inflated(packed, size):
         content += piece
@@ -153,7 +152,7 @@ def _beginning(packed: memoryview, size: int) -> bytearray:
 
 
 def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...], str]:
-    """What the first three parts of a variable say: its class, flags, shape and name."""
+    """Return class, flags, shape and name from the first three parts of a variable."""
     parts = list(islice(_elements(matrix, order), 3))
     if len(parts) < 3:
         raise ValueError("a variable is not whole")
@@ -165,7 +164,7 @@ def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...
 
 
 def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
-    """What a variable holds, see `Variable.value`; structs `inside` others are not entered."""
+    """Return a variable's value, see `Variable.value`. Structs `inside` other structs are not entered."""
     kind, flags, shape, _ = _announced(matrix, order)
     parts = list(_elements(matrix, order))[3:]
     if kind in NUMBERS and not flags & COMPLEX and parts:
@@ -183,7 +182,7 @@ def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
 
 
 def _numbers(element: Element, order: str, count: int | None = None) -> NDArray[Any]:
-    """The numbers of an element. Raises `ValueError` where they are others, or not `count`."""
+    """Return the numbers of an element. Raises `ValueError` for other types, or if there are not `count`."""
     kind, content = element
     if kind not in STORED:
         raise ValueError("lacks numbers where they should be")

@@ -1,8 +1,9 @@
 """Signals in Parquet files: a column of lists, or a column per lead.
 
-One row is a record where the cells are lists: [leads][samples] or [samples][leads] in one column, or
-[samples] in each of several columns named by lead. Plain numbers in columns named by lead are one record, a
-row per sample. Records may differ in length. In memory are one row group, still compressed, and a few rows.
+If the cells are lists, each row is a record: [leads][samples] or [samples][leads] in a single column, or
+[samples] in several columns named after leads. Plain numbers in columns named after leads are a single
+record with a row per sample. Records may differ in length. Memory holds a compressed row group and a few
+rows.
 
 Shapes: K leads as found, L samples.
 """
@@ -24,19 +25,19 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import LONGEST
 
 BLOCK_ROWS = 16
-"""Rows decoded at a time."""
+"""Rows to decode at a time."""
 TABLE_BATCH = 1 << 16
-"""Samples decoded at a time where a row is one instant."""
+"""Rows to decode at a time if a row is a sample."""
 BUFFER = 1 << 20
-"""Bytes that are read of a column at a time; without it, a column of a row group is read whole."""
+"""Bytes of a column to read at a time. Without a limit, a column of a row group is read whole."""
 MOST_NUMBERS = 1 << 25
-"""Of a record in cells, and of the rows decoded at a time: a quarter of a gigabyte at most."""
+"""Most numbers of a record in cells, and of the rows decoded at a time: a quarter of a gigabyte."""
 LEAD_COLUMNS = "the lead columns"
-"""The name of the array that columns named by lead make up."""
+"""Name of the array that consists of the columns named after leads."""
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
-    """Yield the arrays of a file, each with its column's name."""
+    """Yield the arrays of a file, each with the name of its column."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
     leads = {field.name: field for field in file.schema_arrow if is_lead(field.name)}
     kinds = {_depth(field.type) for field in leads.values()}
@@ -47,7 +48,7 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
         names_in_file = [field.name for field in leads.values()]
         if kinds == {1}:
             yield LEAD_COLUMNS, Nested(file, names_in_file, tuple(leads), unused)
-        else:  # one record of as many samples as the file has rows
+        else:  # a single record with a row per sample
             rows, pieces = file.metadata.num_rows, partial(_samples, file, names_in_file)
             clock = _clock(file)
             if clock is not None and (clock.order is not None or clock.places is not None):
@@ -69,7 +70,7 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
 
 
 def _depth(kind: pa.DataType) -> int:
-    """Return the nesting depth of a column's numbers; −1 if it has none."""
+    """Return the nesting depth of a column's numbers, or −1 if it has no numbers."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         inner = _depth(kind.value_type)
         return inner + 1 if inner >= 0 else inner
@@ -77,10 +78,10 @@ def _depth(kind: pa.DataType) -> int:
 
 
 class Nested:
-    """Records that are cells of a column, read forwards, a few rows at a time.
+    """Records in the cells of columns, read forwards, a few rows at a time.
 
-    `shape` is (records, ·, ·) with the axes of the first record; the others may be longer or shorter.
-    `leads` are the names of the leads, where the columns say them.
+    `shape` is (records, ·, ·) with the axes of the first record. Other records may be longer or shorter.
+    `leads` are the lead names, if the columns are named after leads.
     """
 
     ragged = True
@@ -125,7 +126,7 @@ class Nested:
                 yield cells[0] if len(cells) == 1 else np.stack(cells)
 
     def _rows_at_a_time(self, group: int) -> int:
-        """Return the number of rows of allowed decoded size. Raises `ValueError` if one is too large."""
+        """Return how many rows to decode at a time. Raises `ValueError` if a single row is too large."""
         metadata = self._file.metadata.row_group(group)
         numbers: int = sum(
             column.num_values
@@ -145,7 +146,7 @@ def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:
 
 
 def _clock(file: pq.ParquetFile) -> Clock | None:
-    """The time column of a file of one record, if it has one."""
+    """Return the time column of a file with a single record, if it exists."""
     names = {field.name.lower(): field for field in file.schema_arrow}
     field = next((names[name] for name in TIME if name in names), None)
     if field is None or file.metadata.num_rows > LONGEST:
@@ -155,13 +156,13 @@ def _clock(file: pq.ParquetFile) -> Clock | None:
 
 
 def _arranged(file: pq.ParquetFile, columns: list[str], clock: Clock) -> Iterator[bytes]:
-    """All rows in the order of time."""
+    """Yield all rows in the order of time."""
     x_LK = np.frombuffer(b"".join(_samples(file, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:
-    """A list of numbers, or of lists of equal length, as an array."""
+    """Return a list of numbers, or of lists of equal length, as an array."""
     if not hasattr(values, "flatten") or _depth(values.type) == 0:
         return np.asarray(values.to_numpy(zero_copy_only=False))
     lengths = pc.unique(pc.list_value_length(values)).to_pylist()
