@@ -1,1 +1,1 @@
-"""The published collections, one reader each."""
+"""Readers of published collections."""

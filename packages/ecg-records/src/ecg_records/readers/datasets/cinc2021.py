@@ -1,8 +1,8 @@
-"""The CinC Challenges 2020/2021, and any folder of WFDB records in their style.
+"""CinC Challenges 2020/2021, and any folder of WFDB records in their style.
 
-Eight collections, each a folder of headers that carry age, sex and SNOMED-CT codes as comments
-(Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687); on PhysioNet with a further level of folders. The
-Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in a tree of its own.
+The Challenges have eight collections. Each is a folder of headers with age, sex and SNOMED-CT codes as
+comments (Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687). PhysioNet adds another level of folders.
+The Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in another tree.
 """
 
 import re
@@ -20,7 +20,7 @@ _JS = re.compile(r"JS(\d{5})")
 
 
 CHAPMAN = 10_646
-"""The Chapman-Shaoxing and Ningbo database numbers its records through; Ningbo's come after this one."""
+"""Last record number of Chapman-Shaoxing in the joint database. Ningbo's records have larger numbers."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Cinc2021:
     """Reader of WFDB headers that no other reader claims, counted by collection."""
 
     def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
-        """Return the records of given headers below `root`."""
+        """Yield the records of `headers`, which lie below `root`."""
         for header in headers:
             yield Candidate(root, header, collection(header, root), self)
 
@@ -39,12 +39,12 @@ class Cinc2021:
 
 
 def is_header(name: str) -> bool:
-    """Whether a file is a WFDB header by its name."""
+    """Return whether a file is a WFDB header by its name."""
     return name.endswith((".hea", ".HEA"))
 
 
 def collection(header: Path, root: Path) -> str:
-    """Return the collection of a header: a known one in its path, or the folder below `root`."""
+    """Return the collection of a header: a known collection in its path, or the folder below `root`."""
     source, folder = _folder(header.parent, root)
     number = None if source else _JS.fullmatch(header.stem)
     if number:
@@ -54,7 +54,7 @@ def collection(header: Path, root: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _folder(folder: Path, root: Path) -> tuple[bool, str]:
-    """Whether a folder's path names a known collection, and the name that its headers go by."""
+    """Return whether a folder's path names a known collection, and the source of its headers."""
     names = (root.name, *folder.relative_to(root).parts)
     collections = [name for name in names if name in COLLECTIONS]
     return bool(collections), collections[-1] if collections else as_text(names[min(1, len(names) - 1)])

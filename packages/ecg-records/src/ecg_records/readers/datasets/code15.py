@@ -1,8 +1,8 @@
-"""CODE-15 % as Zenodo publishes it: HDF5 files of tracings beside a table of exams.
+"""CODE-15 % in Zenodo's layout: HDF5 files of tracings, and a table of exams.
 
-`exams_part0.hdf5` … `exams_part17.hdf5` hold `tracings` [N, 4096, 12] at 400 Hz and `exam_id` [N];
-`exams.csv` tells patient, age, sex, and which of six diagnoses the exam has. Recordings of 10 or 7 s are
-zero-padded on both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zenodo.4916206.
+`exams_part0.hdf5` … `exams_part17.hdf5` hold `tracings` [N, 4096, 12] at 400 Hz and `exam_id` [N].
+`exams.csv` lists patient, age, sex and six diagnoses of each exam. Recordings of 10 or 7 s are zero-padded on
+both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zenodo.4916206.
 
 Shapes: K leads as found, C leads, L samples.
 """
@@ -28,8 +28,8 @@ from ecg_records.stretch import WHOLE, Stretch
 TABLE = "exams.csv"
 SOURCE = "code-15"
 LAYOUT = Layout(fs=400, units="adc", gain=2, key="tracings")
-"""Twelve leads in the usual order, and 2 units per mV: the tool that made the files scaled millivolts by 2
-(its publishers' github.com/antonior92/ecg-preprocessing, README)."""
+"""Twelve leads in the usual order, with 2 units per mV. The publishers' tool scaled millivolts by 2
+(github.com/antonior92/ecg-preprocessing, README)."""
 CODES = {
     "1dAVb": "270492004",
     "RBBB": "59118001",
@@ -39,7 +39,7 @@ CODES = {
     "AF": "164889003",
     "normal_ecg": "426783006",
 }
-"""Columns → the codes of the official Dx map that say the same."""
+"""Equivalent codes of the official Dx map, by column."""
 
 
 class Exam(NamedTuple):
@@ -56,17 +56,17 @@ _UNKNOWN = Exam(None, None, None, ())
 
 @dataclass(frozen=True)
 class Code15:
-    """Reader of the tracings of all downloaded parts; `Candidate.key` is an exam's id and its row."""
+    """Reader of the tracings of all downloaded parts. `Candidate.key` is an exam's id and its row."""
 
     source = SOURCE
     marks = (TABLE,)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder's table names the file of each exam."""
+        """Return whether the folder's table names the file of each exam."""
         return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all tracings on disk; an unreadable part becomes one unusable record. Raises as `rows`."""
+        """Find all tracings on disk. An unreadable part becomes an unusable record. Raises as `rows` does."""
         exams = _exams(root / TABLE)
         for file in sorted(root.rglob("exams_part*.hdf5")):
             try:
@@ -79,7 +79,7 @@ class Code15:
                     yield Candidate(root, file, SOURCE, self, (exam_id, exams.get(exam_id)), row=row)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one tracing, without its padding. Raises `RecordError`."""
+        """Read a tracing without its padding. Raises `RecordError`."""
         exam_id, exam = candidate.key
         x_CL = unpadded(read_row(candidate.file, LAYOUT, candidate.row)[0])
         if not x_CL.shape[1]:
@@ -102,13 +102,13 @@ class Code15:
 
 
 def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cut off zeros of all leads at both ends."""
+    """Cut off samples at both ends that are zero in all leads."""
     signal_L = np.flatnonzero(x_CL.any(axis=0))
     return x_CL[:, signal_L[0] : signal_L[-1] + 1] if len(signal_L) else x_CL[:, :0]
 
 
 def _exams(path: Path) -> dict[int, Exam]:
-    """The rows by exam; a damaged one is left out, so that its tracing is noted as not in the table."""
+    """Return the rows by exam. Tracings of damaged rows are later noted as missing in the table."""
     exams: dict[int, Exam] = {}
     for row in rows(path, "exam_id", "patient_id", "age", "is_male"):
         codes = tuple(code for column, code in CODES.items() if _is_true(row.get(column)))
@@ -123,7 +123,7 @@ def _is_true(text: str | None) -> bool:
 
 
 def _exam_ids(file: Path) -> list[int]:
-    """The exams of a part, one per tracing. Raises whatever HDF5 does, and `ValueError`."""
+    """Return the exam ids of a part, one per tracing. Raises `ValueError`, or the errors of h5py."""
     if not is_regular(file):
         raise ValueError("isn't a regular file")
     with h5py.File(file, "r") as content:

@@ -1,10 +1,11 @@
 """CPSC2018 in its organisers' layout: MAT structs and a table of labels.
 
-`REFERENCE.csv` has up to three labels per recording; each `A0001.mat` holds a struct `ECG` with `sex`, `age`
-and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archives may be unpacked into one
-folder or into `TrainingSet1` to `3`, where the third brings the table. Liu et al. 2018,
-doi:10.1166/jmihi.2018.2442.
-The Challenges' copy of it, with WFDB headers, is read by `cinc2021`; `recordings` finds either.
+`REFERENCE.csv` has up to three labels per recording. Each `A0001.mat` holds a struct `ECG` with `sex`, `age`
+and `data` [12, L] in mV at 500 Hz, with the leads in standard order. The three archives may be unpacked into
+a single folder, or into `TrainingSet1` to `TrainingSet3`, of which the third contains the table. Liu et al.
+2018, doi:10.1166/jmihi.2018.2442.
+
+`cinc2021` reads the Challenges' copy with WFDB headers. `recordings` finds both layouts.
 
 Shapes: K leads as found, C leads, L samples.
 """
@@ -33,17 +34,17 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 
 @dataclass(frozen=True)
 class Cpsc2018:
-    """Reader of the recordings that the table names; `Candidate.key` are a recording's codes."""
+    """Reader of the recordings in the table. `Candidate.key` holds the codes of a recording."""
 
     source = CPSC2018
     marks = (REFERENCE, "TrainingSet[1-3]")
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder, or a `TrainingSet` folder in it, holds the table of labels."""
+        """Return whether the folder, or a `TrainingSet` folder in it, holds the table of labels."""
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all recordings of the table; one with invalid labels is unusable. Raises as `rows`."""
+        """Find all recordings of the table. Invalid labels make them unusable. Raises as `rows` does."""
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"
@@ -53,13 +54,13 @@ class Cpsc2018:
             yield Candidate(root, files.get(name, root / name), CPSC2018, self, key, unusable=unusable)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one recording. Raises `RecordError` if its file is missing or has another structure."""
+        """Read a recording. Raises `RecordError` if its file is missing or has another structure."""
         file = candidate.file
         if not is_regular(file):
             raise RecordError(Reason.no_signal_file, "its signal file is missing")
         try:
             ecg = {variable.name: variable for variable in variables(file)}["ECG"].value
-            with np.errstate(over="ignore"):  # what isn't a number is found by the quality rules
+            with np.errstate(over="ignore"):  # the quality rules find infinity
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
         except (OSError, KeyError, ValueError, TypeError) as error:
@@ -82,7 +83,7 @@ class Cpsc2018:
 def recordings(root: Path) -> list[Candidate]:
     """Return a folder's recordings by name, in the organisers' or the Challenges' layout.
 
-    Raises `CorpusError` where a table of labels can't be read.
+    Raises `CorpusError` if the table of labels can't be read.
     """
     reader = Cpsc2018()
     if reader.is_root(root):
@@ -92,7 +93,7 @@ def recordings(root: Path) -> list[Candidate]:
 
 
 def codes_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the codes of one of `recordings` without reading its signal; () for invalid labels."""
+    """Return the codes of a recording without reading its signal, or () for invalid labels."""
     if isinstance(candidate.reader, Cpsc2018):
         return candidate.key or ()
     try:
@@ -106,13 +107,13 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _table(root: Path) -> Path | None:
-    """The first table of labels in the folders."""
+    """Return the first table of labels in the folders."""
     tables = (folder / REFERENCE for folder in _folders(root))
     return next((table for table in tables if _LABELS[0] in columns(table)), None)
 
 
 def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
-    """The codes of a row, whose labels count from 1 in the order of `CPSC_LABELS`."""
+    """Return the codes of a row. Labels are numbered from 1 in the order of `CPSC_LABELS`."""
     labels = [row[name] for name in _LABELS]
     codes = dict(enumerate(CPSC_LABELS.values(), start=1))
     try:

@@ -1,7 +1,7 @@
 """MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes.
 
-`record_list.csv` names them (`files/p1000/p10000032/s40689238/40689238`); aVF stands before aVL in the files,
-which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.
+`record_list.csv` lists the records (`files/p1000/p10000032/s40689238/40689238`). Leads are read by name,
+because aVF comes before aVL in the files. Gow et al. 2023, doi:10.13026/4nqg-sb35.
 """
 
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ LIST = "record_list.csv"
 
 @dataclass(frozen=True)
 class MimicIvEcg:
-    """Reader of the records that `record_list.csv` names; others below `files/` are quarantined."""
+    """Reader of the records in `record_list.csv`. Other records below `files/` are quarantined."""
 
     source = "mimic-iv-ecg"
     marks = (LIST,)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder's list names a file and a subject per record."""
+        """Return whether the folder's list has a file and a subject per record."""
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the listed records on disk, and unlisted ones below `files/`. Raises as `rows`."""
+        """Find the listed records on disk, and unlisted records below `files/`. Raises as `rows` does."""
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])
             for row in rows(root / LIST, "subject_id", "path")

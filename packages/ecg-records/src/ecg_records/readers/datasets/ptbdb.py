@@ -1,7 +1,7 @@
 """PTB Diagnostic ECG Database in PhysioNet's layout: 1000 Hz, 15 leads, diagnoses in words.
 
-One folder per patient (`patient001/s0010_re.hea`). Bousseljot et al. 1995, doi:10.13026/C28C71.
-The Challenges' copy of it, with codes, is read by `cinc2021`.
+Each patient has a folder (`patient001/s0010_re.hea`). Bousseljot et al. 1995, doi:10.13026/C28C71.
+`cinc2021` reads the Challenges' copy with codes.
 """
 
 import re
@@ -26,7 +26,7 @@ CODES = {
     "hypertrophy": "266249003",
     "myocardial hypertrophy": "266249003",
 }
-"""Reason for admission → the code of the official Dx map that says the same; other reasons have none."""
+"""Equivalent codes of the official Dx map, by reason for admission. Other reasons have no code."""
 
 _PATIENT = re.compile(r"patient\d{3}")
 _RECORD = re.compile(r"s\d{4}(_re|lre)\.hea")
@@ -40,7 +40,7 @@ class Ptbdb:
     marks = ("patient001",)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the first patient's folder holds a record with a name of this database."""
+        """Return whether the first patient's folder holds a record with a name of this database."""
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:

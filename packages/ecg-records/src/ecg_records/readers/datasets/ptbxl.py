@@ -1,7 +1,7 @@
 """PTB-XL in PhysioNet's layout.
 
-`ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean), and the recordings
-twice: `records500/` as recorded, `records100/` at 100 Hz.
+A release has `ptbxl_database.csv` (a row per ECG), `scp_statements.csv` (meanings of the statements), and the
+recordings twice: `records500/` as recorded, `records100/` at 100 Hz.
 Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
 
 Shapes: K leads as found, L samples.
@@ -26,14 +26,15 @@ DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
 FS = 500
 RECORDS = ("records500", "records100")
-"""The folders of the recordings, as recorded and at 100 Hz."""
+"""Folders of the recordings, as recorded and at 100 Hz."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Row of the database: `scp` maps a statement to its likelihood in percent (0: not given).
+    """Row of the database.
 
-    `file` is the recording at 500 Hz, `slow_file` the one at 100 Hz, or empty.
+    `scp` maps a statement to its likelihood in percent (0 if not given). `file` is the recording at 500 Hz,
+    `slow_file` the recording at 100 Hz, or empty.
     """
 
     ecg_id: int
@@ -64,10 +65,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class PtbXl:
-    """Reader of the records that the database lists; `Candidate.key` is an `Entry`.
+    """Reader of the records in the database. `Candidate.key` is an `Entry`.
 
     Attributes:
-        rate: 500 or 100 Hz, which of the two copies of a recording is preferred.
+        rate: Preferred copy of the recordings, 500 or 100 Hz.
     """
 
     rate: int = FS
@@ -75,11 +76,11 @@ class PtbXl:
     marks = (DATABASE,)
 
     def is_root(self, folder: Path) -> bool:
-        """Whether the folder is the root of a PTB-XL release."""
+        """Return whether the folder is the root of a PTB-XL release."""
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the entries on disk, and unlisted headers in their folders. Raises as `database`."""
+        """Find the entries on disk, and unlisted headers in their folders. Raises as `database` does."""
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
             header = header_of(root, entry, self.rate)
@@ -96,7 +97,7 @@ class PtbXl:
 
 
 def is_root(folder: Path) -> bool:
-    """Whether a folder is the root of a PTB-XL release: its table, and a second sign."""
+    """Return whether a folder has PTB-XL's table, and a second sign that it is a PTB-XL release."""
     table = folder / DATABASE
     needed = (*RECORDS, STATEMENTS)
     return is_regular(table) and (
@@ -105,21 +106,21 @@ def is_root(folder: Path) -> bool:
 
 
 def database(root: Path) -> list[Entry]:
-    """Return all rows of the database by ecg_id, also of records not on disk.
+    """Return all rows of the database in the order of ecg_id, also for records that aren't on disk.
 
-    Raises `CorpusError` where the database is missing or isn't PTB-XL's.
+    Raises `CorpusError` if the database is missing or doesn't belong to PTB-XL.
     """
     table = rows(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
     return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
 
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
-    """Return the rows with a header on disk, by ecg_id. Raises as `database` does."""
+    """Return the rows with a header on disk, in the order of ecg_id. Raises as `database` does."""
     return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
 def statements(root: Path) -> dict[str, Statement]:
-    """Return the SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
+    """Return the SCP-ECG statements by name. Raises `CorpusError` if their table can't be read."""
     kinds = ("diagnostic", "form", "rhythm")
     return {
         row[""]: Statement(
@@ -136,16 +137,16 @@ def statements(root: Path) -> dict[str, Statement]:
 
 
 def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
-    """Return the entry's header at a rate (500 or 100 Hz), or at the other rate if only it exists."""
+    """Return the entry's header at a rate (500 or 100 Hz), or at the other rate if only that exists."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
     preferred, other = (root / f"{file}.hea" for file in files)
     return other if is_regular(other) and not is_regular(preferred) else preferred
 
 
 def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> Record:
-    """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
+    """Read the record of an entry. Its codes are `scp:` CURIEs, such as `scp:IMI`.
 
-    Raises `RecordError` where the record can't be used; `reason` is one of `errors.Reason`.
+    Raises `RecordError` if the record can't be used. Its `reason` is an `errors.Reason`.
     """
     header = header_of(root, entry, rate)
     parsed = read_header(header, root)
@@ -180,7 +181,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
         return Entry(
             ecg_id=int(row["ecg_id"]),
             patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
-            # above 89 ages are published as 300, to protect the patients
+            # ages above 89 are published as 300, to protect the patients
             age=90.0 if number(row.get("age")) >= 300 else age_in_years(row.get("age")),
             sex={"0": "M", "1": "F"}.get(row.get("sex") or ""),
             scp={
@@ -200,10 +201,10 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
 
 
 _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
-"""What `float`, `int` and `literal_eval` raise for text that isn't a value."""
+"""Errors of `float`, `int` and `literal_eval` for texts that aren't values."""
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of every published record id, also if the record isn't on disk."""
+    """Return the patient of each published record id, also for records that aren't on disk."""
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
