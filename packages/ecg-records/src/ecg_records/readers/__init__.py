@@ -1,4 +1,4 @@
-"""Readers of records on disk: WFDB, arrays in files of six kinds, the published collections.
+"""Readers of records on disk: WFDB, arrays, clinical formats and published collections.
 
-`discovery` finds records, each format and each dataset reads its own.
+`discovery` finds records. Each format and each dataset has a reader.
 """

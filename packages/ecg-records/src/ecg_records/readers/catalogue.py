@@ -11,7 +11,7 @@ from ecg_base import UsageError, suggest
 
 
 class Dataset(BaseModel):
-    """Entry of `datasets/catalogue.toml`, which explains the fields; None means unknown."""
+    """Entry of `datasets/catalogue.toml`, which explains the fields. None means unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

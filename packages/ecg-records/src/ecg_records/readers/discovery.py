@@ -1,6 +1,6 @@
-"""Discovery of records in source folders, in an order that depends on their names alone.
+"""Discovery of records in source folders, in an order that depends only on names.
 
-Readers are those of the published datasets, and those that other packages bring.
+The readers are the built-in dataset readers and the readers offered by other packages.
 """
 
 import fnmatch
@@ -41,19 +41,19 @@ from ecg_records.storage.copies import address
 
 logger = logging.getLogger(__name__)
 GROUP = "ecg_records.readers"
-"""The entry points by which a package offers a `Reader`: a class without arguments, or an object."""
+"""Entry point group through which a package offers a `Reader`: a class without arguments, or an object."""
 HEADERS = Cinc2021()
-"""Reads the WFDB headers that no other reader claims."""
+"""Reader of WFDB headers that no other reader claims."""
 FORMATS = (DICOM, XML, EDF, SCP)
-"""Read the files of hospitals that no other reader claims; a folder may mix them."""
+"""Readers of clinical files that no other reader claims. A folder may mix formats."""
 CORPUS = ("corpus.json", "building/plan.json")
-"""Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
+"""Files that mark a finished or unfinished corpus. Its shards are arrays, but not source records."""
 EMBEDDINGS = "_embeddings.json"
-"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
+"""File that describes a folder of embeddings. Parquet readers ignore files whose name starts with `_`."""
 
 
 def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
-    """Return all readers of folders, those of other packages first. Raises `UsageError`."""
+    """Return all readers of folders, readers of other packages first. Raises `UsageError`."""
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
 
@@ -74,18 +74,24 @@ def find(
     layout: Layout | None = None,
     ptbxl_rate: int = PTBXL_FS,
 ) -> list[Candidate]:
-    """Find all records of folders and array files without repetition, ordered by folder and path.
+    """Find all records of folders and array files without duplicates, ordered by folder and path.
 
-    What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder, is
-    read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
-    layout; without one, those in folders are passed over. `only` and `folds` choose sources, such as
-    `georgia`, and folds of PTB-XL; `ptbxl_rate`, 500 or 100 Hz, which of its two copies is preferred.
+    If one of `readers` knows a folder at any depth, it reads the folder's records. All other WFDB headers,
+    also below such a folder, are read in the style of the CinC Challenges. Clinical files are recognised by
+    their ending or content.
+
+    Args:
+        roots: Folders and files to search.
+        only: Sources to keep, such as `georgia`. All if empty.
+        folds: Folds of PTB-XL to keep. All if empty.
+        layout: Layout of arrays. If None, arrays in folders are ignored.
+        ptbxl_rate: Preferred copy of PTB-XL's recordings, 500 or 100 Hz.
 
     Raises:
-        CorpusError: a folder is missing or can't be listed, or no record is found.
-        UsageError: an array file is given without a layout, or does not have it; a clinical format needs a
-            library that is not installed.
-        InputError: an array file can't be read.
+        CorpusError: If a folder is missing or can't be listed, or no record is found.
+        UsageError: If an array file has no layout or another layout, or a clinical format needs a library
+            that is not installed.
+        InputError: If an array file can't be read.
     """
     candidates: dict[tuple[str, int], Candidate] = {}
     place = _places()
@@ -122,7 +128,7 @@ _REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array fi
 
 
 def _places() -> Callable[[Path], str]:
-    """Return a function that resolves a file's links; it looks up each folder once."""
+    """Return a function that resolves a file's links and looks up each folder only once."""
     folder_of = lru_cache(maxsize=16)(os.path.realpath)
 
     @lru_cache(maxsize=1)  # the rows of a file come one after another
@@ -135,14 +141,14 @@ def _places() -> Callable[[Path], str]:
 
 
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Return the candidates, with distinct names for their roots."""
+    """Return the candidates with distinct names for their roots."""
     listed = list(candidates)
     names = names_apart({candidate.root for candidate in listed})
     return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
-    """Return a distinct name for each path: as many of its last parts as that takes.
+    """Return a distinct name for each path, made of as few of its last parts as possible.
 
     Example:
         >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
@@ -160,22 +166,26 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
 
 
 class SourcesHash(NamedTuple):
-    """Hash of records, and the paths of unreadable files that it leaves out."""
+    """Hash of records, and the paths of unreadable files that the hash leaves out."""
 
     sha256: str
     unhashed: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """Return the manifest's entries: `unhashed` only if there are such files."""
+        """Return the entries for a manifest. `unhashed` is included only if it isn't empty."""
         return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Hash the records' names in order, the rows of their table, and their headers.
+    """Hash the records' names in order, the rows of their table, and their files.
 
-    Of files that aren't headers it is size and time of change. The folders may be mounted anywhere. With the
-    `manifest` of an earlier call the files that it left out are left out, and no others. Raises
-    `CorpusError` where another can't be read now, and `SourceGoneError` where a root is gone.
+    Headers and copies of remote files are hashed by content, other files by size and modification time. The
+    hash doesn't depend on where the folders are mounted. If `manifest` comes from an earlier call, exactly
+    the files that it lists as `unhashed` are left out.
+
+    Raises:
+        CorpusError: If `manifest` is given and a file that it includes can't be read now.
+        SourceGoneError: If a root is gone.
     """
     digest, unhashed = hashlib.sha256(), []
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
@@ -200,7 +210,7 @@ def _content_sha256(file: Path) -> str | None:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
-        if address(file) is not None:  # the times of a copy say nothing
+        if address(file) is not None:  # a copy has other times than its original
             with file.open("rb") as content:
                 return hashlib.file_digest(content, "sha256").hexdigest()
         state = file.stat()
@@ -225,14 +235,14 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
 def _in_folder(
     root: Path, layout: Layout | None, asked: Sequence[Reader], passed_over: list[Path]
 ) -> Iterator[Candidate]:
-    """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered.
+    """Walk a folder, without hidden folders, links to folders, corpora and embeddings.
 
-    Array files that no layout is given for are added to `passed_over`.
+    If `layout` is None, array files are added to `passed_over`.
     """
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
     claimed: set[str] = set()
-    within: dict[Reader, Path] = {}  # the folder that a reader has claimed last: it is not asked again below
+    within: dict[Reader, Path] = {}  # the folder each reader claimed last; `is_root` isn't called below it
     arrays = Arrays(layout) if layout else None
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
@@ -264,14 +274,14 @@ def _in_folder(
 
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Return the names that `is_array` would accept, without looking each up on the disk."""
+    """Return the names that `is_array` would accept, without accessing the disk for each name."""
     endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
     arrays = (name for name in names if name.lower().endswith(endings))
     return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
-    """Find the files below `root` in a clinical format, with the source of WFDB headers beside them."""
+    """Find clinical files below `root`. Their source is named as for WFDB headers in the same folder."""
     formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
     return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
 

@@ -7,11 +7,11 @@ from typing import Any
 from ecg_base import UsageError
 
 SEVERAL = "*"
-"""The name of an entry point that is a mapping: each of its keys is a name."""
+"""Name of an entry point that is a mapping of names to objects."""
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield name and object of a group's entry points, or of those with a given name. Raises `UsageError`."""
+    """Yield name and object of a group's entry points, or only of the name `only`. Raises `UsageError`."""
     for entry in sorted(entry_points(group=group), key=lambda point: (point.name == SEVERAL, point.name)):
         if entry.name == SEVERAL:
             yield from loaded(entry).items()
@@ -23,6 +23,6 @@ def loaded(entry: EntryPoint) -> Any:
     """Return the object of an entry point. Raises `UsageError` if its package fails."""
     try:
         return entry.load()
-    except Exception as error:  # whatever another package raises
+    except Exception as error:  # another package may raise anything
         problem = f"{entry.name!r} of {entry.group} can't be loaded ({error})"
         raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error

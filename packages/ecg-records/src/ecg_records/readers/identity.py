@@ -3,7 +3,7 @@
 import re
 
 PTBXL, CPSC2018 = "ptbxl", "cpsc2018"
-"""Sources of two data sets of which other collections ship copies."""
+"""Sources of two data sets. Other collections ship copies of their records."""
 COLLECTIONS = (
     "chapman_shaoxing",
     "cpsc_2018",
@@ -14,12 +14,12 @@ COLLECTIONS = (
     "ptb-xl",
     "st_petersburg_incart",
 )
-"""The collections of the CinC Challenges 2020/2021."""
+"""Collections of the CinC Challenges 2020/2021."""
 _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 
 
 def identity(name: str, source: str) -> str:
-    """Return a record's identity across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
+    """Return a record's identity across releases. HRnnnnn of the Challenges is ecg_id nnnnn of PTB-XL.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
@@ -34,7 +34,7 @@ def identity(name: str, source: str) -> str:
 
 
 def published_as(name: str, source: str) -> str | None:
-    """Return a record's public name; None outside of published collections.
+    """Return a record's public name, or None for records outside published collections.
 
     Example:
         >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
@@ -47,10 +47,10 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """Return the dataset of an identity; "" if it has none."""
+    """Return the dataset of an identity, or "" if it has no dataset."""
     return who.rpartition("/")[0]
 
 
 def patient_of(source: str, patient: str | None) -> str | None:
-    """Return a patient's name across sources, if known."""
+    """Return a name of the patient that is unique across sources, or None if the patient is unknown."""
     return f"{source}/{patient}" if patient else None

@@ -1,4 +1,4 @@
-"""Records that a user names: files, folders, arrays or addresses, of any leads and length.
+"""Records that a user names: files, folders, arrays or addresses, with any leads and length.
 
 Shapes: C and K leads as found, L samples.
 """
@@ -27,13 +27,16 @@ FORMATS_READ = (
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
-    """Find all records of headers, folders, array files or addresses, unread, with distinct names.
+    """Find all records of headers, folders, array files or addresses without reading them, by distinct names.
 
-    A record in a folder is called by the folder and its path in it, a file that was named by its own name. A
-    record that is named twice is there once: a shell's `*` names its header and its signal. Raises
-    `CorpusError` where a folder holds no records or a file isn't there; `UsageError` where an array is given
-    without a layout, or does not have it, or that names unknown leads; `InputError` where an array file can't
-    be read.
+    A record in a folder is named by the folder and its path in the folder. A file that is an input is named
+    by its file name. A record that is named twice is returned once, because a shell's `*` matches both its
+    header and its signal file.
+
+    Raises:
+        CorpusError: If a folder holds no records or a file doesn't exist.
+        UsageError: If an array has no layout or another layout, or the layout names unknown leads.
+        InputError: If an array file can't be read.
     """
     if layout is not None:
         lead_places(layout.leads)
@@ -53,10 +56,9 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
 
 
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
-    """Find the one record of a header, array file or folder.
+    """Find the single record of a header, array file or folder.
 
-    Raises `UsageError` where it holds several; or as `find_inputs` does; `InputError` where an array file
-    can't be read.
+    Raises `UsageError` if there are several records, and the errors of `find_inputs`.
     """
     candidates = find_inputs([path], layout)
     if len(candidates) != 1:
@@ -65,14 +67,15 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
 
 
 def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
-    """Read a record as `Candidate.read`, and mend it. Raises as that and `mended_record`."""
+    """Read and mend a record. Raises the errors of `Candidate.read` and `mended_record`."""
     return mended_record(candidate.read(seconds, start), candidate.place)
 
 
 def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden (`quality.mended`).
 
-    One of doubtful units or under a second stays as it is. Raises `RecordError` where no lead is left.
+    Records with doubtful units or shorter than a second stay unchanged. Raises `RecordError` if no lead is
+    left.
     """
     if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record
@@ -90,7 +93,7 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
     if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
         return find([given], layout=layout)
     header = given
-    if not is_header(given.name):  # the header of the record, or of the signal file, of that name
+    if not is_header(given.name):  # `given` may be the name of a record or a signal file
         header, other = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
         header = other if is_regular(other) and not is_regular(header) else header
     if not is_regular(header) and _is_absent(header):
@@ -102,7 +105,7 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
 
 
 def _is_absent(file: Path) -> bool:
-    """Whether a file surely isn't there; one that can't be reached may be."""
+    """Return whether a file certainly doesn't exist. An unreachable file may exist."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):

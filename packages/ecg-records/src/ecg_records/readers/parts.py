@@ -1,4 +1,4 @@
-"""Parts of a long recording, such as the steps of a time line."""
+"""Parts of a long recording, such as the steps of a timeline."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from ecg_records.record import Candidate, without_ending
 from ecg_records.stretch import Stretch
 
 LOOK = 1
-"""Seconds that are read of a recording to know how long it is."""
+"""Seconds of a recording that are read to find its length."""
 Key = TypeVar("Key")
 
 
@@ -18,15 +18,17 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Split records into parts, each with its record's key; unreadable records are yielded whole.
+    """Split records into parts, each with its record's key. Unreadable records are yielded whole.
 
-    `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
-    what is read of one may be longer where that isn't said.
+    Args:
+        candidates: Records to split, with their keys.
+        starts: Function that returns the starts of the parts from the length of the recording, in seconds.
+        seconds: Length of each part. If None, parts are open: reading stops at the end of the recording.
     """
     for key, candidate in candidates:
         try:
             record = candidate.read(seconds=LOOK)
-        except RecordError:  # whoever reads it says why
+        except RecordError:  # reading it later raises the error
             yield key, candidate
             continue
         begins = starts(record.length / record.fs)
@@ -35,7 +37,7 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Return the starts of a recording's steps in seconds; a last one shorter than `shortest` is dropped.
+    """Return the starts of a recording's steps in seconds. A last step shorter than `shortest` is dropped.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)

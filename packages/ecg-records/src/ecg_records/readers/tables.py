@@ -8,11 +8,11 @@ from ecg_records.errors import CorpusError
 from ecg_records.record import is_regular
 
 HEAD = 10_000
-"""Characters that the first line of a table has at most."""
+"""Most characters in the first line of a table."""
 
 
 def columns(table: Path) -> set[str]:
-    """Return the names in a table's first line; () if it can't be read or isn't a regular file."""
+    """Return the names in a table's first line. Empty if the table isn't a readable, regular file."""
     if not is_regular(table):
         return set()
     try:

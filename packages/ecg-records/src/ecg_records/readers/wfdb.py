@@ -1,4 +1,4 @@
-"""WFDB records made uniform: leads by name, in millivolts, with codes.
+"""WFDB records as a `Record`: leads by name, in millivolts, with codes.
 
 Shapes: K leads as found (in `LEADS` order), F samples of a frame, L samples at the record's own rate.
 """
@@ -22,21 +22,21 @@ from ecg_records.storage.availability import refuse_unreachable
 from ecg_records.stretch import WHOLE, Stretch
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
-"""The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""
+"""Supported WFDB formats. Compressed formats aren't: their length can't be checked before reading."""
 
 SUMMED_AT_ONCE = 1 << 20
-"""Samples of all channels that are read at a time for the checksums."""
+"""Samples of all channels to read at a time for checksums."""
 SUMMED_ROWS = 256
 NEARLY_ALL = 1.25
-"""Length of a file, relative to the beginning that is asked for, up to which it is read once."""
+"""A file at most this many times as long as the requested beginning is read whole, in a single pass."""
 MONTAGE_LIMIT = 0.3
-"""Of I + III − II, relative to the limb leads: as `QualityLimits.montage_limit`."""
+"""Largest I + III − II relative to the limb leads, equal to `QualityLimits.montage_limit`."""
 
 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
     """Read a WFDB record in the style of the CinC Challenges: `#Age`, `#Sex` and `#Dx` as comments.
 
-    Neither the header nor its signal files may lie outside the source folder `root`. Raises `RecordError`.
+    The header and its signal files must lie in the source folder `root`. Raises `RecordError`.
     """
     parsed = read_header(header, root)
     x_KL, leads, length, notes = read_leads(parsed, root, stretch)
@@ -62,8 +62,8 @@ def read_leads(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read a record's standard leads: (x_KL in mV, names, samples per lead, notes).
 
-    Samples that the format marks as invalid are NaN. Where the stretch is the beginning, the checksums of the
-    whole file are compared. Raises `RecordError` for what can't be used.
+    Samples that the format marks as invalid are NaN. If the stretch starts at 0, the checksums of the whole
+    file are compared. Raises `RecordError` if the record can't be used.
     """
     with located(header.path):
         found = find_leads(tuple(channel.name for channel in header.channels))
@@ -92,7 +92,9 @@ def read_leads(
             if (channel.checksum - int(sums[column])) % 65536
         ]
         stated = sum(channel.checksum is not None for channel in channels)
-        wrong = wrong if any(channel.checksum for channel in channels) else []  # zeros stand for none
+        wrong = (
+            wrong if any(channel.checksum for channel in channels) else []
+        )  # zeros mean that there are no checksums
         if wrong and len(wrong) == stated and contradicts(found.leads, x_KL):
             problem = (
                 "has other samples than its header describes: all checksums differ, and I + III is not II"
@@ -105,9 +107,9 @@ def read_leads(
 
 @dataclass(frozen=True)
 class _SignalFile:
-    """Signal file of frames, each with one sample or more of each channel.
+    """Signal file of frames. A frame has one or more samples of each channel.
 
-    `columns` are the places in a frame of the record's channels in the file, by their number.
+    `columns` maps the number of a channel in the header to its first place in a frame.
     """
 
     path: Path
@@ -132,10 +134,10 @@ class _SignalFile:
     def part_and_sums(
         self, cut: slice, length: int
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.uint16] | None]:
-        """Read some frames; where they are the beginning, also sum the columns of all `length` frames."""
+        """Read some frames. If they start at 0, also sum the columns of all `length` frames."""
         if cut.start > 0:
             return self.frames(cut.start, cut.stop), None
-        if length <= NEARLY_ALL * cut.stop:  # read once
+        if length <= NEARLY_ALL * cut.stop:  # a single pass
             d_LF = self.frames(0, length)
             return d_LF[: cut.stop], _column_sums(d_LF)
         state = self.path.stat()
@@ -173,7 +175,7 @@ class _SignalFile:
 
 @lru_cache(maxsize=16)
 def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length: int) -> NDArray[np.uint16]:
-    """The columns' sums of a file; of a long one the pieces ask for them again."""
+    """Return the sums of a file's columns. Cached, because each piece of a long file needs them."""
     file = _SignalFile(Path(place[0]), fmt, offset, width, {})
     total = np.zeros(width, np.uint16)
     step = max(1, SUMMED_AT_ONCE // width)
@@ -183,7 +185,7 @@ def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length
 
 
 def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
-    """Sum columns modulo 2¹⁶, as WFDB's checksums are; numpy adds long rows much faster than short ones."""
+    """Sum columns modulo 2¹⁶, as in WFDB checksums. Rows are folded, because numpy adds long rows faster."""
     u_LF = d_LF.view(np.uint16) if d_LF.dtype == np.int16 else d_LF.astype(np.uint16)
     even, width = len(u_LF) // SUMMED_ROWS * SUMMED_ROWS, u_LF.shape[1]
     folded = u_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
@@ -193,7 +195,7 @@ def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
 
 
 def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
-    """Whether I + III isn't II by more than a montage may be off (`QualityLimits.montage_limit`)."""
+    """Return whether I + III differs from II by more than `QualityLimits.montage_limit` allows."""
     if not {"I", "II", "III"} <= set(leads):
         return False
     limb_3L = x_KL[[leads.index(lead) for lead in ("I", "II", "III")]].astype(np.float64)
@@ -206,10 +208,10 @@ def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
 
 
 def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
-    """(d − baseline) / gain, each rounded once to float32.
+    """Return (d − baseline) / gain, with each value rounded once to float32.
 
-    Where all three are float32 already, its quotient is the one that float64 would be rounded to, in a third
-    of the time: 53 bits are more than twice 24 and two (Figueroa 1995, doi:10.1145/221332.221334).
+    If all three values are exact in float32, the float32 quotient equals the rounded float64 quotient, in a
+    third of the time: 53 bits are more than 2 · 24 + 2 (Figueroa 1995, doi:10.1145/221332.221334).
     """
     baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
     per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
@@ -228,7 +230,7 @@ def _bits(fmt: int) -> int:
 
 
 def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
-    """Samples per lead, after every signal file has been seen to be inside `root` and long enough."""
+    """Return the samples per lead. Raises `RecordError` if a signal file is outside `root` or too short."""
     lengths = []
     for name in sorted({header.channels[row].file for row in rows}):
         shared = [channel for channel in header.channels if channel.file == name]

@@ -1,8 +1,8 @@
 """WFDB headers in all their variants, parsed without changing the files.
 
-Reads what the corpora of the CinC Challenges 2020/2021, PTB and PTB-XL really hold: dates before times,
-record names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A gain that is missing or
-zero is an error, because WFDB's default of 200 per mV would silently rescale the signal.
+The parser reads the variants in the CinC Challenges 2020/2021, PTB and PTB-XL: dates before times, record
+names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A missing or zero gain is an
+error, because WFDB's default of 200 per mV would silently rescale the signal.
 """
 
 import math
@@ -20,12 +20,12 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.signal.samples import FASTEST, SLOWEST, unit_in_volts
 
 HEADER_BYTES = 1 << 20
-"""A header has a few hundred, so a longer file is something else."""
+"""Most bytes of a header. A header has a few hundred, so a longer file isn't a header."""
 MOST_SIGNALS = 64
 MOST_DIGITS = 18
-"""Of a whole number: what 64 bits hold. Damaged headers have thousands."""
+"""Most digits of an integer, which fit in 64 bits. Damaged headers have thousands."""
 
-# Possessive (`++`): a digit once taken is not given back, so a million of them cost a millisecond.
+# Possessive quantifiers (`++`) don't backtrack, so a million digits take a millisecond.
 _RECORD = re.compile(r"(?P<name>\S++)\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?")
 _FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?(\+(?P<offset>\d++))?")
 _GAIN = re.compile(
@@ -38,7 +38,7 @@ _SEGMENTS = re.compile(r"[^/]++/\d++")
 class Channel(NamedTuple):
     """Signal line of a header: place of the samples, and scale from integers to millivolts.
 
-    The scale is NaN if the signal is no lead and isn't in volts. `per_frame` is its samples per frame.
+    The scale is NaN if the signal isn't a lead and isn't in volts. `per_frame` is the samples per frame.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class WfdbHeader:
-    """Parsed header: `length` in samples (None: not stated), `comments` by lower-case key."""
+    """Parsed header, with `length` in samples (None if not stated) and `comments` by lower-case key."""
 
     path: Path
     fs: float
@@ -63,7 +63,7 @@ class WfdbHeader:
 
 
 def read_header(path: Path, root: Path) -> WfdbHeader:
-    """Read and parse a header file that lies below `root`, also through links.
+    """Read and parse a header file. It must lie below `root`, also after links are resolved.
 
     Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
     `gain` or `units`.
@@ -85,14 +85,14 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
 
 
 def parse_header(text: str, path: Path) -> WfdbHeader:
-    """Parse the text of the header at `path`. Raises as `read_header` does, without its name."""
+    """Parse the text of the header at `path`. Raises the errors of `read_header`, without the path."""
     lines = map(str.strip, text.replace("\r", "\n").split("\n"))
     body = [line for line in lines if line and not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:
         problem = "has no record line (name, number of signals, sampling rate, length)"
         raise RecordError(Reason.header, problem)
-    # `name/3` is a record of three segments, each with its name and length; `folder/name` is a record's name
+    # `name/3` is a record of three segments, each with a name and a length; `folder/name` is a plain name
     if _SEGMENTS.fullmatch(record["name"]) and all(len(line.split()) < 3 for line in body[1:]):
         raise RecordError(Reason.multi_segment, "is the header of several segments")
     announced, described = _integer(record["signals"]), len(body) - 1
@@ -116,7 +116,7 @@ def _channel(line: str) -> Channel:
     if layout is None:
         raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
     name = fields[8].strip() if len(fields) == 9 else ""
-    used = not name or is_lead(name)  # what isn't used may be in any unit
+    used = not name or is_lead(name)  # unused signals may be in any unit
     if used and (layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0")):
         raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
     scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
@@ -138,7 +138,7 @@ def _channel(line: str) -> Channel:
 
 
 def _per_mv(scale: re.Match[str] | None, name: str) -> float:
-    """The number of a lead's units in a millivolt. Raises `RecordError`."""
+    """Return the number of a lead's units in a millivolt. Raises `RecordError`."""
     if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
         problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
         raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
@@ -150,12 +150,12 @@ def _per_mv(scale: re.Match[str] | None, name: str) -> float:
 
 @lru_cache(maxsize=256)
 def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
-    """A pattern on a whole field: a collection has few formats and gains, each of them a million times."""
+    """Match a whole field. Cached, because a collection repeats a few formats and gains a million times."""
     return pattern.fullmatch(field)
 
 
 def _integer(text: str) -> int:
-    """A whole number. Raises `RecordError` where it is longer than any that means something."""
+    """Return an integer. Raises `RecordError` if it has more than `MOST_DIGITS` digits."""
     if len(text) > MOST_DIGITS:
         raise RecordError(Reason.header, f"has a number of {len(text)} digits: {text[:20]}…")
     return int(text)
