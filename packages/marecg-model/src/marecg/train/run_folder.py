@@ -65,9 +65,8 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
-    noted: dict[str, Any] = {
-        "bundle": ontology.bundle_sha256
-    }  # other texts or routing don't make another run
+    # Other texts or routing don't make another run.
+    noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}
     if start is not None:
         noted["began_from"] = start.origin.model_dump(mode="json")  # compared by its hash only
     if not described.exists():
@@ -76,9 +75,8 @@ def claim(
             raise UsageError(f"holds no run to {asked}", where=folder, remedy=f"Leave --{asked} out")
         trained_on.write(corpus, folder, start.run if start else None)
         ontology.save(folder / "ontology.json")
-        write_text(
-            described, json.dumps(identity | noted, indent=2)
-        )  # written last, because a folder with it is a run
+        # Written last, because a folder with config.json is a run.
+        write_text(described, json.dumps(identity | noted, indent=2))
         return start.origin if start else None
     if resume is False:
         remedy = "Leave --fresh out to go on, or name another folder"
