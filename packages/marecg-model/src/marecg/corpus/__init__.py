@@ -1,4 +1,4 @@
-"""Prepared corpora: folders of shards, their making, opening, description and sampling.
+"""Prepared corpora: folders of shards, and how to make, open, describe and sample them.
 
-`prepare` writes it, `prepared` opens it, `batches` and `supervision` hand it to the training.
+`prepare` writes a corpus, `prepared` opens it, and `batches` and `supervision` pass it to training.
 """

@@ -1,6 +1,6 @@
 """Account of a preparation: numbers of records found, kept, and quarantined by reason.
 
-The models are `report.json`, key by key.
+The classes have the keys of `report.json`.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ class Account(Frozen):
 
     @classmethod
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
-        """Count kept records, and quarantined ones by reason, in the order of the reasons' names."""
+        """Count kept records, and quarantined records by reason, sorted by reason."""
         quarantined = dict(sorted(Counter(reasons).items()))
         return cls(found=kept + sum(quarantined.values()), kept=kept, quarantined=quarantined)
 
@@ -50,8 +50,11 @@ class Unreached(Frozen):
 class CodeAccount(Frozen):
     """Numbers of records and rows that a table of codes matched (`codes.with_codes`).
 
-    How many records it gives a code, of which it says nothing, which of its ids no record goes by, and which
-    codes of these records have no node.
+    Attributes:
+        records_with_codes: Number of records that get a code from the table.
+        records_without_row: Records without a row.
+        ids_without_record: Ids of rows without a record.
+        reaching_nothing: Codes of matched records that reach no node.
     """
 
     records_with_codes: Count
@@ -61,11 +64,16 @@ class CodeAccount(Frozen):
 
 
 class PreparationReport(Account):
-    """Outcome of a preparation, collection by collection.
+    """Outcome of a preparation, in total and by collection.
 
-    `duplicates` are groups of names whose signals are the same bit for bit, `records` the quarantined ones,
-    `codes` how a code table met the records, where there was one; `mended` how many kept records have leads
-    that are bridged for moments, computed from others or hidden; `noted` how many have other notes of a kind.
+    Attributes:
+        sources: Account of each collection.
+        duplicates: Groups of record names with bit-identical signals.
+        records: Quarantined records.
+        codes: Matches of a code table, if the preparation had a table.
+        mended: Numbers of kept records with leads that were briefly bridged, computed from other leads, or
+            hidden.
+        noted: Numbers of kept records with other notes, by kind.
     """
 
     sources: dict[str, Account]
@@ -76,12 +84,12 @@ class PreparationReport(Account):
     noted: dict[str, Count] | None = None
 
     def mended_lines(self) -> list[str]:
-        """Return what was done to leads of kept records, and to how many, as lines of text."""
+        """Return lines of text with the repairs of kept records, and the number of records for each."""
         counts = (self.mended or {}) | (self.noted or {})
         return [f"{what}: {count:,} records" for what, count in counts.items()]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `report.json`: without `codes`, `mended` and `noted` where there are none."""
+        """Return the content of `report.json`, without the keys that are None."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -93,7 +101,16 @@ def report(
     codes: CodeAccount | None = None,
     notes: Iterable[Sequence[str]] = (),
 ) -> PreparationReport:
-    """Count a preparation's outcomes; `found`, `kept` are sources, `hashes` and `notes` of kept records."""
+    """Count the outcomes of a preparation.
+
+    Args:
+        found: Sources of all records.
+        kept: Sources of kept records.
+        quarantined: Quarantined records.
+        hashes: Signal hashes of kept records, by record name.
+        codes: Matches of a code table.
+        notes: Notes of each kept record.
+    """
     noted = Counter(kind for lines in notes for kind in {note.kind for note in reported(lines)})
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)

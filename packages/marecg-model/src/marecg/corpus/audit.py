@@ -1,7 +1,7 @@
-"""`marecg audit`: search a corpus for records, patients and signals of evaluation sets, and for damage.
+"""Search of a corpus for records, patients and signals of evaluation sets, and for damage (`marecg audit`).
 
 Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
-under other names, so this has to be checked on the records themselves.
+under other names, so the check has to compare the records themselves.
 
 Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
 F features of a fingerprint.
@@ -31,7 +31,7 @@ from marecg.model.stored_signal import signal_hash
 from marecg.settings import Frozen
 
 ALIKE = 0.98
-"""Correlation of two fingerprints from which on two windows are taken for one recording."""
+"""Minimum correlation of two fingerprints at which two windows count as the same recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
 _STEP = 20
 _MEAN = np.full(_STEP, 1 / _STEP, np.float32)
@@ -39,7 +39,7 @@ _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """Overlap of a corpus and an evaluation set: counts, names in common, and names that the corpus lacks."""
+    """Overlap of a corpus and an evaluation set: counts, shared names, and names that the corpus lacks."""
 
     corpus: int
     evaluation: int
@@ -48,19 +48,20 @@ class Overlap(Frozen):
 
 
 class Audit(Frozen):
-    """Result of an audit, key by key as `--format json` prints it.
+    """Result of an audit, with the keys that `--format json` prints.
 
     Attributes:
-        records: of the corpus.
-        evaluation_records: of the evaluation sources, as far as they can be read.
-        shared_ids: pairs (corpus record, evaluation record) of one identity.
-        shared_patients: corpus records of a patient of the evaluation set.
-        same_dataset: corpus records of PTB-XL or CPSC2018, whether this copy of it has them or not.
-        identical: pairs whose windows are the same bit for bit.
-        similar: pairs whose windows correlate, with their correlation.
-        codes: the codes of either side.
-        leaves: the leaves that those stand for.
-        leaking: every corpus record that one of the lists names.
+        records: Number of records in the corpus.
+        evaluation_records: Number of readable records in the evaluation sources.
+        shared_ids: Pairs (corpus record, evaluation record) with the same identity.
+        shared_patients: Corpus records of a patient in the evaluation set.
+        same_dataset: Corpus records of PTB-XL or CPSC2018 if the evaluation sources contain that dataset,
+            even if this copy of it lacks the record.
+        identical: Pairs with bit-identical windows.
+        similar: Pairs with correlated windows, and the correlation.
+        codes: Overlap of the codes.
+        leaves: Overlap of the leaves that the codes stand for.
+        leaking: All corpus records in one of the lists above.
     """
 
     records: int
@@ -88,9 +89,15 @@ class Evaluated:
 
 
 def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress = shown) -> Audit:
-    """Search a prepared corpus for the records of evaluation sources, given as `prepare` takes them.
+    """Search a prepared corpus for the records of evaluation sources.
 
-    Raises `CorpusError` where the folder isn't a corpus, or a source can't be listed or holds no records.
+    Args:
+        folder: Prepared corpus.
+        against: Evaluation sources, in any form accepted by `prepare`.
+        progress: Progress display.
+
+    Raises:
+        CorpusError: If the folder isn't a corpus, or a source can't be listed or has no records.
     """
     corpus = Corpus.open(folder)
     rows = index.of(corpus.folder, _ROWS)
@@ -130,9 +137,9 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
 
 
 def damaged_records(folder: str | Path) -> list[str]:
-    """Return the records with damaged windows, by root and path.
+    """Return the names of records with damaged windows, as root and path.
 
-    Raises `CorpusError` if the folder isn't a finished corpus, or a whole file of it is damaged.
+    Raises `CorpusError` if the folder isn't a finished corpus, or if one of its files can't be read.
     """
     corpus = Corpus.open(folder)
     rows = index.of(corpus.folder, ["root", "path", "signal_hash"])
@@ -141,9 +148,9 @@ def damaged_records(folder: str | Path) -> list[str]:
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Reduce windows to unit vectors [B, F], whose dot products are the windows' correlations at 25 Hz."""
+    """Reduce windows to unit vectors [B, F]. Their dot products are the correlations of windows at 25 Hz."""
     windows, leads, samples = d_BCL.shape
-    pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # one for all: it stays in the cache
+    pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # reused, to stay in the cache
     slow_BCF = np.empty((windows, *pieces.shape[:2]), np.float32)
     for d_CL, slow_CF in zip(d_BCL, slow_BCF, strict=True):
         pieces[:] = d_CL[:, : pieces[0].size].reshape(pieces.shape)
@@ -155,7 +162,7 @@ def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
 
 
 def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluated:
-    """Read the evaluation records; those that can't be read can't be in the corpus either."""
+    """Read the evaluation records. Unreadable records are skipped, because they can't be in the corpus."""
     names, identities, patients, hashes, prints = [], [], [], [], []
     codes = set[str]()
     for candidate in candidates:
@@ -179,13 +186,13 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
 def _pairs(
     ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Names whose keys are equal."""
+    """Return the pairs of names with equal keys."""
     name_of = dict(zip(their_keys, theirs, strict=True))
     return tuple((name, name_of[key]) for name, key in zip(ours, our_keys, strict=True) if key in name_of)
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
-    """The leaves that codes stand for: SNOMED-CT and SCP-ECG have no code in common."""
+    """Return the leaves of codes. They are comparable, whereas SNOMED CT and SCP-ECG share no codes."""
     return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
 
 
@@ -201,7 +208,7 @@ def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
 def _similar(
     corpus: Corpus, names: list[str], evaluated: Evaluated, progress: Progress
 ) -> tuple[tuple[str, str, float], ...]:
-    """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
+    """Return the pairs that correlate: near-duplicates after filtering, rescaling or rounding."""
     pairs: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):

@@ -1,4 +1,4 @@
-"""Endless, restartable stream of batches: (seed, k, rank) determines the records of micro-batch k.
+"""Restartable stream of batches. The records of micro-batch k depend only on seed, k and rank.
 
 Shapes: B batch, M records of the corpus.
 """
@@ -21,10 +21,14 @@ from marecg.model.batch import Batch
 class BatchStream:
     """Iterable over micro-batches with a position that a checkpoint can restore.
 
-    Epochs are laid end to end, each in an order of its own, and cut into global batches of `world ·
-    batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an epoch, and no
-    batch is short. With `draws_M`, how often each record comes in an epoch on average, some come more than
-    once. The run has `length` micro-batches; fetching took `seconds` so far.
+    Each epoch has its own order. The epochs are concatenated and cut into global batches of `world ·
+    batch_size` records, and rank r takes its slice. No record is dropped or repeated in an epoch, and no
+    batch is short. Only with `draws_M`, records can be left out or repeated.
+
+    Attributes:
+        length: Number of micro-batches of the run.
+        draws_M: Mean number of draws of each record in an epoch.
+        seconds: Time spent fetching so far.
     """
 
     corpus: Corpus
@@ -40,11 +44,11 @@ class BatchStream:
     _orders: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
-        """The number of micro-batches of the whole run."""
+        """Return the number of micro-batches of the whole run."""
         return self.length
 
     def __iter__(self) -> Iterator[Batch]:
-        """Go on from where the stream is."""
+        """Yield the micro-batches from the current position on."""
         while self.next < self.length:
             began = time.perf_counter()
             batch = self.batch(self.next)

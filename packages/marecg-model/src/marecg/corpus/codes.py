@@ -1,8 +1,8 @@
-"""Match a user's table of codes with records, and count rows that match none.
+"""Matching of a user's table of codes with records, with counts of unmatched rows.
 
-A record is called by its path below the folder that was given (`2024/a.dcm`), by the path without its ending,
-by its file's name with or without ending, or, in a file of many, by any of these with `/` and its row; where
-one file of many is all there is, by the row alone.
+The table can name a record by its path below the given folder (`2024/a.dcm`) or by its file name, each with
+or without the ending. In a file of many records, `/` and the row follow the name. If this file is the only
+file, the row suffices.
 """
 
 import unicodedata
@@ -21,13 +21,15 @@ from marecg.corpus.account import CodeAccount, Unreached
 from marecg.errors import CorpusError
 
 EXAMPLES = 3
-"""Records that an error names."""
+"""Maximum number of records that an error names."""
 
 
 class LabelOverride(NamedTuple):
-    """Codes and patient of a record in the user's table, which replace the file's.
+    """Codes and patient of a record in the user's table, in place of the values in its file.
 
-    Its codes, none where the table names it without any, and its patient; None leaves the file's.
+    Attributes:
+        codes: Codes, empty if the table gives none for the record.
+        patient: Patient. None keeps the patient in the file.
     """
 
     codes: tuple[str, ...]
@@ -35,22 +37,22 @@ class LabelOverride(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Codes and patient as text."""
+        """Text that identifies the codes and the patient."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:
-        """Return the record with the replaced codes."""
+        """Return the record with the replaced codes and patient."""
         return replace(record.coded(self.codes), patient=self.patient or record.patient)
 
 
 class StatementCodes(NamedTuple):
-    """Codes of a record's statements by the user's mapping, added to the file's codes."""
+    """Codes that the user's mapping gives a record's statements, in addition to the codes in the file."""
 
     mapping: CodeMapping
 
     @property
     def key(self) -> str:
-        """The mapping as text."""
+        """Text that identifies the mapping."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:
@@ -62,10 +64,10 @@ class StatementCodes(NamedTuple):
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Attach a table's codes to candidates; return the candidates in order, and counts of what matched.
+    """Attach a table's codes to candidates. Return the candidates in order, and an account of the matches.
 
-    Raises `CorpusError` where an id of the table is the name of several records, a record has two ids, or
-    none of the ids is a record.
+    Raises `CorpusError` if an id in the table is the name of several records, if a record has two ids, or if
+    no id is the name of a record.
     """
     owner = _owners(candidates, table)
     if not owner:
@@ -95,7 +97,7 @@ def with_codes(
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """Count the kept records' statements that a mapping covers, as read from `index.parquet`."""
+    """Count the statements of kept records that a mapping covers. `rows` are read from `index.parquet`."""
     stated = rows["statements"].to_pylist()
     counts = Counter(text for texts in stated for text in texts)
     meaning = {text: mapping.of(text) for text in sorted(counts)}
@@ -117,7 +119,7 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
 
 
 def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]:
-    """Return the id that the table has for each candidate, by the candidate's place."""
+    """Return the table's id for each candidate in the table, by the candidate's position."""
     paths: defaultdict[str, set[int]] = defaultdict(set)
     names: defaultdict[str, set[int]] = defaultdict(set)
     alone = len({candidate.file for candidate in candidates}) == 1
@@ -142,17 +144,17 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
 
 
 def _record_names(candidate: Candidate, alone: bool) -> set[str]:
-    """Return the other names of a record, which other records may share."""
+    """Return the names of a record that other records may share."""
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
     names = {f"{stem}{row}" for stem in (file, without_ending(file), name, without_ending(name))}
     if row and candidate.own_name:
         names.add(candidate.own_name)
-    names.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
+    names.add(candidate.name)  # used by `marecg embed` and `marecg cohort`
     return _spelt(names | {str(candidate.row)} if row and alone else names)
 
 
 def _spelt(names: Iterable[str]) -> set[str]:
-    """Return names in the table's spelling: ü is one character, whatever the disk has."""
+    """Return names in the table's normal form (NFC). File systems may store ü as two characters."""
     return {unicodedata.normalize("NFC", name) for name in names}

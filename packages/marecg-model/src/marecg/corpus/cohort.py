@@ -1,4 +1,4 @@
-"""`marecg cohort`: select the records of a corpus that satisfy an expression, as a table.
+"""Selection of records of a corpus that satisfy an expression, as a table (`marecg cohort`).
 
 Shapes: M records, N concepts.
 """
@@ -26,16 +26,17 @@ COHORT_COLUMNS = (
     *("codes", "root", "path", "fs", "length", "statements"),
     *(f"machine_{name}" for name in MEASURED),
 )
-"""What the index tells of each record of a cohort, as far as it has them."""
+"""Columns of the index that a cohort includes, if the index has them."""
 
 
 def cohort(corpus: Corpus, where: str) -> pa.Table:
     """Return a row per record that satisfies an expression, such as `AF and age > 60`.
 
-    `row` is its number in the corpus; `name` what `marecg embed` calls it; `identity` what it was published
-    as (`ptbxl/00001`, whose number is the `ecg_id`); then `COHORT_COLUMNS` of the index, and `leaves` by
-    abbreviation. Raises `UsageError` where the expression can't be parsed, or names what the corpus doesn't
-    know.
+    `row` is the record's number in the corpus, and `name` its name in `marecg embed`. `identity` is the name
+    under which it was published (`ptbxl/00001`, with the `ecg_id` as number). `COHORT_COLUMNS` of the index
+    follow, and `leaves` by abbreviation.
+
+    Raises `UsageError` if the expression can't be parsed, or has a name that the corpus doesn't know.
     """
     rows = matching(corpus, where)
     present = index.schema(corpus.folder).names
@@ -51,7 +52,7 @@ def cohort(corpus: Corpus, where: str) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:
-    """Write a cohort as `parquet` or in a form of `AS_TEXT`. Write to a path of `replacing(private=True)`."""
+    """Write a cohort as `parquet` or in a format of `AS_TEXT`, to a path from `replacing(private=True)`."""
     if how == "parquet":
         index.write(table, path)
     else:
@@ -59,7 +60,7 @@ def write(table: pa.Table, path: Path, how: str) -> None:
 
 
 def as_csv(table: pa.Table) -> str:
-    """Return one CSV line per record; codes and leaves are joined by spaces, statements by `;`."""
+    """Return a CSV with a line per record. Codes and leaves are joined by spaces, statements by `;`."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)

@@ -1,4 +1,4 @@
-"""Columns of a corpus in Arrow's layout, in which ten million names are two buffers.
+"""Columns of a corpus in Arrow's layout, which stores ten million names in two buffers.
 
 Shapes: M records, B of them, K beats.
 """
@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 BLOCK_ROWS = 1 << 16
-"""Values that are objects at a time while a column is gone through."""
+"""Number of values that are Python objects at a time while a column is iterated."""
 SHOWN = 10
-"""Texts that a column shows of itself."""
+"""Maximum number of texts in the `repr` of a column."""
 Text = TypeVar("Text", str, str | None)
 
 
 class Texts(Sequence[Text], Generic[Text]):
-    """Column of strings, None where unknown; it compares equal to a list of the same texts.
+    """Column of strings, None if unknown. A column equals a list of the same texts.
 
     Example:
         >>> names = Texts(pa.array(["a", "b", "a"]))
@@ -42,7 +42,7 @@ class Texts(Sequence[Text], Generic[Text]):
     def __getitem__(self, place: slice) -> "Texts[Text]": ...
 
     def __getitem__(self, place: Any) -> Any:
-        """Return one text, or several as a column."""
+        """Return a text, or a column for a slice."""
         selected = self.values[place]
         return Texts(selected) if isinstance(place, slice) else selected.as_py()
 
@@ -67,7 +67,7 @@ class Texts(Sequence[Text], Generic[Text]):
         return {count["values"]: count["counts"] for count in pc.value_counts(self.values).to_pylist()}
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
-        """Membership of each value in a set, bool [M]."""
+        """Return whether each value is in a set, bool [M]."""
         kind = self.values.type.value_type if pa.types.is_dictionary(self.values.type) else self.values.type
         is_among = pc.is_in(self.values, value_set=pa.array(list(values), kind))
         return np.asarray(is_among.to_numpy(zero_copy_only=False), bool)
@@ -99,7 +99,7 @@ class BeatColumn(Sequence[NDArray[np.int64]]):
     def __getitem__(self, place: slice) -> list[NDArray[np.int64]]: ...
 
     def __getitem__(self, place: Any) -> Any:
-        """Return the R-peaks of one record, or of several as a column."""
+        """Return the R-peaks of a record, or a list of R-peaks for a slice."""
         if isinstance(place, slice):
             return [self[row] for row in range(*place.indices(len(self)))]
         row = range(len(self))[place]

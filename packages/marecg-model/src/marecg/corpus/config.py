@@ -1,4 +1,4 @@
-"""Settings by which records become a corpus, and by which a training draws from it."""
+"""Settings for preparing a corpus from records, and for sampling from it during training."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,7 +11,7 @@ from marecg.settings import Settings, chosen, paper
 
 
 class _Cut(Settings):
-    """Rate and length of what is cut from a record: in saved files, these stand before the limits."""
+    """Rate and length of the window cut from a record. Saved files list them before the quality limits."""
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
@@ -20,7 +20,7 @@ class _Cut(Settings):
 
 
 class CorpusConfig(QualityLimits, _Cut):
-    """Settings by which records become a prepared corpus."""
+    """Settings for preparing a corpus from records."""
 
     rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
@@ -41,7 +41,7 @@ class CorpusConfig(QualityLimits, _Cut):
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
     def starts(self, seconds: float) -> list[float]:
-        """Return the seconds at which the windows of a recording begin.
+        """Return the start times of a recording's windows, in seconds.
 
         Example:
             >>> CorpusConfig(windows="3").starts(100), CorpusConfig(windows="all").starts(30)
@@ -60,7 +60,7 @@ class CorpusConfig(QualityLimits, _Cut):
 
     @property
     def seconds_read(self) -> float:
-        """Seconds of a recording that are read: the window and the margin behind it."""
+        """Seconds of a recording that are read: the window and the margin after it."""
         return self.window / self.fs + self.margin
 
 
@@ -79,7 +79,7 @@ class SamplingConfig(Settings):
     )
 
     def seeded(self, seed: int) -> Self:
-        """Return the settings for one seed of a run: permuted codes get another permutation per seed."""
+        """Return the settings for a run's seed. Each seed gives permuted codes another permutation."""
         if self.codes_permuted is None:
             return self
         return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

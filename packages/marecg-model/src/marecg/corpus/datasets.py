@@ -1,4 +1,4 @@
-"""Corpus as a map-style dataset of torch, its signals read from memory maps on demand.
+"""Map-style dataset of torch for a corpus. Signals are read from memory maps on demand.
 
 Shapes: C leads, L samples, N concepts, B batch, M records.
 """
@@ -20,10 +20,14 @@ HASH_FOLDS = 10
 
 
 class Sample(NamedTuple):
-    """Record as `MarEcg.forward` takes it, with its label; a `DataLoader` makes batches with the same fields.
+    """Record for `MarEcg.forward`, with its label. A `DataLoader` makes batches with the same fields.
 
-    `x` is float32 [12, L] in mV, zero behind its `n_valid` samples; `y` its label; `known` is False where
-    nobody knows it, and y is 0 there; `fold` is 0 to 9, one for all records of a patient.
+    Attributes:
+        x: float32 [12, L] in mV, zero after the first `n_valid` samples.
+        n_valid: Number of samples before the zero-padding.
+        y: Label, 0 if unknown.
+        known: False if the label is unknown.
+        fold: Fold, 0 to 9, the same for all records of a patient.
     """
 
     x: Tensor
@@ -36,11 +40,11 @@ class Sample(NamedTuple):
 class RecordDataset(Dataset[Any]):
     """Map-style dataset of `Sample`s, one per record.
 
-    `labels` are those of `Corpus.torch`; others are a `UsageError`. Workers of a `DataLoader` open the corpus
-    themselves; a batch's signals are fetched at once.
+    `Corpus.torch` describes the `labels`. Invalid labels raise a `UsageError`. Each worker of a `DataLoader`
+    opens the corpus, and fetches the signals of a batch together.
 
     Attributes:
-        folds: int64 [M], of every record of the corpus.
+        folds: int64 [M], the fold of every record of the corpus.
     """
 
     def __init__(self, corpus: Any, labels: ArrayLike | str | None = "leaves") -> None:
@@ -61,14 +65,14 @@ class RecordDataset(Dataset[Any]):
         )
 
     def of_folds(self, *folds: int) -> Subset[Any]:
-        """Return the records of some folds, for training or for testing, such as `of_folds(8, 9)`."""
+        """Return the records of the given folds, for example `of_folds(8, 9)` for testing."""
         return Subset(self, np.flatnonzero(np.isin(self.folds, folds)).tolist())
 
     def __len__(self) -> int:
         return len(self.corpus)
 
     def __getitem__(self, record: int) -> Sample:
-        """One record, counted from 0, or from the end where negative. Raises `IndexError` beyond them."""
+        """Return a record by its index. Negative indices count from the end. Raises `IndexError`."""
         return self.__getitems__([range(len(self))[record]])[0]
 
     def __getitems__(self, records: list[int]) -> list[Sample]:
@@ -82,9 +86,10 @@ class RecordDataset(Dataset[Any]):
 
 
 def fold_of(source: str, record: str, patient: str | None) -> int:
-    """Return the fold of a record, 0 to 9, by a hash of its patient, or of the record if that is unknown.
+    """Return the fold of a record, 0 to 9, from a hash of its patient.
 
-    The task `corpus` trains on 0 to 5, validates on 6 and 7, and tests on 8 and 9.
+    If the patient is unknown, the record is hashed instead. The task `corpus` trains on folds 0 to 5,
+    validates on 6 and 7, and tests on 8 and 9.
     """
     name = patient_of(source, patient) or f"{source}/{record}"
     return int(HASH_FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

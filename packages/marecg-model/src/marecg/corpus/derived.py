@@ -24,15 +24,23 @@ from marecg.errors import CorpusError, UsageError
 
 logger = logging.getLogger(__name__)
 _STAYS = ["root", "path", "codes", "signal_hash"]
-"""What a record is under any graph."""
+"""Columns of a record that don't depend on the graph."""
 
 
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
     """Write selected records as a new corpus, with labels, routing and settings of the original.
 
-    `rows` are ascending; `text`, how they were chosen, is kept in `corpus.json` as `where`. A corpus that was
-    made by the same call is left as it is. Raises `UsageError` where there are no rows, or something else
-    lies at `out`, `OutputError` where it can't be written.
+    An existing corpus that was made by the same call is left unchanged.
+
+    Args:
+        corpus: Original corpus.
+        rows: Row numbers of the selected records, ascending.
+        out: Folder of the new corpus.
+        text: Expression that selected the records, stored in `corpus.json` as `where`.
+
+    Raises:
+        UsageError: If there are no rows, or `out` holds something else.
+        OutputError: If `out` can't be written.
     """
     if not len(rows):
         raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
@@ -61,15 +69,16 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
 def _holds(out: Path, settings: dict[str, Any], rows: pa.Table) -> bool:
     try:
         return read_about(out) == settings and index.of(Corpus.open(out).folder).equals(rows)
-    except (CorpusError, OSError):  # nothing is there, or something else, or what is damaged
+    except (CorpusError, OSError):  # no corpus, something else, or a damaged corpus
         return False
 
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
-    """Return the corpus that a preparation of the same records under another graph would give.
+    """Return a corpus of the same records with the labels of another graph, as if prepared under that graph.
 
-    Its signals are other names of the same files. One that was made by the same call is left as it is. Raises
-    `CorpusError` where the folder holds something else, `OutputError` where it can't be written.
+    Its shards are hard links to the original files. An existing corpus that was made by the same call is left
+    unchanged. Raises `CorpusError` if the folder holds something else, and `OutputError` if it can't be
+    written.
     """
     with locked(out.parent, "relabelled in"):
         if not out.exists():
@@ -87,9 +96,9 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
 def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
     (out / "shards").mkdir(parents=True)
     for path in (corpus.folder / "shards").iterdir():
-        try:  # another name of a file that never changes
+        try:  # a hard link is safe, because shards never change
             os.link(path, out / "shards" / path.name)
-        except OSError:  # the file system has no such names
+        except OSError:  # the file system has no hard links
             shutil.copyfile(path, out / "shards" / path.name)
     if (account := corpus.folder / "report.json").is_file():
         shutil.copyfile(account, out / account.name)
@@ -105,7 +114,7 @@ def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
 
 
 def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
-    """Rows with other values in some of their columns."""
+    """Return the rows with the values of some columns replaced."""
     for name, values in columns.items():
         place = rows.schema.get_field_index(name)
         rows = rows.set_column(place, rows.field(place), pa.array(values, rows.field(place).type))

@@ -1,6 +1,6 @@
-"""`marecg data get`: download a dataset from its publisher, resumably, and verify every file.
+"""Resumable, verified download of a dataset from its publisher (`marecg data get`).
 
-A file under its final name has had the publisher's checksum; one that is on its way ends in `.part`.
+A file gets its final name only after its checksum matches the publisher's. Unfinished files end in `.part`.
 """
 
 import hashlib
@@ -27,19 +27,22 @@ from marecg.base.progress import Progress, shown
 from marecg.errors import InputError, OutputError
 
 CONNECTIONS = 4
-"""Files fetched at a time: the small files of PhysioNet wait for the network, not for the disk."""
+"""Number of simultaneous downloads. For PhysioNet's small files, the network is slower than the disk."""
 ATTEMPTS = 3
-"""How often a file is tried before the download ends."""
+"""Number of attempts for a file before the download fails."""
 TIMEOUT = (10, 60)
-"""Seconds to wait for a connection, and between two pieces of an answer."""
+"""Timeouts in seconds: for a connection, and between two pieces of a response."""
 PIECE = 1 << 16
-"""Bytes kept at a time: as much is lost of a file that breaks off."""
+"""Bytes written at a time. An interrupted download loses at most this much of a file."""
 LONGEST_LIST = 512 << 20
-"""Bytes of a list of files."""
+"""Maximum bytes of a list of files."""
 LONGEST_DATASET = 200.0
-"""GB that are believed of a dataset whose size is not known."""
+"""Assumed size in GB of a dataset whose size is unknown."""
 LONGEST_NAME, LONGEST_PATH = 240, 3000
-"""Bytes; file systems hold 255 and 4096, of which `.part` and the folder take some."""
+"""Maximum bytes of a file name and of a path.
+
+File systems allow 255 and 4096, but `.part` and the folder need some of them.
+"""
 ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
 
@@ -61,13 +64,20 @@ def get(
     verify: bool = False,
     progress: Progress = shown,
 ) -> Path:
-    """Download a dataset into a folder of its name below `out`, or continue; return the folder.
+    """Download a dataset into a folder of its name in `out`, or continue a download. Return the folder.
 
-    `base` is another address of its files, such as a mirror's. With `verify` the files that are there already
-    are read, and fetched anew where they have another checksum. Raises `InputError` where it can't be fetched
-    by a program, the publisher can't be reached or answers otherwise, a file has another checksum, or the
-    list of files leads out of the folder; `CorpusError` where another process fetches it; `OutputError` where
-    a file can't be written.
+    Args:
+        dataset: Dataset to download.
+        out: Parent of the dataset's folder.
+        base: Another address of the files, for example a mirror's.
+        verify: Check files that already exist, and replace those with a wrong checksum.
+        progress: Progress display.
+
+    Raises:
+        InputError: If programs can't download the dataset, the publisher can't be reached or sends an
+            unexpected response, a checksum is wrong, or a listed path lies outside the folder.
+        CorpusError: If another process is downloading the dataset.
+        OutputError: If a file can't be written.
     """
     if dataset.host == "hand":
         problem = "is not offered for download by programs"
@@ -108,16 +118,16 @@ def _session() -> requests.Session:
         backoff_factor=0.3,
         status_forcelist=(429, 500, 502, 503, 504),
         raise_on_status=False,
-        respect_retry_after_header=False,  # it may say a day; the same command goes on then as well
+        respect_retry_after_header=False,  # it may be a day; users can repeat the command
     )
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=retry))
-    session.headers["Accept-Encoding"] = "identity"  # so that a range is one of the file's own bytes
+    session.headers["Accept-Encoding"] = "identity"  # ranges must count the file's own bytes
     return session
 
 
 def _sums(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Remote]:
-    """PhysioNet's list: a SHA-256 and a path per line."""
+    """Read PhysioNet's list of files, which has a SHA-256 and a path per line."""
     base = base.rstrip("/")
     for line in _content(session, f"{base}/SHA256SUMS.txt").decode(errors="replace").splitlines():
         digest, _, path = line.strip().partition(" ")
@@ -127,7 +137,7 @@ def _sums(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Re
 
 
 def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Remote]:
-    """Zenodo's description of a record: files with their addresses and checksums."""
+    """Read Zenodo's description of a record, which lists files with addresses and checksums."""
     try:
         for file in json.loads(_content(session, base))["files"]:
             algorithm, _, digest = file["checksum"].partition(":")
@@ -140,7 +150,7 @@ def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[
 
 
 def _content(session: requests.Session, url: str) -> bytes:
-    """A whole answer. Raises `InputError`."""
+    """Return the content of a response. Raises `InputError`."""
     try:
         with _answer(session, url) as answer:
             return b"".join(_pieces(answer, LONGEST_LIST))
@@ -150,7 +160,7 @@ def _content(session: requests.Session, url: str) -> bytes:
 
 
 def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Response:
-    """The beginning of an answer, or of the rest of one. Raises `InputError`."""
+    """Return an open response, starting after the first `have` bytes. Raises `InputError`."""
     ranged = {"Range": f"bytes={have}-"} if have else {}
     try:
         answer = session.get(url, headers=ranged, stream=True, timeout=TIMEOUT)
@@ -164,9 +174,9 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
 
 
 def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
-    """Yield an answer's content piece by piece, `most` bytes at most.
+    """Yield a response's content in pieces, at most `most` bytes in total.
 
-    Raises `requests.RequestException` where it breaks off, `InputError` where it is longer.
+    Raises `requests.RequestException` if the connection breaks, and `InputError` if the content is longer.
     """
     received = 0
     try:
@@ -181,7 +191,7 @@ def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
 
 
 def _fetch(session: requests.Session, remote: Remote, target: Path, most: float) -> int:
-    """Fetch one file, going on with what is there of it; the bytes that came."""
+    """Download a file, or continue a partial download. Return the number of bytes received."""
     part = target.with_name(f"{target.name}.part")
     received = 0
     for _ in range(ATTEMPTS):
@@ -193,7 +203,7 @@ def _fetch(session: requests.Session, remote: Remote, target: Path, most: float)
                 return received
             part.unlink()
         except requests.RequestException:
-            continue  # broken off half-way: what has come stays
+            continue  # the connection broke; the received part stays
         except OSError as error:
             remedy = "Check that the folder is writable and the disk has room; the same command goes on"
             raise OutputError(f"cannot be written ({error.strerror})", where=target, remedy=remedy) from error
@@ -206,7 +216,7 @@ def _fetch(session: requests.Session, remote: Remote, target: Path, most: float)
 def _append(session: requests.Session, url: str, part: Path, most: float) -> int:
     have = part.stat().st_size if part.is_file() else 0
     with _answer(session, url, have) as answer:
-        if answer.status_code == 416:  # nothing is left to send
+        if answer.status_code == 416:  # the file is already complete
             return 0
         received = 0
         with part.open("ab" if answer.status_code == 206 else "wb") as file:
@@ -221,7 +231,7 @@ def _digest(path: Path, algorithm: str) -> str:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """Return the place of a listed file. Raises `InputError` for an impossible or outside place."""
+    """Return the path of a listed file. Raises `InputError` if it is invalid or outside the folder."""
     parts, problem = PurePosixPath(path).parts, ""
     odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
     if odd or len(path.encode()) > LONGEST_PATH:
@@ -235,7 +245,7 @@ def _inside(folder: Path, path: str) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack what is not there yet. Raises `InputError` for a damaged archive."""
+    """Unpack the missing files of an archive. Raises `InputError` if the archive is damaged."""
     try:
         with zipfile.ZipFile(archive) as content:
             for member in content.infolist():
@@ -254,7 +264,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 
 def _first(error: BaseException) -> str:
-    """The innermost reason of an error that wraps others."""
+    """Return the innermost cause of an error that wraps other errors."""
     while error.__context__ is not None and error.__context__ is not error:
         error = error.__context__
     return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

@@ -1,13 +1,16 @@
-"""Expressions of `marecg cohort --where`: concepts and comparisons with `and`, `or`, `not`.
+"""Expressions for `marecg cohort --where`: concepts and comparisons with `and`, `or`, `not`.
 
     expression = term {"or" term}        term = factor {"and" factor}
     factor = "not" factor | "(" expression ")" | FIELD OPERATOR VALUE | CONCEPT
 
-A concept covers its descendants; `MI` is the set of infarctions (`plausible.INFARCTIONS`), and the family
-with ST and T changes, too, is `Ischemic`. A comparison with a value that nobody knows is neither true nor
-false, and so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`.
-Rate, P, PR, QRS, QT, QTc and axis of every record are measured once, when one is asked for, and kept with the
-corpus.
+A concept includes its descendants. `MI` is the set of infarctions (`plausible.INFARCTIONS`). The family that
+also includes ST and T changes is `Ischemic`.
+
+A comparison with an unknown value is neither true nor false, and so is its negation (Kleene logic). A record
+without an age satisfies neither `age > 60` nor `not age > 60`.
+
+The first expression with rate, P, PR, QRS, QT, QTc or axis measures all of them for every record. The results
+are stored with the corpus.
 
 Shapes: M records.
 """
@@ -32,11 +35,11 @@ from marecg.errors import UsageError
 logger = logging.getLogger(__name__)
 
 ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements", "says": "statements"}
-"""Names of fields that read better than the index's; `seconds` is its length over its rate."""
+"""Readable names for columns of the index. `seconds` is the length divided by the rate."""
 SAYS = "says"
-"""Compared with a concept: whether a statement of the electrocardiograph says that it is there."""
+"""Field to compare with a concept: true if a statement of the electrocardiograph reports the concept."""
 LISTS = ("codes", "statements", "notes", "hidden")
-"""Of these one has to be as it is said."""
+"""Columns of lists. A record matches if one element equals the value."""
 EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
 _TOKEN = re.compile(r'\s*(?:([()])|(<=|>=|!=|=|<|>)|"([^"]*)"|([^\s()<>=!"]+))')
 COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
@@ -50,7 +53,7 @@ COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
 
 
 class Token(NamedTuple):
-    """Token of an expression with its place, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
+    """Token of an expression, with its position from 1. `kind` is `mark`, `operator`, `quoted` or `word`."""
 
     kind: str
     text: str
@@ -60,7 +63,7 @@ class Token(NamedTuple):
 def matching(corpus: Corpus, text: str) -> NDArray[np.int64]:
     """Return the row numbers of the records that satisfy an expression, ascending.
 
-    Raises `UsageError`, which says at which position it can't be parsed, or a field or a concept isn't known.
+    Raises `UsageError` with the position of a syntax error, an unknown field or an unknown concept.
 
     Example:
         >>> matching(corpus, "AF and not (LBBB or RBBB) and date >= 2019-07")  # doctest: +SKIP
@@ -73,7 +76,7 @@ def matching(corpus: Corpus, text: str) -> NDArray[np.int64]:
 
 
 class _Parser:
-    """Recursive descent; each method returns bool [M], null where nobody knows."""
+    """Recursive-descent parser. Each method for a rule returns bool [M], null if unknown."""
 
     def __init__(self, corpus: Corpus, text: str) -> None:
         self.corpus, self.onto, self.text = corpus, corpus.ontology(), text
@@ -133,7 +136,7 @@ class _Parser:
             raise UsageError(f"position {token.place}: {error.problem}", remedy=error.remedy) from error
 
     def no_column(self, place: int, name: str) -> UsageError:
-        """Build the error of a column that the corpus doesn't have; its name may be a concept's."""
+        """Build the error for an unknown column. Its name may be the name of a concept."""
         try:
             concept = find_concept(self.onto, name)
         except EcgError:
@@ -170,23 +173,26 @@ class _Parser:
         return plausible.say_if_none(field.text, column, chosen)
 
     def of_text(self, name: str, column: pa.Array, operator: str, value: Token) -> pa.Array:
-        """Return where a text is the value, ignoring case, or a date compares; a sex has to be valid, too."""
+        """Compare a column of text with a value: dates by any operator, other texts by equality.
+
+        Upper and lower case are equal, except in private columns. A sex or a date must be valid.
+        """
         try:
             text = {"sex": plausible.sex, "acquired": plausible.date}.get(name, str)(value.text)
         except UsageError as error:
             raise UsageError(f"position {value.place}: {error.problem}", remedy=error.remedy) from error
-        if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
+        if name == "acquired":  # ISO 8601 sorts as text, also 2019 and 2019-07
             chosen = COMPARE[operator](pc.utf8_slice_codeunits(column, 0, len(text)), pa.scalar(text))
             return plausible.say_if_none("date", column, chosen)
         _refuse_order(f"{name} is text, which", operator, value)
         column, text = plausible.squeezed(column), " ".join(text.split())
         plausible.say_if_absent(name, column, text)
-        if name in plausible.PRIVATE:  # two records may be called alike but for the case
+        if name in plausible.PRIVATE:  # names of two records may differ only in case
             return COMPARE[operator](column, pa.scalar(text))
         return COMPARE[operator](pc.utf8_lower(column), pa.scalar(text.lower()))
 
     def any_of(self, field: str, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
-        """Return where a list holds the value, or doesn't for `!=`, ignoring case."""
+        """Return whether each list holds the value, ignoring case. For `!=`, return the opposite."""
         _refuse_order("a list", operator, value)
         flat, text = plausible.squeezed(pc.list_flatten(column)), " ".join(value.text.split())
         if len(flat) == 0:
@@ -195,7 +201,7 @@ class _Parser:
         return _of_lists(column, pc.equal(pc.utf8_lower(flat), text.lower()), operator)
 
     def says(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
-        """Return where a statement says that a concept or subtype is present, for `!=` where none does."""
+        """Return whether a statement reports a concept or a descendant as present. For `!=`, negate."""
         _refuse_order("a concept", operator, value)
         concept = self.concept_of(value)
         kinds = {kind.index for kind in (concept, *self.onto.descendants(concept.abbr))}
@@ -214,12 +220,12 @@ class _Parser:
         if name in INTERVALS:
             return intervals(self.corpus)[name].combine_chunks()
         column = index.of(self.corpus.folder, [name])[name].combine_chunks()
-        if pa.types.is_floating(column.type):  # a NaN is unknown too
+        if pa.types.is_floating(column.type):  # NaN means unknown
             return pc.if_else(pc.is_nan(column), None, column)
         return column
 
     def take(self, text: str) -> bool:
-        """Step over a keyword or a parenthesis, if it is next."""
+        """Consume a keyword or a parenthesis if it is next. Return whether it was."""
         if self.next == len(self.tokens):
             return False
         token = self.tokens[self.next]
@@ -228,7 +234,7 @@ class _Parser:
         return is_next
 
     def word(self, what: str) -> Token:
-        """Step over a name or a value."""
+        """Consume and return a name or a value."""
         if self.next == len(self.tokens):
             raise self.error(f"{what} is missing")
         token = self.tokens[self.next]
@@ -244,7 +250,7 @@ class _Parser:
             raise self.error(f"{text!r} follows without and, or")
 
     def error(self, problem: str) -> UsageError:
-        """Build the error at the next token, or at the end."""
+        """Build an error with the position of the next token, or of the end."""
         place = self.tokens[self.next].place if self.next < len(self.tokens) else self.beyond
         remedy = f'Write such as {EXAMPLE}; quote what has spaces, as in "atrial fibrillation"'
         return UsageError(f"position {place}: {problem}", remedy=remedy)
@@ -256,7 +262,7 @@ def _refuse_order(what: str, operator: str, value: Token) -> None:
 
 
 def _of_lists(column: pa.ListArray, hits: pa.BooleanArray, operator: str) -> pa.Array:
-    """Return which lists have a hit among their flattened elements; with `!=` which have none."""
+    """Return whether each list has a hit among its elements. For `!=`, return the opposite."""
     rows = pc.filter(pc.list_parent_indices(column), pc.fill_null(hits, False))
     has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
     return pa.array(has if operator == "=" else ~has)

@@ -1,4 +1,4 @@
-"""Index of a prepared corpus: one row of `index.parquet` per kept record."""
+"""Index of a prepared corpus, with a row in `index.parquet` for each kept record."""
 
 import json
 from math import inf
@@ -16,28 +16,28 @@ from marecg.errors import CorpusError
 
 FILE = "index.parquet"
 FORMAT = 1
-"""The version of the folder's layout; a reader refuses any other."""
+"""Version of the folder's layout. Readers accept no other version."""
 
 AGAIN = "Remove the corpus and prepare it again"
-"""What to do about a damaged one."""
+"""Remedy for a damaged corpus."""
 
 MOST_JSON_BYTES = 1 << 28
-"""Bytes of corpus.json or report.json: a quarantined record has some 200 in a report."""
+"""Maximum bytes of corpus.json and report.json. A quarantined record takes about 200 bytes in a report."""
 
 ONTOLOGY = "ontology.json"
-"""The file of the folder that holds the graph and routing of its labels."""
+"""File in the corpus folder with the graph and the routing of the labels."""
 
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
         ("source", pa.string()),
-        ("root", pa.string()),  # name of the source folder that was given
-        ("path", pa.string()),  # the header, relative to it
+        ("root", pa.string()),  # name of the given source folder
+        ("path", pa.string()),  # path of the header below the root
         ("shard", pa.int32()),
         ("row", pa.int32()),
         ("fs", pa.float64()),  # as recorded
         ("length", pa.int64()),  # as recorded, samples per lead
-        ("start", pa.float64()),  # the second of the recording at which the window begins
+        ("start", pa.float64()),  # start of the window in the recording, in seconds
         ("n_valid", pa.int32()),  # samples of the window before the zero-padding
         ("codes", pa.list_(pa.string())),
         ("leaves", pa.list_(pa.int32())),  # the active leaf concepts
@@ -46,39 +46,39 @@ SCHEMA = pa.schema(
         ("age", pa.float64()),
         ("sex", pa.string()),
         ("patient", pa.string()),
-        ("acquired", pa.string()),  # ISO 8601, local time, where the file or the dataset's table says it
-        ("device", pa.string()),  # the electrocardiograph, likewise
-        ("statements", pa.list_(pa.string())),  # what that one says, or the dataset's report
-        *((f"machine_{name}", pa.float64()) for name in MEASURED),  # and what it measured
-        ("amplitude_mv", pa.float32()),  # the measures of quality.py, worst lead
+        ("acquired", pa.string()),  # ISO 8601, local time, from the file or the dataset's table
+        ("device", pa.string()),  # the electrocardiograph, from the same sources
+        ("statements", pa.list_(pa.string())),  # of the device, or of the dataset's report
+        *((f"machine_{name}", pa.float64()) for name in MEASURED),  # measured by the device
+        ("amplitude_mv", pa.float32()),  # this and the next four: quality.py, worst lead
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),
         ("range_mv", pa.float32()),
         ("montage", pa.float32()),
-        ("signal_hash", pa.string()),  # of the int16 window: equal signals, equal hashes
+        ("signal_hash", pa.string()),  # of the int16 window
         ("hidden", pa.list_(pa.string())),  # damaged leads, which are zero in the window
         ("notes", pa.list_(pa.string())),
     ]
 )
 
 LEAST = {"primary": -1} | dict.fromkeys(("shard", "row", "n_valid", "leaves", "rpeaks", "fs", "length"), 0)
-"""The least numbers of columns that no row lacks."""
+"""Minimum values of numeric columns that must not have nulls."""
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Return rows as an Arrow table in the index's schema."""
+    """Convert rows to an Arrow table with the schema of the index."""
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write an index table into a file of `replacing(..., private=True)`; equal rows give equal bytes."""
+    """Write an index table to a path from `replacing(..., private=True)`. Equal rows give equal bytes."""
     pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
 
 
 def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
-    """Read an index file, or selected columns; `most` are the largest allowed numbers of some columns.
+    """Read an index file, or selected columns. `most` holds the maximum values of columns by name.
 
-    Raises `CorpusError` if it is missing or damaged.
+    Raises `CorpusError` if the file is missing or damaged.
     """
     refuse_pipe(path, AGAIN, CorpusError)
     try:
@@ -96,7 +96,7 @@ def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
 
 
 def _as_stated(rows: pa.Table) -> pa.Table:
-    """Numbers as the schema has them, where another program stored them as text or otherwise."""
+    """Cast columns to the float types of the schema, because another program may have written other types."""
     for place, field in enumerate(rows.schema):
         stated = SCHEMA.field(field.name).type if field.name in SCHEMA.names else field.type
         if stated != field.type and pa.types.is_floating(stated):
@@ -105,7 +105,7 @@ def _as_stated(rows: pa.Table) -> pa.Table:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write JSON that may name records, whole or not at all; others can't read it. Raises `OutputError`."""
+    """Write JSON atomically, unreadable for other users because it may name records. Raises `OutputError`."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private=True)
 
 
@@ -115,17 +115,17 @@ def read_json(path: Path) -> Any:
 
 
 def names(rows: pa.Table) -> list[str]:
-    """Return the records' names in reports, by root and path."""
+    """Return the names of records in reports, made of root and path."""
     columns = (rows[name].to_pylist() for name in ("root", "path"))
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 
 
 def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read the index of a corpus, or selected columns. Raises as `read` does."""
+    """Read the index of a corpus, or selected columns. Raises the errors of `read`."""
     return read(folder / FILE, columns)
 
 
 def schema(folder: Path) -> pa.Schema:
-    """Return the columns of a corpus' index. Raises as `read` does."""
+    """Return the schema of a corpus' index. Raises the errors of `read`."""
     of(folder, ["id"])
     return pq.read_schema(folder / FILE)

@@ -1,4 +1,4 @@
-"""Intervals of a corpus' records: measured once, and kept with it.
+"""Intervals of a corpus' records, measured once and stored with the corpus.
 
 Shapes: C leads, L samples.
 """
@@ -19,15 +19,15 @@ from marecg.corpus.supervision import FOLDER as SUPERVISION
 logger = logging.getLogger(__name__)
 
 INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
+"""Columns in beats per minute, milliseconds and degrees. Null if a record gives no value (`measure`)."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
 BLOCK_RECORDS = 64
 MEASURED_BY = 5
-"""The version of what measures: intervals of an earlier one are measured again."""
+"""Version of the measurement. Intervals from other versions are measured again."""
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """Return a table with a row of `INTERVALS` per record, from the corpus' cache or measured now."""
+    """Return a table of `INTERVALS` with a row per record. Read it from the corpus' cache, or measure it."""
     path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
     if path.is_file():
@@ -44,7 +44,7 @@ def intervals(corpus: Corpus) -> pa.Table:
         path.parent.mkdir(exist_ok=True)
         with replacing(path, private=True) as temporary:
             index.write(table, temporary)
-    except (OSError, OutputError) as error:  # a corpus that only others may write
+    except (OSError, OutputError) as error:  # the user can't write to the corpus
         logger.warning("they aren't kept: %s", error)
     return table.drop_columns("signal_hash")
 
