@@ -1,22 +1,22 @@
 """Errors of records, recipes, runs and checkpoints, all subclasses of `ecg_base.EcgError`.
 
-One `except EcgError` catches all of them. The commands' exit code stands beside its branch::
+`except EcgError` catches all of them. The tree shows the exit codes of the commands::
 
-    EcgError                        a problem that the user can mend
+    EcgError                        a problem that the user can fix
     ├── UsageError                  2: the request itself is wrong
     │   ├── ConfigError             a recipe's key or value
     │   │   └── UnknownSettingError no setting has this name
     │   └── UnknownConceptError     no concept has this index or abbreviation
-    ├── InputError                  3: something that should be read can't be
+    ├── InputError                  3: an input can't be read
     │   ├── SourceError             an ontology's source
     │   ├── CorpusError             a corpus, or a folder of records
-    │   │   ├── SourceGoneError     a folder of records can't be reached any more
-    │   │   └── WorkerKilledError   a process was killed by somebody else
+    │   │   ├── SourceGoneError     a folder of records has become unreachable
+    │   │   └── WorkerKilledError   a worker process was killed from outside
     │   ├── CheckpointError         a checkpoint, or an exported model
-    │   └── RecordError             one record, with the reason that reports count
-    ├── OutputError                 3: something that should be written can't be
+    │   └── RecordError             a single record, with the reason counted in reports
+    ├── OutputError                 3: an output can't be written
     ├── DivergedError               gradients stay infinite or undefined
-    ├── PeerError                   another process of the run is silent
+    ├── PeerError                   another process of the run doesn't respond
     └── StoppedError                a signal ended the training
 """
 
@@ -52,12 +52,12 @@ __all__ = [
 
 
 class CheckpointError(InputError):
-    """A checkpoint or exported model is damaged, or belongs to another enumeration or architecture."""
+    """Error for a checkpoint or exported model that is damaged or has another enumeration or architecture."""
 
 
 class DivergedError(EcgError):
-    """Gradients of a training stay infinite or undefined."""
+    """Error raised when the gradients of a training stay infinite or undefined."""
 
 
 class PeerError(EcgError):
-    """Another process of the run no longer answers."""
+    """Error raised when another process of the run doesn't respond."""

@@ -1,7 +1,7 @@
 """Settings of a run, each with its source: the paper's section, or the reason for the choice.
 
-A field's source is written where its default is: `paper(value, section)` or `chosen(value, why)`. Each room
-of the package has the settings that it reads; together they are a recipe (`marecg.recipes`).
+A field's default and source are written together: `paper(value, section)` or `chosen(value, why)`. Each
+subpackage defines the settings that it reads. Together they form a recipe (`marecg.recipes`).
 """
 
 from collections.abc import Iterator
@@ -13,27 +13,27 @@ from pydantic_core import PydanticUndefined
 
 
 def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
-    """Declare a value from the paper, with its section."""
+    """Declare a value from the paper with its section."""
     return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
 
 
 def chosen(default: Any, why: str, **limits: Any) -> Any:
-    """Declare a value that the paper leaves open, with the reason for the choice."""
+    """Declare a value that the paper doesn't specify, with the reason for the choice."""
     return Field(default, json_schema_extra={"source": f"chosen: {why}"}, **limits)
 
 
 class Frozen(BaseModel):
-    """Immutable model that refuses misspelt fields and numbers that aren't finite."""
+    """Immutable model that refuses unknown fields and numbers that aren't finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 Share = Annotated[float, Field(ge=-1e-9, le=1 + 1e-9)]
-"""A share or a probability; beyond 0 and 1 by the rounding of a mean alone."""
+"""A share or a probability. Means may exceed 0 and 1 by a rounding error."""
 Count = Annotated[int, Field(ge=0)]
-"""How many there are."""
+"""A number of things."""
 FromZero = Annotated[float, Field(ge=0)]
-"""A spread, a loss, a time."""
+"""A number that can't be negative, such as a spread, a loss or a time."""
 
 
 class Settings(Frozen):
@@ -41,7 +41,7 @@ class Settings(Frozen):
 
 
 def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (dotted key, source) for every value in a group and the groups below it."""
+    """Yield (dotted key, source) for every value in a group and its nested groups."""
     for name, field in settings.model_fields.items():
         key = f"{prefix}{name}"
         kinds = (field.annotation, *get_args(field.annotation))
@@ -53,7 +53,7 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
 
 
 def source_of(group: Settings, key: str) -> str:
-    """Return the source of a value; for a changed value, the source of the default that it replaces."""
+    """Return the source of a value. For a changed value, name the default and its source."""
     source = dict(sources(type(group))).get(key, "")
     field = type(group).model_fields.get(key)
     if field is None or field.default_factory is not None or getattr(group, key) == field.default:
@@ -62,7 +62,7 @@ def source_of(group: Settings, key: str) -> str:
 
 
 def _source(field: FieldInfo) -> str:
-    """The source of a value; a group of another package describes its values, and gives no source."""
+    """Return the source of a value, or its description if another package declared it without a source."""
     if field.description:
         return f"chosen: {field.description}"
     assert isinstance(field.json_schema_extra, dict)

@@ -1,4 +1,5 @@
-"""Parts of the network: modules without knowledge of data or losses.
+"""Modules of the network, independent of data and losses.
 
-`encoder` is made of `tokens`, `attention` and `revin`; `pooling` and `prototypes` read what it says.
+The encoder is built from `tokens`, `attention`, `revin` and `encoder`. `pooling` and `prototypes` process its
+output.
 """

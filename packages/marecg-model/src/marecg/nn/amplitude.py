@@ -1,8 +1,7 @@
-"""Amplitude embedding: the scale that RevIN removed, given back to the tokens.
+"""Amplitude embedding, which gives the tokens the scale that RevIN removed.
 
 RevIN scales every lead to unit variance, so that hypertrophy's tall QRS and a low-voltage record look alike.
-With this embedding the logarithm of the scale goes on beside the normalised content; the paper's recipes have
-none.
+This embedding adds the logarithm of the scale to the normalised content. The paper's recipes don't use it.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -17,8 +16,8 @@ from marecg.nn.revin import Scale
 class Amplitude(nn.Module):
     """Embedding of each lead's log standard deviation, [B, C, D]; zero for a hidden lead.
 
-    σ in mV is standardised by its mean and spread over 12-lead records at rest, so that no map begins
-    saturated.
+    log σ, with σ in mV, is standardised by its mean and spread over 12-lead records at rest. Otherwise the
+    maps would begin saturated.
     """
 
     MEAN, SPREAD = -1.8, 0.6

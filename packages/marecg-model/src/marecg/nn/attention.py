@@ -1,7 +1,7 @@
 """Multi-head self-attention along one axis of the token tensor, and the feed-forward layer.
 
-The tensor is laid out [B, T, C, D], so that both axes are attended without a copy: the leads of one
-timestep as [B·T, H, C, K], the timesteps of one lead as [B, C·H, T, K].
+The layout [B, T, C, D] lets attention run along both axes without a copy. The leads of a timestep are viewed
+as [B·T, H, C, K], and the timesteps of a lead as [B, C·H, T, K].
 
 Shapes: B batch, T patches, C leads, D width, H heads, K = D / H.
 """
@@ -20,14 +20,14 @@ class Axis(Enum):
 
 
 class Attention(nn.Module):
-    """Self-attention along `axis`; with `causal`, a timestep sees no later one."""
+    """Self-attention along `axis`; with `causal`, a timestep doesn't see later timesteps."""
 
     def __init__(self, width: int, heads: int, axis: Axis, *, causal: bool = False) -> None:
         super().__init__()
         self.heads = heads
         self.axis = axis
         self.causal = causal
-        # Three GEMMs rather than one fused: their outputs are the views that attention wants.
+        # Three GEMMs rather than one fused GEMM, because their outputs already are the views for attention.
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
@@ -55,9 +55,9 @@ class FeedForward(nn.Sequential):
 
 
 def init_linear(module: nn.Module) -> None:
-    """MAE's initialisation: Xavier uniform weights, zero biases. For `nn.Module.apply`.
+    """Initialise a linear layer as MAE does: Xavier uniform weights, zero biases. For `nn.Module.apply`.
 
-    Unlike a fixed 0.02 it fits every width, so that a narrow encoder learns as readily as a wide one.
+    Unlike a fixed standard deviation of 0.02, this fits every width, so that narrow encoders learn well.
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

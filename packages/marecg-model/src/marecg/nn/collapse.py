@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 COLLAPSED = 2.0
-"""Below this effective rank of h_rhythm one direction is nearly all that tells records apart."""
+"""Effective rank of h_rhythm below which records differ in little more than one direction."""
 POINT = 1e-4
-"""A spread that is smaller than this against the embeddings' own size is rounding, not information."""
+"""Ratio of the embeddings' spread to their norm, below which the spread is only rounding error."""
 
 
 def effective_rank(h_BD: Tensor) -> float:
-    """Return the exponential entropy of centred singular values: 1 is a line, at most min(B − 1, D).
+    """Return the exponential of the entropy of the centred singular values.
 
-    A point is 1 too. NaN where `h_BD` isn't finite.
+    The rank is 1 for a line or a point, and at most min(B − 1, D). It is NaN if `h_BD` isn't finite.
     """
     if not h_BD.isfinite().all():  # the decomposition would raise
         return math.nan

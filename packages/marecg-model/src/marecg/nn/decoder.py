@@ -1,9 +1,10 @@
-"""The causal decoder of masked autoregressive reconstruction (§Backbone); discarded after pretraining.
+"""Causal decoder of masked autoregressive reconstruction (§Backbone), discarded after pretraining.
 
-It reads, lead by lead, the encoder's context H and goes on through the trailing T_pred patches, which the
-encoder never sees. There the input at patch i is the signal itself up to the last sample before patch i:
-patches overlap, so that is patch i − ⌈P_t / S_t⌉, not i − 1, which would give half the answer away.
-At a context position the output is the patch that stands there; it counts where the encoder saw m instead.
+For each lead, the decoder reads the encoder's context H and continues through the trailing T_pred patches.
+The encoder never sees the trailing patches. The decoder's input at trailing patch i is the last patch that
+ends before patch i begins. Since patches overlap, this is patch i − ⌈P_t / S_t⌉. Patch i − 1 would reveal
+half of the answer. At a context position, the output is the patch at this position. It counts in the loss
+if the encoder saw the mask token m instead.
 
 Shapes: B batch, T context patches, F trailing patches (T_pred), S = T + F, C leads, P samples per patch,
 D encoder width, W decoder width.
@@ -16,7 +17,7 @@ from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
 
 class CausalBlock(nn.Module):
-    """Causal attention along the time of a lead, then feed forward; pre-norm."""
+    """Pre-norm block: causal attention along the time of a lead, then feed forward."""
 
     def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
         super().__init__()
@@ -35,9 +36,9 @@ class Decoder(nn.Module):
     """Causal decoder that predicts the patches x̂ from H.
 
     Args:
-        leads, positions: C and the most patches that a record has (context and trailing ones together).
+        leads, positions: C, and the maximum number of patches of a record, context and trailing patches.
         patch, stride: P_t and S_t.
-        encoder_width: D; `width`, `depth`, `heads`: the decoder's own.
+        encoder_width: D; `width`, `depth` and `heads` are the decoder's sizes.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Decoder(nn.Module):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
-        """Return x̂_BSCP for all S = T + F patches, given the context's H and the normalised patches x."""
+        """Return x̂_BSCP for all S = T + F patches, from the context's H and the normalised patches x."""
         context = h_BTCD.shape[1]
         known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]
         inputs_BSCW = torch.cat([self.from_encoder(h_BTCD), self.from_signal(known_BFCP)], dim=1)

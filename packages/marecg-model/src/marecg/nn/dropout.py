@@ -1,11 +1,14 @@
-"""Dropout with an explicit generator: a resumed run drops the same entries."""
+"""Dropout with an explicit generator, so that a resumed run drops the same entries."""
 
 import torch
 from torch import Tensor
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Zero entries with probability `rate`, scale the others by 1 / (1 − rate); a rate of 0 draws nothing."""
+    """Zero entries with probability `rate`, and scale all others by 1 / (1 − rate).
+
+    A rate of 0 leaves the generator unchanged.
+    """
     if not rate:
         return x
     keep = torch.rand(x.shape, generator=generator, device=generator.device) >= rate

@@ -1,4 +1,4 @@
-"""Slow copy of a network: exponential moving average of the parameters, without gradient."""
+"""Slow copy of a network: an exponential moving average of the parameters, without gradients."""
 
 import copy
 import math
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Ema(nn.Module):
-    """Slow copy of a network, its `module`; call `update` after each optimiser step."""
+    """Slow copy of a network, held in `module`. Call `update` after each optimiser step."""
 
     def __init__(self, online: nn.Module) -> None:
         super().__init__()

@@ -10,11 +10,11 @@ from torch.utils.checkpoint import checkpoint
 from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
 AT_HAND = 1 << 20
-"""Largest token tensor (bytes) for which one block's activations stay in the CPU cache."""
+"""Largest token tensor, in bytes, for which a block's activations stay in the CPU cache."""
 
 
 def being_traced() -> bool:
-    """Whether torch is compiling or tracing the network: then no branch may depend on a tensor's values."""
+    """Return whether torch is compiling or tracing, when no branch may depend on a tensor's values."""
     return torch.compiler.is_compiling() or bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
 
 
@@ -40,7 +40,7 @@ class Block(nn.Module):
 class Encoder(nn.Module):
     """Stack of `depth` blocks and a closing LayerNorm; 113 M parameters at the paper's size.
 
-    With `checkpoint_activations` set, training keeps only the blocks' inputs and computes them again.
+    With `checkpoint_activations`, training keeps only the blocks' inputs and recomputes the activations.
     """
 
     def __init__(self, width: int, depth: int, heads: int, mlp_ratio: int) -> None:
@@ -51,9 +51,9 @@ class Encoder(nn.Module):
         self.apply(init_linear)
 
     def forward(self, z_BTCD: Tensor) -> Tensor:
-        """Contextualise the tokens Z to H of the same shape."""
+        """Contextualise the tokens Z, and return H of the same shape."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or being_traced()):
-            # Records don't meet here, and no gradient needs the others' activations.
+            # Records are independent and need no gradient, so small parts can be encoded within the cache.
             records = max(1, AT_HAND // max(1, z_BTCD[:1].nbytes))
             return torch.cat([self._contextualised(some_BTCD) for some_BTCD in torch.split(z_BTCD, records)])
         return self._contextualised(z_BTCD)

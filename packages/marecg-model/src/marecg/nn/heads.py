@@ -23,8 +23,8 @@ class MLP(nn.Sequential):
 class BatchNormMLP(nn.Sequential):
     """Projector: linear layers of given widths with batch norm and ReLU between them.
 
-    Statistics are always the batch's, so the head needs at least two records and keeps no running mean.
-    With `closing` the last map is normalised too, without a gain of its own.
+    Statistics always come from the batch. The head therefore needs at least two records and keeps no running
+    mean. With `closing`, batch norm without a gain follows the last layer.
     """
 
     def __init__(self, *widths: int, closing: bool = False) -> None:
@@ -43,7 +43,7 @@ def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
 
 
 class Predictor(nn.Module):
-    """Narrow factorised transformer from H to targets at every token, such as JEPA's.
+    """Narrow factorised transformer that predicts targets at every token from H, for example for JEPA.
 
     `outputs` is the width of the targets, by default the encoder's.
     """

@@ -1,4 +1,4 @@
-"""Masks of (lead, patch) pairs that the encoder does not see (§Backbone: index set M).
+"""Masks of (lead, patch) pairs hidden from the encoder (§Backbone: index set M).
 
 Shapes: B batch, T patches, C leads.
 """
@@ -14,7 +14,7 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
     """Draw M for each record: exactly ⌈r·C·T⌉ (lead, patch) pairs, all equally likely.
 
     Returns:
-        bool [B, T, C], True where masked; on the generator's device.
+        bool [B, T, C], True if masked, on the generator's device.
     """
     pairs = patches * leads
     rank = torch.rand(batch, pairs, generator=generator, device=generator.device).argsort(1).argsort(1)
@@ -25,13 +25,15 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
 def block_mask(
     batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
 ) -> Tensor:
-    """Draw M in blocks of patches and leads, ⌈r·n⌉ of a record's n, so that neighbours can't fill them in.
+    """Draw M in blocks of patches and leads, so that neighbours can't fill them in.
+
+    ⌈r·n⌉ of a record's n blocks are masked. A block of (1, 1) gives the result of `random_mask`.
 
     Args:
-        block: patches in a row and leads at a time; which leads go together is drawn for each record.
+        block: number of consecutive patches, and number of leads. The leads of a block are drawn per record.
 
     Returns:
-        As `random_mask`, which it is for blocks of one pair.
+        bool [B, T, C], as `random_mask`.
     """
     along, across = block
     coarse = random_mask(batch, math.ceil(patches / along), math.ceil(leads / across), ratio, generator)

@@ -1,9 +1,9 @@
-"""Modulation spectrum of a signal's steepness: the repetition of beats.
+"""Modulation spectrum of a signal's steepness, which shows the rate and regularity of the beats.
 
-How fast and how evenly beats follow one another is spread over seconds, and means over tokens keep little of
-it. The power spectrum of an envelope that rises with each QRS keeps it whatever the phase: it peaks at the
-heart rate and its multiples, narrowly where beats are regular, and is flat in fibrillation. It has nothing to
-learn; the paper has none.
+Rate and regularity extend over seconds, and means over tokens keep little of them. This module computes the
+power spectrum of an envelope that rises with each QRS. The spectrum doesn't depend on the phase. It has peaks
+at the heart rate and its multiples. The peaks are narrow if the beats are regular, and the spectrum is flat
+in fibrillation. It has no parameters. The paper doesn't use it.
 
 Shapes: B batch, C leads, L samples, N frames of the envelope, F frequencies, M bands.
 """
@@ -17,30 +17,30 @@ from torch.nn.functional import conv1d, pad
 from marecg.nn.revin import before
 
 BANDS = 48
-"""M: so many triangles, each as much wider than the one before as it lies higher."""
+"""M, the number of triangular bands. Their widths grow in proportion to their frequencies."""
 LOWEST, HIGHEST = 0.3, 12.0
-"""Hz: slower than any heart, and the twelfth multiple of one that beats 60 times a minute."""
+"""Hz: slower than any heart, and the twelfth multiple of a heart rate of 60 per minute."""
 FRAMES = 50
 """Envelope values per second."""
 SMOOTHED = 0.1
-"""Seconds of the Hann window that makes one bump of a QRS."""
+"""Length in seconds of the Hann window that smooths a QRS to a single bump."""
 GRID = 0.1
-"""Hz between the frequencies that a band gathers: less than a window of seven seconds tells apart."""
+"""Hz between the frequencies of a band: finer than the resolution of a window of seven seconds."""
 FLOOR = 0.01
-"""Added to the power, in variances of the envelope, before the logarithm: less than that is noise."""
+"""Power added before the logarithm, in variances of the envelope: any smaller power is noise."""
 HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID)
-"""The frequencies; a constant, because the Range of ONNX has one more."""
+"""The frequencies in Hz. They are a constant, because the Range operator of ONNX gives one frequency more."""
 STILL = 1e-6
-"""mV per sample: an envelope that varies less counts as still."""
+"""mV per sample: smallest slope and spread of the envelope. Less variation counts as no variation."""
 
 
 def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
-    """Return the log power of the envelope in frequency bands, without its mean level: [B, M].
+    """Return the log power of the envelope in frequency bands, without its mean level, [B, M].
 
     Args:
-        x_BCL: records in mV, zero in leads that are not given.
-        n_valid_B: where padding begins, which counts for nothing.
-        fs: Hz.
+        x_BCL: records in mV, zero in absent leads.
+        n_valid_B: samples of each record before its padding. Padding is ignored.
+        fs: sampling rate in Hz.
     """
     step, reach = max(1, round(fs / FRAMES)), round(fs * SMOOTHED / 2)
     slope_BL = pad(x_BCL.float().diff(dim=-1).square().sum(1).clamp(min=STILL**2).sqrt(), (0, 1))
@@ -64,7 +64,10 @@ def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
 
 
 def _bands(hz_F: Tensor) -> Tensor:
-    """Triangles evenly spaced in log frequency, none narrower than the grid, each a weighted mean: [F, M]."""
+    """Return the weights of triangular bands, [F, M]; the weights of a band sum to 1.
+
+    The triangles are evenly spaced in log frequency, and at least as wide as the grid.
+    """
     edges = torch.logspace(math.log10(LOWEST), math.log10(HIGHEST), BANDS + 2, device=hz_F.device)
     centre_M = edges[1:-1]
     below_M = torch.minimum(edges[:-2], centre_M - GRID)

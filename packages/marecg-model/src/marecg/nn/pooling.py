@@ -1,4 +1,4 @@
-"""The two pooled views of H (§Backbone, Pooled representations).
+"""Pooled views of H: H̄ and h_rhythm (§Backbone, Pooled representations).
 
 Shapes: B batch, T patches, C leads, D width, Q queries.
 """
@@ -10,17 +10,17 @@ from marecg.nn.attention import init_linear
 
 
 def lead_mean(h_BTCD: Tensor) -> Tensor:
-    """Return H̄, the mean over leads, one embedding per patch, [B, T, D]."""
+    """Return H̄, the mean over leads, with an embedding per patch, [B, T, D]."""
     return h_BTCD.mean(2)
 
 
 class RhythmPool(nn.Module):
-    """Pool to h_rhythm (eq. rhythm-pool): attention over time, over leads, then an MLP over queries.
+    """Pool from H to h_rhythm (eq. rhythm-pool): attention over time, over leads, then an MLP over queries.
 
     Args:
         width: D.
         queries: Q.
-        eta: η, the weight of the plain mean beside the attention pool.
+        eta: η, the weight of the plain mean, which is added to the attention pool.
     """
 
     def __init__(self, width: int, queries: int, eta: float) -> None:
@@ -34,7 +34,7 @@ class RhythmPool(nn.Module):
 
     @property
     def trained(self) -> bool:
-        """Whether a loss has moved the pool: biases start at 0 and change with the first step."""
+        """Whether a loss has trained the pool: biases start at 0 and change with the first step."""
         return any(bool(bias.any()) for name, bias in self.named_parameters() if name.endswith("bias"))
 
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
@@ -49,13 +49,13 @@ class RhythmPool(nn.Module):
     def weights(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
         """Return each query's weights of tokens, [B, T, C, Q], which sum to 1 over T and C.
 
-        A query's answer, which goes into the MLP of eq. rhythm-pool, is the sum of H under these weights.
+        A query's input to the MLP of eq. rhythm-pool is the sum of H with these weights.
         """
         time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, real_or_all(real_BT))
         return time_BTCQ * lead_BCQ[:, None]
 
     def _attend(self, h_BTCD: Tensor, real_BT: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Attend over the time of each lead, then over leads: both weights, and each lead's summary."""
+        """Attend over the time of each lead, then over leads; return both weights and each lead's summary."""
         score_BTCQ = h_BTCD @ self.query.T * h_BTCD.shape[-1] ** -0.5
         time_BTCQ = score_BTCQ.masked_fill(~real_BT[:, :, None, None], -torch.inf).softmax(1)
         summary_BCQD = torch.einsum("btcq,btcd->bcqd", time_BTCQ, h_BTCD)
@@ -63,5 +63,5 @@ class RhythmPool(nn.Module):
 
 
 def real_or_all(real_BT: Tensor) -> Tensor:
-    """Return the mask of pooled patches, [B, T]: real ones, or all of a record without any."""
+    """Return the mask of pooled patches, [B, T]: real patches, or all patches if a record has none."""
     return real_BT | ~real_BT.any(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Contrastive losses in float32 under autocast, because 1/τ magnifies bf16's rounding."""
+"""Float32 for contrastive losses under autocast, because 1/τ magnifies bf16's rounding."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
         keywords: dict[str, Any] = {name: _at_least_float32(value) for name, value in kwargs.items()}
         tensors = (value for value in (*given, *keywords.values()) if isinstance(value, Tensor))
         device = next(tensors).device.type
-        autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
+        autocast = torch.amp.is_autocast_available(device)  # False for meta tensors
         with torch.autocast(device, enabled=False) if autocast else nullcontext():
             return compute(*given, **keywords)
 

@@ -1,6 +1,6 @@
-"""The concept prototypes P: a two-layer graph convolution over Â (eq. gscl-prototypes).
+"""Concept prototypes P from a two-layer graph convolution over Â (eq. gscl-prototypes).
 
-Only training builds this module; an exported model carries P as a buffer.
+Only training builds this module. An exported model stores P as a buffer.
 
 Shapes: N concepts, E node width (d_e), K concept width (d_c).
 """
@@ -16,18 +16,19 @@ from torch.nn.functional import gelu, normalize
 from marecg.nn.dropout import dropout
 
 SMALLEST = 1e-3
-"""Singular values below this share of the largest aren't a direction to meet P by: dropout would sway it."""
+"""Relative singular value below which directions aren't used to fit P: dropout would perturb them."""
 
 
 class PrototypeHead(nn.Module):
-    """Prototypes P: unit rows of two layers (E + ÂE)W; 55,040 parameters at the paper's sizes.
+    """Head for the prototypes P: unit rows of two layers (E + ÂE)W.
 
-    GCNConv's own normalisation would give ÂEW, another equation. Without it, over the weighted edges of
-    I + Â, the layer is the paper's.
+    The head has 55,040 parameters at the paper's sizes. GCNConv's own normalisation would give ÂEW, which
+    isn't the paper's equation. Without normalisation, on the weighted edges of I + Â, GCNConv gives the
+    paper's layer.
 
     Args:
         a_hat_NN: Â, float [N, N], the symmetrically normalised adjacency with self-loops.
-        node_width: d_e; `concept_width`: d_c; `dropout`: Drop's rate.
+        node_width: d_e; `concept_width` is d_c, and `dropout` is the rate of Drop.
     """
 
     edge_index: Tensor
@@ -53,12 +54,12 @@ class PrototypeHead(nn.Module):
     def begin_at(self, p_NK: Tensor) -> None:
         """Fit the second layer by least squares, so that the head begins at given prototypes P.
 
-        Where N < d_e, as in all recipes but `tiny`, P is met but for the mean of its rows, which LayerNorm
-        takes away. W keeps its norm, which LayerNorm doesn't see, so that a step of the optimiser changes it
-        as little as ever.
+        If N < d_e, as in all recipes except `tiny`, the head reproduces P except for the mean of its rows,
+        which LayerNorm removes. W keeps its initial norm, so that an optimiser step changes W as little as in
+        a new head. The norm has no effect on P, because LayerNorm follows.
 
         Args:
-            p_NK: P, of other weights.
+            p_NK: prototypes P of other weights.
         """
         h_NE = self._hidden().double()
         propagate_NN = torch.zeros(len(p_NK), len(p_NK), dtype=h_NE.dtype)
@@ -68,7 +69,7 @@ class PrototypeHead(nn.Module):
         weight_KE.copy_(w_EK.T * (weight_KE.norm() / w_EK.norm()))
 
     def forward(self, generator: torch.Generator | None = None) -> Tensor:
-        """Return P [N, d_c] with unit rows; without a generator nothing is dropped."""
+        """Return P [N, d_c] with unit rows. Dropout is used only if a generator is given."""
         h_NE = self._hidden()
         if generator is not None:
             h_NE = dropout(h_NE, self.dropout, generator)
@@ -80,7 +81,7 @@ class PrototypeHead(nn.Module):
 
 
 def _remove_source(function: Any) -> None:
-    """Remove the file of a function's source that PyG leaves in the temporary folder of every process."""
+    """Remove the source file that PyG leaves in the temporary folder for every process."""
     source = Path(function.__code__.co_filename)
     if source.parent == Path(tempfile.gettempdir()):
         source.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Reversible instance normalisation per lead (§subsec:pretrain-corpus, RevIN).
 
-No affine part: W_p follows at once, and a learned scale on the reconstruction's target could shrink
-the loss to nothing.
+There is no affine part, because W_p follows directly. A learned scale of the reconstruction's target could
+also shrink the loss to zero.
 
 Shapes: B batch, C leads, L samples.
 """
@@ -23,8 +23,8 @@ class RevIN(nn.Module):
     """Normalisation of leads by mean and standard deviation over the context.
 
     Args:
-        context: how many leading samples the statistics may see; what follows is to be predicted.
-        eps: added to the variance, in mV².
+        context: number of leading samples used for the statistics. Later samples are to be predicted.
+        eps: constant added to the variance, in mV².
     """
 
     def __init__(self, context: int, eps: float) -> None:
@@ -33,7 +33,7 @@ class RevIN(nn.Module):
         self.eps = eps
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
-        """Normalise the leads; padding from n_valid on stays zero and is ignored."""
+        """Normalise the leads. Padding, from sample n_valid on, stays zero and is ignored."""
         real_B1L = before(n_valid_B, x_BCL.shape[-1])
         seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)

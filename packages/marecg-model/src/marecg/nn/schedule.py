@@ -4,7 +4,10 @@ import math
 
 
 def cosine(step: int, warmup: float, last: float, floor: float = 0.0) -> float:
-    """Return the rate as a share of its peak: linear to `warmup`, then half a cosine to `floor` at `last`."""
+    """Return the rate as a share of its peak.
+
+    The rate rises linearly until `warmup`, then falls along half a cosine to `floor` at `last`.
+    """
     if step < warmup:
         return (step + 1) / (warmup + 1)
     progress = (step - warmup) / max(1.0, last - warmup)

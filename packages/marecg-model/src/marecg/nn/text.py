@@ -1,4 +1,4 @@
-"""Modules of MPCT: frozen concept texts and projections to them (§subsec:auxiliary).
+"""Modules of MPCT: frozen concept texts, and projections of records and beats (§subsec:auxiliary).
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -13,7 +13,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Embeddings that eq. mgca-loss compares: beats with texts, records with prototypes."""
+    """Embeddings compared in eq. mgca-loss: beats with texts, records with prototypes."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -22,11 +22,11 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Linear maps of beats, records and frozen sentence embeddings of concepts to common spaces.
+    """Linear maps from beats, records and frozen sentence embeddings of concepts to common spaces.
 
     Args:
-        variants_NKE: float [N, K_var, d_text], one embedding per textual variant.
-        width: D; `concept_width`: d_c.
+        variants_NKE: float [N, K_var, d_text], an embedding per text variant.
+        width: D; `concept_width` is d_c.
     """
 
     variants: Tensor
@@ -41,7 +41,7 @@ class TextAlignment(nn.Module):
         self.apply(init_linear)
 
     def forward(self, beats_BKD: Tensor, rhythm_BD: Tensor) -> Aligned:
-        """Project a batch; a concept's prototype is the frozen mean of its text variants."""
+        """Project a batch. A concept's prototype is the frozen mean of its text variants."""
         text_VW = self.text(self.variants.flatten(0, 1))
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
@@ -56,11 +56,11 @@ def pool_beats(
     """Average H̄ over patches whose centre is within `reach` samples of an R-peak.
 
     Args:
-        real_BT: False at patches of padding, which belong to no beat.
-        rpeaks_BK: sample indices, −1 where a record has fewer beats.
+        real_BT: False for patches with padding, which belong to no beat.
+        rpeaks_BK: sample indices, padded with −1.
 
     Returns:
-        features [B, K, D], and bool [B, K] where there is a beat inside the patches.
+        Features [B, K, D], and a mask [B, K] of the beats that have a patch.
     """
     centres_T = torch.arange(h_BTD.shape[1], device=h_BTD.device) * stride + patch // 2
     near_BKT = (centres_T - rpeaks_BK[..., None]).abs() <= reach

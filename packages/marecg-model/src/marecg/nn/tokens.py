@@ -1,4 +1,4 @@
-"""Tokens from samples: eq. patch-token and eq. encoder-input.
+"""Tokens made from samples: eq. patch-token and eq. encoder-input.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
 """
@@ -12,18 +12,18 @@ from marecg.nn.revin import Scale
 
 
 def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
-    """Cut leads into overlapping patches, x_BTCP, as a view without a copy."""
+    """Return the overlapping patches of all leads, x_BTCP, as a view without a copy."""
     return x_BCL.unfold(-1, patch, stride).transpose(1, 2)
 
 
 def silent_leads(x_BCL: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-    """Return the mask of leads that aren't there, bool [B, C]: those marked, and those of zeros alone."""
+    """Return the mask of absent leads, bool [B, C]: leads marked in `absent_BC`, and leads of zeros only."""
     silent_BC = (x_BCL == 0).all(-1)
     return silent_BC if absent_BC is None else absent_BC | silent_BC
 
 
 def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
-    """Return the mask of patches without padding: bool [B, T]."""
+    """Return the mask of patches without padding, bool [B, T]."""
     ends_T = torch.arange(patches, device=n_valid_B.device) * stride + patch
     return ends_T <= n_valid_B[:, None]
 
@@ -31,9 +31,9 @@ def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Te
 class Tokens(nn.Module):
     """Token embedding z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
 
-    A masked pair has the learned token m in place of its content W_p x. Its two embeddings stay: without
-    them the masked tokens of a record would all be the same, and attention could not tell where they are.
-    With `amplitude` the tokens of a lead also carry its scale; see `marecg.nn.amplitude`.
+    A masked pair has the learned token m instead of its content W_p x. It keeps its two embeddings. Without
+    them, all masked tokens of a record would be equal, and attention couldn't distinguish their positions.
+    With `amplitude`, the tokens of a lead also contain the lead's scale; see `marecg.nn.amplitude`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Tokens(nn.Module):
         self.amplitude = Amplitude(width) if amplitude else None
 
     def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None, scale: Scale | None = None) -> Tensor:
-        """Return z_BTCD; `hidden_BTC` marks masked or padded pairs, `scale` is RevIN's."""
+        """Return z_BTCD. `hidden_BTC` marks masked or padded pairs, and `scale` is RevIN's scale."""
         content_BTCD = self.project(x_BTCP)
         if hidden_BTC is not None:
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)
