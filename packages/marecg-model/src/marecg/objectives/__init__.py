@@ -1,6 +1,7 @@
 """Training objectives, one file per objective: values, heads, losses, weighting.
 
-`objective` is what each of them is, `views` what they ask for. Another file, here or outside, is another one.
+`objective` defines the interface, and `views` the encoder passes that objectives can request. A new objective
+is a new file, in this folder or in another package.
 """
 
 from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Part, Parts

@@ -24,7 +24,7 @@ class ArConfig(NarrowConfig):
 
 
 class Ar(Objective, of=ArConfig):
-    """Causal decoder that reconstructs the masked patches (M) and those behind the context."""
+    """Causal decoder that reconstructs the masked patches (M) and the patches after the context."""
 
     def __init__(self, settings: ArConfig, parts: Parts) -> None:
         super().__init__(settings, parts)
@@ -56,8 +56,8 @@ def ar_losses(
     """Return the mean squared errors of both reconstructions, in units of the normalised signal.
 
     Args:
-        masked_BTC: bool, the index set M inside the encoder's context; the other S − T patches trail.
-        real_BSC: bool, False at padding and at leads that aren't there; those count for nothing.
+        masked_BTC: bool, the index set M in the encoder's context. The other S − T patches come after it.
+        real_BSC: bool, False for padding and absent leads, which are ignored.
 
     Returns:
         `recon` over the prediction window and `mask` over M.

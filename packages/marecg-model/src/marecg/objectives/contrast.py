@@ -1,4 +1,4 @@
-"""Contrastive losses: among the views of a batch, from queries to keys, and without negatives.
+"""Contrastive losses among the views of a batch, from queries to keys, and without negatives.
 
 Shapes: B batch, K projection width.
 """
@@ -12,11 +12,10 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
-    """Return NT-Xent: each view has to find its record's other view among all views of the batch.
+    """Return NT-Xent, in which each view must find its record's other view among all views of the batch.
 
     Args:
-        first_BK: projections of h_rhythm; over all ranks, if there are several, so that every record's
-            negatives are the whole batch.
+        first_BK: projections of h_rhythm, gathered over all ranks, so that all records serve as negatives.
     """
     views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
     similarity = views_2BK @ views_2BK.T / tau
@@ -27,11 +26,14 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
 
 @in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Return InfoNCE: each query has to find its record's key among all (van den Oord et al. 2018, eq. 4)."""
+    """Return InfoNCE, in which each query must find its record's key among all keys.
+
+    Source: van den Oord et al. 2018, eq. 4.
+    """
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
     return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))
 
 
 def minus_cosine(predicted: Tensor, target: Tensor) -> Tensor:
-    """Return −cos of predictions and targets along the last axis; targets get no gradient."""
+    """Return the mean of −cos of predictions and targets along the last axis. Targets get no gradient."""
     return -cosine_similarity(predicted, target.detach(), dim=-1).mean()

@@ -58,7 +58,7 @@ class Gscl(Objective, of=GsclConfig):
             self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `gscl`, and leave its logits to the monitors."""
+        """Return the loss `gscl`, and store its logits in `views` for the monitors."""
         view = views.supervised
         concept_BK = view.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
@@ -78,7 +78,7 @@ class Gscl(Objective, of=GsclConfig):
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
     """Return the cross-entropy of q against soft targets t, averaged over the records with a target.
 
-    A record that resolves to roots only has an all-zero row in `target_BN` and leaves the loss.
+    A record with roots only has an all-zero row in `target_BN` and doesn't count in the loss.
     """
     supervised_B = target_BN.sum(-1) > 0
     entropy_B = -(target_BN * log_softmax(logits_BN, dim=-1)).sum(-1)
@@ -86,10 +86,13 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Return the cross-entropy of q's mass per family against uniform targets; `family_N` holds the roots.
+    """Return the cross-entropy of q's mass per family against uniform targets.
 
-    A family is the record's where one of its concepts is active, the root among them: so a record of which
-    only the family is known teaches that mass, and nothing else.
+    A record has a family if any concept of the family is active, including the root. If only the family of a
+    record is known, the record trains the mass of the family and nothing else.
+
+    Args:
+        family_N: the root of each concept's family.
     """
     member_RN = family_N.unique()[:, None] == family_N  # type: ignore[no-untyped-call]
     log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]

@@ -36,7 +36,7 @@ class JepaConfig(NarrowConfig):
 
 
 class Jepa(Objective, of=JepaConfig):
-    """Predictor of a slow encoder's tokens of the unmasked record from the masked record's H."""
+    """Predictor of the slow encoder's tokens of the unmasked record, from the masked record's H."""
 
     settings: JepaConfig
 
@@ -46,7 +46,7 @@ class Jepa(Objective, of=JepaConfig):
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `jepa`, over masked patches without padding."""
+        """Return the loss `jepa` over masked patches without padding."""
         view = views.masked
         target_BTCD = views.slow(*self._slow())
         asked_BTC = view.masked_BTC & view.real_BT[..., None]
@@ -75,8 +75,8 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
     """Return the smooth-L1 error of predictions against the EMA encoder's normalised tokens.
 
     Args:
-        target_BTCD: the EMA encoder's H of the unmasked record; no gradient flows into it.
-        asked_BTC: bool, the masked positions that hold no padding.
+        target_BTCD: the EMA encoder's H of the unmasked record. No gradient flows into it.
+        asked_BTC: bool, the masked positions without padding.
     """
     target_BTCD = layer_norm(target_BTCD.detach(), target_BTCD.shape[-1:])
     error_BTC = smooth_l1_loss(predicted_BTCD, target_BTCD, reduction="none").mean(-1)
@@ -84,5 +84,5 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
 
 
 def _followed(model: WindowEncoder) -> nn.ModuleList:
-    """Return the modules that the EMA follows, in a new list; the parameters stay the model's."""
+    """Return the modules that the EMA follows in a new list, with parameters shared with the model."""
     return nn.ModuleList([model.tokens, model.encoder])

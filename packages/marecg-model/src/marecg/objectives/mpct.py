@@ -1,10 +1,11 @@
 """Multi-prototype concept-text alignment: the three terms of eq. mgca-loss (§subsec:auxiliary).
 
-The text of a record is the bag of textual variants of its active leaves. A record without active leaves
-leaves all three terms.
+The text of a record is the bag of text variants of its active leaves. A record without active leaves doesn't
+count in any of the three terms.
 
-Shapes: B records (A of them, where two are compared), T patches, K beats, V text variants (three per
-concept), N concepts, D width, in the losses that of the common space, which is W elsewhere, E text width.
+Shapes: B records (also A in comparisons of two records), T patches, K beats, V text variants (three per
+concept), N concepts, D width, but in the losses the width of the common space, W width of the common space,
+E text width.
 """
 
 import torch
@@ -66,10 +67,10 @@ class Mpct(Objective, of=MpctConfig):
 
 @in_float32
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
-    """Return L_ICA: InfoNCE, both ways, of records and the summaries of their texts by cross-attention.
+    """Return L_ICA: two-way InfoNCE between records and cross-attention summaries of their texts.
 
     Args:
-        active_BV: bool, the variants of the record's active leaves.
+        active_BV: bool, the text variants of each record's active leaves.
     """
     described_B = active_BV.any(1)
     score_BV = h_BD @ text_VD.T * h_BD.shape[-1] ** -0.5
@@ -82,27 +83,27 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
-    """Return L_BCA: InfoNCE over cross-attention, both ways, of a record's beats and its leaves' texts.
+    """Return L_BCA: two-way InfoNCE between a record's beats and its leaves' texts, by cross-attention.
 
-    Record a is as like record b's text as a's beats are like what they attend to in that text, and b's
-    variants like what they attend to among a's beats. InfoNCE over the records, both ways.
+    The similarity of record a and record b's text is the mean of two terms. The first compares a's beats with
+    their summaries of b's variants. The second compares b's variants with their summaries of a's beats.
 
     Args:
-        beats_BKD: features pooled around R-peaks; `real_BK` is False where a record has fewer beats.
+        beats_BKD: features pooled around R-peaks. `real_BK` is False for beats that the record doesn't have.
     """
     both_B = active_BV.any(1) & real_BK.any(1)
     attended_BV, attended_BK = _some(active_BV), _some(real_BK)
     score_BKV = beats_BKD @ text_VD.T * beats_BKD.shape[-1] ** -0.5
     beats, text = normalize(beats_BKD, dim=-1), normalize(text_VD, dim=-1)
 
-    # beats of record a over the text of record b
+    # beats of record a attend to the text of record b
     weight_ABKV = score_BKV[:, None].masked_fill(~attended_BV[None, :, None], -torch.inf).softmax(-1)
     answer_ABKD = normalize(weight_ABKV @ text_VD, dim=-1)
     beat_like_ABK = (answer_ABKD * beats[:, None]).sum(-1)
     real_A1K = real_BK[:, None]
     beats_to_text_AB = (beat_like_ABK * real_A1K).sum(-1) / real_A1K.sum(-1).clamp(min=1)
 
-    # variants of record b over the beats of record a
+    # variants of record b attend to the beats of record a
     weight_AKV = score_BKV.masked_fill(~attended_BK[..., None], -torch.inf).softmax(1)
     answer_AVD = normalize(weight_AKV.transpose(1, 2) @ beats_BKD, dim=-1)
     text_like_AV = (answer_AVD * text).sum(-1)
@@ -114,7 +115,7 @@ def beat_concept_loss(
 
 @in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
-    """Return L_OPA: KL of the soft assignment from the uniform distribution over active leaves."""
+    """Return L_OPA: KL divergence of the soft assignment from the uniform distribution over active leaves."""
     active_B1 = y_BN.sum(-1, keepdim=True)
     logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
     uniform_BN = (y_BN / active_B1.clamp(min=1)).to(logits_BN.dtype)
@@ -123,15 +124,15 @@ def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, t
 
 
 def _some(attended_BK: Tensor) -> Tensor:
-    """Return the mask that a record attends to; all of it if it is empty, as its softmax would be NaN."""
+    """Return the attention mask; empty rows become all True, because their softmax would be NaN."""
     return attended_BK | ~attended_BK.any(1, keepdim=True)
 
 
 def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor, counted_B: Tensor) -> Tensor:
-    """Each counted record against the counted texts, and each text against the records.
+    """Return InfoNCE of each counted record against the counted texts, and of each text against the records.
 
-    Two records with the very same text match each other; only non-matching ones are negatives. Records are
-    left out by masks, not by indices: a GPU would have to wait for their number.
+    Records with identical texts aren't negatives of each other. Masks leave out records, because with indices
+    a GPU would have to wait for the number of records.
     """
     own_B = torch.arange(len(logits_BB), device=logits_BB.device)
     same_BB = (active_BV[:, None] == active_BV[None]).all(-1)

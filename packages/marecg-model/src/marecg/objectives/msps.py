@@ -1,4 +1,4 @@
-"""Multi-scale physiological supervision: eq. patch-rhythm-loss and eq. msps-loss, loss by loss.
+"""Losses of multi-scale physiological supervision: eq. patch-rhythm-loss and eq. msps-loss.
 
 Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position and K_φ phase classes.
 """
@@ -81,7 +81,7 @@ class Msps(Objective, of=MspsConfig):
 
 
 class RhythmTarget(NamedTuple):
-    """Rhythm statistics predicted per record; `known_B` is False without a readable rhythm (NONE)."""
+    """Rhythm statistics per record, the targets. `known_B` is False without a readable rhythm (NONE)."""
 
     alternates_B: Tensor
     rate_B: Tensor
@@ -93,10 +93,11 @@ class RhythmTarget(NamedTuple):
 def patch_rhythm_losses(
     out_BTR: Tensor, target: RhythmTarget, real_BT: Tensor, *, z_score: bool = True
 ) -> dict[str, Tensor]:
-    """Return L_alt, L_rate, L_mRR, L_cv: a record's statistics predicted from every real patch.
+    """Return L_alt, L_rate, L_mRR and L_cv, the losses of a record's rhythm statistics.
 
-    With `z_score` mean RR and RR-CV are standardised over the known records of the batch; else they are taken
-    as they come. With none known, all are zero.
+    The statistics are predicted from each real patch. With `z_score`, mean RR and RR-CV are standardised over
+    the known records of the batch. Otherwise they are used unchanged. If no record is known, all losses are
+    zero.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)
@@ -121,12 +122,12 @@ def patch_rhythm_losses(
 
 
 def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor, real_BT: Tensor) -> dict[str, Tensor]:
-    """Return L_seq and L_phase: a patch's position in the sequence, and in its beat.
+    """Return L_seq and L_phase, the losses of a patch's position in the sequence and in its beat.
 
     Args:
         out_BTK: logits of K_p sequence buckets, then of K_φ phases.
-        phase_BT: phases; −1 leaves the loss.
-        real_BT: bool; patches that hold padding leave both losses.
+        phase_BT: phases. Patches with −1 don't count in L_phase.
+        real_BT: bool. Patches with padding don't count in either loss.
     """
     _, patches, classes = out_BTK.shape
     buckets = classes - PHASES

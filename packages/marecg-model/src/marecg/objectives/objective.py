@@ -1,7 +1,8 @@
 """Interface of objectives: values, heads, requested views and named losses.
 
-A file in this folder, or one of yours, has a subclass of each: `ObjectiveConfig` with every value and its
-source, and `Objective`. docs/extending.md begins with the smallest one.
+An objective needs a subclass of `ObjectiveConfig`, which declares every value with its source, and a subclass
+of `Objective`. Both are in the same file, in this folder or in another package. docs/extending.md begins with
+the smallest objective.
 """
 
 from abc import ABC, abstractmethod
@@ -23,17 +24,17 @@ from marecg.objectives.views import Views
 from marecg.settings import Settings, chosen, paper
 
 Part = Literal["pool", "to_concepts"]
-"""What of the model not every objective reaches: the pool that makes h_rhythm, and W_sca."""
+"""Parts of the model that only some objectives use: the pool for h_rhythm, and W_sca."""
 
 Losses = dict[str, tuple[float, Tensor]]
-"""Each loss of an objective by its name in `captions`: its weight, and its unweighted scalar value."""
+"""Losses of an objective by their names in `captions`: weight, and unweighted scalar value."""
 
 
 class Parts(NamedTuple):
     """Parts of the network that an objective's heads need.
 
     Attributes:
-        texts: the sentence embeddings of the ontology's text variants, where there is such a file.
+        texts: file of the sentence embeddings of the ontology's text variants, or None.
     """
 
     shape: ModelConfig
@@ -43,12 +44,13 @@ class Parts(NamedTuple):
 
 
 class ObjectiveConfig(Settings):
-    """Values of an objective: its coefficient in eq. total-loss and the coefficient's ramp, among others.
+    """Values of an objective, such as its coefficient in eq. total-loss and the coefficient's ramp.
 
     Attributes:
-        captions: each loss that it names, with what that measures; the columns of metrics.csv.
-        needs_codes: whether it learns from leaves of records, so that a corpus without any is refused.
-        objective: the class that is made with these values: `class Mine(Objective, of=MineConfig)`.
+        captions: name of each loss, with a description. The names are columns of metrics.csv.
+        needs_codes: whether the objective learns from leaves of records. If so, a corpus without leaves is
+            refused.
+        objective: class built with these values, set by `class Mine(Objective, of=MineConfig)`.
     """
 
     captions: ClassVar[Mapping[str, str]] = {}
@@ -59,18 +61,18 @@ class ObjectiveConfig(Settings):
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
-        """Build the objective that has these values. Raises `ConfigError` if there is none."""
+        """Build the objective with these values. Raises `ConfigError` if no objective uses this class."""
         if not hasattr(self, "objective"):
             remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
             raise ConfigError("no objective is made with these values", where=repr(self), remedy=remedy)
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost that this objective adds to the masked pass of one record, without its heads."""
+        """Return the cost that this objective adds to a record's masked pass. Heads aren't counted."""
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:
-        """Return the coefficient at an epoch, on its linear ramp (§sec:values: E_ramp)."""
+        """Return the coefficient at an epoch on its linear ramp (§sec:values: E_ramp)."""
         return self.weight * ramp(epoch, self.ramp_epochs)
 
 
@@ -78,7 +80,7 @@ class Objective(nn.Module, ABC):
     """Objective of a run, with heads that are discarded after training.
 
     Attributes:
-        reaches: the parts of the model that its losses read; what no objective reaches takes no gradient.
+        reaches: parts of the model that the losses use. Parts that no objective uses get no gradient.
     """
 
     reaches: ClassVar[frozenset[Part]] = frozenset()
@@ -94,21 +96,21 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, views: Views) -> Losses:
-        """Return every loss with its weight, by its name in `captions`."""
+        """Return each loss with its weight, by its name in `captions`."""
 
     def forward(self, views: Views) -> Losses:
-        """Return the losses, when PyTorch calls the module."""
+        """Return the losses. PyTorch calls this method."""
         return self.losses(views)
 
     def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
         """Update the objective's own state, such as a slow encoder, after an optimiser step."""
 
     def encoders(self) -> Iterable[Encoder]:
-        """Return the encoders of the model's size that the objective has, for `train.compile`."""
+        """Return the objective's encoders of the model's size, for `train.compile`."""
         return ()
 
     def export(self, model: WindowEncoder) -> None:
-        """Copy into the exported model what the heads contribute to it."""
+        """Copy the heads' contributions into the exported model."""
 
 
 def weighted_sum(losses: Losses) -> Tensor:
@@ -118,7 +120,10 @@ def weighted_sum(losses: Losses) -> Tensor:
 
 
 def ramp(epoch: float, ramp_epochs: float) -> float:
-    """Return the coefficient's ramp from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 if that is 0."""
+    """Return the coefficient's ramp from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp).
+
+    The ramp is 1 if `ramp_epochs` is 0.
+    """
     return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0
 
 
@@ -136,7 +141,7 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """Build the transformer for an encoder's shape; its outputs have H's width or the given one."""
+        """Build the transformer for an encoder's shape. Its output width is `outputs`, by default D."""
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )

@@ -9,20 +9,20 @@ from marecg.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
 
 GROUP = "marecg.objectives"
-"""The entry points that a package announces the values of its objectives under."""
+"""Entry-point group for the settings classes of a package's objectives."""
 
 
 class Elsewhere(ObjectiveConfig):
-    """Values of an objective that isn't installed, so that its run can be shown, though not trained."""
+    """Values of an objective that isn't installed. Its run can be shown, but not trained."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
 @cache
 def installed() -> dict[str, type[ObjectiveConfig]]:
-    """Return the settings classes of all objectives that installed packages announce, by name.
+    """Return the settings classes of all objectives from installed packages, by name.
 
-    Raises `ConfigError` where one isn't an `ObjectiveConfig`, or two packages announce the same name.
+    Raises `ConfigError` if a class isn't an `ObjectiveConfig`, or two packages use the same name.
     """
     objectives: dict[str, type[ObjectiveConfig]] = {}
     for name, kind in offered(GROUP):

@@ -30,7 +30,7 @@ class ViewConfig(ObjectiveConfig):
 
 
 class View(Objective, of=ViewConfig):
-    """Contrast of a masked record with its augmented, unmasked view, among the records of all ranks."""
+    """Contrast of a masked record with its augmented, unmasked view among the records of all ranks."""
 
     reaches = frozenset({"pool"})
     settings: ViewConfig

@@ -27,7 +27,7 @@ Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
 
 
 class MaskingConfig(Settings):
-    """Masked pass: which (lead, patch) pairs the encoder does not see, the index set M (§Backbone)."""
+    """Settings of the masked pass: (lead, patch) pairs hidden from the encoder (§Backbone: index set M)."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
     block_patches: int = chosen(1, "pairs one by one; longer stretches can't be interpolated", gt=0)
@@ -46,7 +46,7 @@ class CleanConfig(Settings):
 
 
 class RegulariserConfig(Settings):
-    """Lead masking and latent dropout (Table component-ablation)."""
+    """Settings of lead masking and latent dropout (Table component-ablation)."""
 
     p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
     p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
@@ -55,7 +55,7 @@ class RegulariserConfig(Settings):
 class Signal(NamedTuple):
     """Batch in patches: normalised x [B, S, C, P], and the mask [B, S] of patches without padding.
 
-    `scale` is what RevIN took away; `absent_BC` marks leads that aren't there.
+    `scale` is the mean and standard deviation that RevIN removed. `absent_BC` marks absent leads.
     """
 
     x_BSCP: Tensor
@@ -65,18 +65,21 @@ class Signal(NamedTuple):
 
     @property
     def hidden_BSC(self) -> Tensor:
-        """Mask of padding and of leads that aren't there, bool [B, S, C]."""
+        """Mask of padding and absent leads, bool [B, S, C]."""
         return ~self.real_BS[..., None] | self.absent_BC[:, None]
 
 
 class Pass:
-    """One encoder pass over the batch, with its pooled embeddings.
+    """Encoder pass over the batch, with its pooled embeddings.
 
-    `x_BSCP` are the patches of the whole window after RevIN, the context's first; `real_BS` is False at
-    padding, `real_BT` its part inside the context, and `hidden_BSC` marks padding and leads that aren't
-    there; `masked_BTC` is the index set M, nothing where the pass is clean; `encoded` every H that gradients
-    reach, that of the context and of `part`s; `supervision` what is known of the records, as this pass shows
-    them.
+    Attributes:
+        x_BSCP: patches of the whole window after RevIN. The patches of the context come first.
+        real_BS: mask of patches without padding.
+        hidden_BSC: mask of padding and absent leads.
+        masked_BTC: the index set M, empty in a clean pass.
+        h_BTCD: H of the context.
+        encoded: every H with gradients: H of the context, and the results of `part`.
+        supervision: labels, targets and physiology for the part of the records in this pass.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class Pass:
 
     @cached_property
     def h_bar_BTD(self) -> Tensor:
-        """H̄, the mean over the leads."""
+        """H̄, the mean over leads."""
         return lead_mean(self.h_BTCD)
 
     @cached_property
@@ -116,13 +119,14 @@ class Pass:
         return self._model.to_concepts(self.rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D], pooled from a given H of the records."""
+        """Return h_rhythm [B, D], pooled from the given H of the records."""
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
-        """Encode the patches `start` to `stop` as records, [B, stop − start, C, D].
+        """Encode the patches `start` to `stop` as separate records, [B, stop − start, C, D].
 
-        So is their scale: by that of the whole record, two halves would know each other.
+        Each part is scaled by its own statistics. Scaling by the whole record would leak information from one
+        half into the other.
         """
         x_BSCP, real_BS, *_ = whole = self._signal
         cut = whole._replace(x_BSCP=x_BSCP[:, start:stop], real_BS=real_BS[:, start:stop])
@@ -133,21 +137,22 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode this pass' signal, unmasked, with another token embedding and encoder, [B, T, C, D]."""
+        """Encode this pass's unmasked signal with another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
 class Views:
-    """Encoder passes over one micro-batch; random draws follow the objectives' order.
+    """Encoder passes over a micro-batch. The order of random draws is the order of the objectives.
 
     Args:
-        clean: how the unmasked pass looks at a record, and whether it is the one that is supervised.
-        regulariser: what hides leads and drops entries of H in every pass; None does neither.
-        generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
-        all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
+        clean: settings of the unmasked pass, such as augmentation, and whether this pass is supervised.
+        regulariser: settings for hiding leads and dropping entries of H in every pass. None does neither.
+        generator: source of all random draws of this micro-batch. Draws are copied to the batch's device.
+        all_ranks: function that gathers [B, K] over the ranks with gradients, so that all ranks have the same
+            negatives.
 
     Attributes:
-        logits_BN: those of q, for the monitors, once an objective has made them.
+        logits_BN: logits of q for the monitors. None until an objective sets them.
     """
 
     def __init__(
@@ -185,13 +190,14 @@ class Views:
 
     @property
     def supervised(self) -> Pass:
-        """Pass that codes and physiology supervise: masked, or clean with `clean.supervised`."""
+        """Pass supervised by codes and physiology: masked, or clean with `clean.supervised`."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
-        """Encode the unmasked records, augmented if an augmentation is given by name or function.
+        """Encode the unmasked records, with an augmentation if a name or function is given.
 
-        It is made once per augmentation and number: another number is another draw of crop and augmentation.
+        The pass is computed once per augmentation and number. Another number gives a new draw of the crop and
+        the augmentation.
         """
         if (augmentation, number) not in self._clean:
             self._clean[augmentation, number] = self._cleanly(augmentation)
@@ -199,7 +205,7 @@ class Views:
 
     @property
     def first(self) -> Pass:
-        """Pass that the monitors read: the masked one, or the first one made."""
+        """Pass for the monitors: the masked pass, or the first clean pass if no masked pass was made."""
         if "masked" in self.__dict__ or not self._clean:
             return self.masked
         return next(iter(self._clean.values()))
@@ -211,7 +217,7 @@ class Views:
 
     @property
     def encoded(self) -> list[Tensor]:
-        """Return H of every pass so far that carries a gradient."""
+        """Return every H with gradients from the passes so far."""
         return [h_BTCD for one in self._passes for h_BTCD in one.encoded]
 
     @cached_property
@@ -251,7 +257,7 @@ class Views:
         *,
         hidden_leads_asked: bool = False,
     ) -> Pass:
-        """Encode the context, with masked pairs, padding and, by the regulariser, whole leads hidden."""
+        """Encode the context. Masked pairs, padding, absent leads and the regulariser's leads are hidden."""
         regulariser, generator = self.regulariser, self.generator
         x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
         hidden_BTC = masked_BTC | signal.hidden_BSC[:, : masked_BTC.shape[1]]
@@ -265,11 +271,11 @@ class Views:
         h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC, signal.scale))
         if regulariser:
             h_BTCD = dropout(h_BTCD, regulariser.p_drop, generator)
-        masked_BTC = masked_BTC & ~signal.absent_BC[:, None]  # what isn't there can't be restored
+        masked_BTC = masked_BTC & ~signal.absent_BC[:, None]  # absent leads can't be restored
         return Pass(self.model, signal, masked_BTC, h_BTCD, supervision.of_patches(masked_BTC.shape[1]))
 
     def _patches(self, x_BCL: Tensor, n_valid_B: Tensor) -> Signal:
-        """Normalise the signal by RevIN, and cut all of it into patches."""
+        """Normalise the signal by RevIN, and cut the whole signal into patches."""
         shape = self.model.config
         normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
         x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
@@ -278,13 +284,16 @@ class Views:
 
 
 def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-    """Return H of a signal's first patches by a token embedding and encoder, with nothing masked."""
+    """Return H of a signal's first patches from a token embedding and encoder, without a mask."""
     hidden_BTC = signal.hidden_BSC[:, :patches]
     return encoder(tokens(signal.x_BSCP[:, :patches], hidden_BTC, signal.scale))  # type: ignore[no-any-return]
 
 
 def _rescaled(signal: Signal, eps: float) -> Signal:
-    """Normalise a part of a signal as RevIN would by that part alone; overlaps of patches count twice."""
+    """Normalise a part of a signal by the part's own statistics, as RevIN does.
+
+    Samples in two overlapping patches count twice.
+    """
     x_BSCP, real_BS, scale, absent_BC = signal
     weight_BS11 = real_or_all(real_BS)[..., None, None].to(x_BSCP.dtype)
     count_B111 = weight_BS11.sum(1, keepdim=True) * x_BSCP.shape[-1]
@@ -299,6 +308,6 @@ def _rescaled(signal: Signal, eps: float) -> Signal:
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:
-    """Cut `length` samples of each record from its start on."""
+    """Return `length` samples of each record, from its start on."""
     place_BL = start_B[:, None] + torch.arange(length, device=x_BCL.device)
     return x_BCL.gather(2, place_BL[:, None].expand(-1, x_BCL.shape[1], -1))
