@@ -1,4 +1,4 @@
-"""Recipes, the definitions of runs: their schema, named recipes, and changes of any value.
+"""Recipes, which define runs: their schema, the named recipes, and changes of settings.
 
 Example:
     >>> from marecg import recipes

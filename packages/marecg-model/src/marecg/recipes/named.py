@@ -1,4 +1,4 @@
-"""Named recipes (Table component-ablation), each derived from another."""
+"""Named recipes (Table component-ablation), each derived from another recipe."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,41 +16,42 @@ from marecg.recipes.schema import Config, TrainConfig
 
 T = TypeVar("T", bound=ObjectiveConfig)
 AS_USED: dict[str, Any] = {"tau": 0.2, "amplitude": True, "phases": 3, "modulation": True}
-"""The model's values at every size below the paper's (`_as_it_is_used`)."""
+"""Model settings of `small` and `base` that differ from the paper; see `_as_it_is_used`."""
 
 
 def c1() -> Config:
-    """C1: masked autoregressive reconstruction alone."""
+    """Return C1: masked autoregressive reconstruction as the only objective."""
     return Config(name="c1")
 
 
 def c1_gscl() -> Config:
-    """C1 with graph-smoothed contrastive learning as the only addition."""
+    """Return C1 with graph-smoothed contrastive learning as the only addition."""
     return c1().derived(name="c1-gscl", gscl=GsclConfig())
 
 
 def c2p() -> Config:
-    """C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
+    """Return C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
     return c1().derived(
         name="c2p", jepa=JepaConfig(), view=ViewConfig(), regulariser=RegulariserConfig(), mpct=MpctConfig()
     )
 
 
 def c2() -> Config:
-    """C2: C2′ with graph-smoothed contrastive learning."""
+    """Return C2: C2′ with graph-smoothed contrastive learning."""
     return c2p().derived(name="c2", gscl=GsclConfig())
 
 
 def c3() -> Config:
-    """C3: C2 with multi-scale physiological supervision, and with views that don't move the beats."""
+    """Return C3: C2 with multi-scale physiological supervision, and with views that don't move the beats."""
     return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
 
 
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     """Return a recipe, by default C1 with GSCL, at a size that two CPU cores train in minutes.
 
-    Patches of 200 ms without overlap make 35 of the context's 139; in the few steps of such a run the graph
-    teaches more than reconstruction, so less is masked and GSCL weighs more.
+    With patches of 200 ms without overlap, the context has 35 patches instead of 139. In the few steps of
+    such a run, the graph teaches more than reconstruction. The mask is therefore smaller and the weight of
+    GSCL larger.
     """
     full = recipe()
     narrow = {"width": 32, "depth": 1, "heads": 2}
@@ -66,7 +67,7 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
 
 
 def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
-    """Return a recipe, by default C3, at a size that one CPU core trains in an hour or two."""
+    """Return a recipe, by default C3, at a size that a single CPU core trains in an hour or two."""
     model = ModelConfig(
         patch=100, stride=100, width=96, depth=2, heads=3, mlp_ratio=2, concept_width=64, **AS_USED
     )
@@ -84,14 +85,14 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` taught by leaves and families, not by the graph's distances."""
+    """Return `small-gscl` trained with leaves and families instead of the graph's distances."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))
 
 
 def base() -> Config:
-    """Return C3 at a size for one GPU, with patches of 100 ms side by side."""
+    """Return C3 at a size for a single GPU, with patches of 100 ms without overlap."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
         max_epochs=60,
@@ -108,12 +109,16 @@ def base() -> Config:
 def _as_it_is_used(
     full: Config, name: str, model: ModelConfig, train: TrainConfig, narrow: dict[str, int]
 ) -> Config:
-    """A recipe that learns as its encoder will be used; the paper's size and length can do without.
+    """Return a recipe whose training matches the use of its encoder, for sizes below the paper's.
 
-    The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
-    lead's amplitude; whole blocks are masked; rare leaves are drawn more often; what is exported is an
-    average of the weights, and reads a window from three beginnings, and its modulation spectrum beside H.
-    docs/small.md says what was measured of them.
+    - The supervised pass is unmasked, as in inference; it is augmented and randomly cropped.
+    - Tokens contain their lead's amplitude.
+    - Masks cover blocks of patches and leads.
+    - Rare leaves are drawn more often.
+    - The exported weights are an average. The exported model reads each window at three offsets, and its wide
+      readout includes the modulation spectrum.
+
+    docs/small.md shows the measured effects.
     """
     return full.derived(
         name=name,

@@ -1,8 +1,8 @@
 """Changes of settings of recipes and preparations: `--set key=value`, or a TOML file.
 
-`marecg recipes c3 --format toml` writes one, `--recipe mine.toml` reads it. A file says what is other than in
-its `base`, or than in C1 where it names none. A table is a group of values, and `NAME = false` takes an
-objective out, because TOML has no null.
+`marecg recipes c3 --format toml` writes a TOML file, and `--recipe mine.toml` reads the file. A file contains
+the differences from its `base`, or from C1 without a `base`. A table is a group of values. `NAME = false`
+removes an objective, because TOML has no null.
 """
 
 import difflib
@@ -44,11 +44,11 @@ RECIPES: dict[str, Callable[[], Config]] = {
     "tiny-c2": partial(tiny, c2, "tiny-c2"),
     "tiny-c3": partial(tiny, c3, "tiny-c3"),
 }
-"""Our recipes by the names that `marecg train --recipe` takes."""
+"""Recipes by the names that `marecg train --recipe` accepts."""
 
 
 class Change(NamedTuple):
-    """Change of one setting: dotted key, value, and place in the input, for errors."""
+    """Change of a setting: dotted key, value, and place in the input for error messages."""
 
     key: str
     value: Any
@@ -59,11 +59,12 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     """Return a recipe by name, entry point, TOML file or `FILE.py:NAME`.
 
     Args:
-        changes: as for `override`; they come after those of a file, and are checked together with them.
+        changes: changes as for `override`. They follow the changes of a file and are validated together.
 
     Raises:
-        ConfigError: the function fails, or returns something else; or the file or a change has a mistake.
-        UsageError: there is none of that name.
+        ConfigError: If the recipe function fails or doesn't return a `Config`, or if the file or a change is
+            invalid.
+        UsageError: If there is no recipe of that name.
 
     Example:
         >>> by_name("tiny-c3").model.width
@@ -83,12 +84,13 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
 
 
 def override(config: Config, changes: Iterable[str | Change]) -> Config:
-    """Return the recipe with `section.key=value` applied in order; a value that isn't JSON is plain text.
+    """Return the recipe after applying changes `section.key=value` in order.
 
-    `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
-    has as many positions as its window has patches, it goes on having them. A number for `train.accumulate`
-    replaces the recipe's `train.global_batch_size`, and the other way round. Raises `ConfigError` if a key
-    is unknown, a value is impossible or of another type, or there is no `=`.
+    A value that isn't JSON is plain text. `gscl=null` removes an objective from the run, and `gscl={}` or any
+    `gscl.key=…` adds it. If the recipe has as many positions as its window has patches, the positions follow
+    the changed window. A number for `train.accumulate` replaces the recipe's `train.global_batch_size`, and
+    vice versa. Raises `ConfigError` if a key is unknown, a value is invalid or has another type, or `=` is
+    missing.
 
     Example:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
@@ -122,12 +124,12 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
 
 
 def _typed(value: Any) -> Any:
-    """Convert a value to what settings take: a list to a tuple, a whole number to an integer."""
+    """Convert a value to a type that settings accept: a list to a tuple, a whole number to an integer."""
     if isinstance(value, list):
         return tuple(map(_typed, value))
     if isinstance(value, float):
         integral = value.is_integer()
-        return int(value) if integral else value if math.isfinite(value) else str(value)  # which none may be
+        return int(value) if integral else value if math.isfinite(value) else str(value)  # always invalid
     return value
 
 
@@ -142,7 +144,7 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
 
 
 def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
-    """Return a group of settings with `key=value` assignments, parsed as by `override`.
+    """Return a group of settings made from `key=value` assignments, parsed as in `override`.
 
     Example:
         >>> from marecg.corpus.config import CorpusConfig
@@ -158,7 +160,7 @@ def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
 
 
 def _read(assignment: str, keys: set[str]) -> Change:
-    """A key and its value: JSON, or else plain words."""
+    """Read an assignment `key=value`. A value that isn't JSON is plain text."""
     key, equals, text = assignment.partition("=")
     where = f"--set {assignment}"
     if not equals:
@@ -168,13 +170,13 @@ def _read(assignment: str, keys: set[str]) -> Change:
 
 
 def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
-    """Refuse a key that isn't a value's name, nor that of a group of them."""
+    """Raise `UnknownSettingError` if a key names neither a value nor a group of values."""
     groups = {name.rpartition(".")[0] for name in keys} - {""}
     if key in keys | groups:
         return
     group, dot, rest = key.partition(".")
     choices: Collection[str] = keys
-    if dot and groups and group not in groups:  # the same value of the right group, not of any group
+    if dot and groups and group not in groups:  # suggest this value in a similarly named group only
         choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
     hint = "an objective of yours is known to the recipe in its file, or once its package is installed"
     listed = f"marecg recipes NAME lists them all; {hint}" if groups else ""
@@ -192,7 +194,7 @@ def parsed(text: str) -> Any:
 
 
 def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
-    """Build the error of an invalid value, located at the change that set its key, or at all changes."""
+    """Return the error for an invalid value, located at the change that set its key, or at all changes."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = requirement(first)
@@ -201,13 +203,16 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
         return ConfigError(
             message, where=" ".join(dict.fromkeys(change.where for change in changes if change.where))
         )
-    if culprits[-1].where.startswith("--set "):  # which would say the key and the value twice
+    if culprits[-1].where.startswith("--set "):  # it would repeat the key and value
         return ConfigError(f"{culprits[-1].key} {message}" if message.startswith("must ") else message)
     return ConfigError(message, where=culprits[-1].where)
 
 
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
-    """Read a TOML file: its base recipe, and its changes, with the file's name as the recipe's."""
+    """Read a TOML file, and return its base recipe and its changes.
+
+    The name of the file becomes the name of the recipe.
+    """
     values = read_toml(path, "Name a recipe, or a file of one", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]
@@ -215,7 +220,7 @@ def read_recipe(path: Path) -> tuple[Config, list[Change]]:
 
 
 def _start(name: object, where: str) -> Config:
-    """Return a file's base recipe by a plain name, because reading a file must not run another."""
+    """Return a file's base recipe, by a plain name only, because reading a file must not run another file."""
     try:
         if isinstance(name, str) and not name.endswith(".toml") and ".py:" not in name:
             return by_name(name)
@@ -226,7 +231,7 @@ def _start(name: object, where: str) -> Config:
 
 
 def as_toml(config: Config) -> str:
-    """Return a TOML text of all values of a recipe, with their sources."""
+    """Return all values of a recipe and their sources as TOML."""
     document = tomlkit.document()
     document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left out is as in recipe c1"))
     document.add("name", tomlkit.item(config.name))
@@ -240,7 +245,7 @@ def as_toml(config: Config) -> str:
         if group is config.model and config.model.positions == config.window_patches:
             del values["positions"]  # they follow the window
         for key, value in values.items():
-            if value is not None:  # every value that may be absent is absent by default
+            if value is not None:  # TOML has no null, but None is the default of every optional value
                 table.add(key, _item(value).comment(source_of(group, key)))
         document.add(name, table)
     return tomlkit.dumps(document)
@@ -256,7 +261,7 @@ def _item(value: Any) -> Item:
 
 
 def _values(table: Mapping[str, Any], keys: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value with its dotted key; None for `false` as a group."""
+    """Yield every value with its dotted key. `false` for a group becomes None."""
     groups = {name.rpartition(".")[0] for name in keys}
     for name, value in table.items():
         key = f"{prefix}{name}"

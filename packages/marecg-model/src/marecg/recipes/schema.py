@@ -1,4 +1,4 @@
-"""Schema of a recipe, the definition of a run, with the settings of its training; named ones: `named.py`."""
+"""Schema of a recipe, which defines a run, and the settings of training. Named recipes are in `named.py`."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -22,15 +22,15 @@ from marecg.objectives.views import CleanConfig, MaskingConfig, RegulariserConfi
 from marecg.settings import Settings, chosen, paper
 
 STEP_COLUMNS = ("step", "epoch", "loss", "lr")
-"""Of metrics.csv, before the losses."""
+"""Columns of metrics.csv before the losses."""
 
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
-"""A factor by which what was seen before counts less at every step."""
+"""A factor that reduces the weight of earlier values at every step."""
 
 
 class TrainConfig(Settings):
-    """The optimiser, its schedule and the run (§subsec:implementation)."""
+    """Settings of the optimiser, its schedule and the run (§subsec:implementation)."""
 
     max_epochs: int = paper(100, "§subsec:implementation", gt=0)
     max_steps: int | None = chosen(None, "cuts a run short; warm-up and decay keep their shape", gt=0)
@@ -66,7 +66,7 @@ class TrainConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _batch_by_accumulation(cls, values: Any) -> Any:
-        """Read settings without a global batch, in which `accumulate` sets it."""
+        """Set the global batch size to None if `accumulate` is given, because `accumulate` determines it."""
         if isinstance(values, dict) and values.get("accumulate") is not None:
             return {"global_batch_size": None} | values
         return values
@@ -87,7 +87,7 @@ class TrainConfig(Settings):
         return self
 
     def records_per_step(self, processes: int = 1) -> int:
-        """Return the number of records that an optimiser step reads on all devices together.
+        """Return the number of records per optimiser step on all devices together.
 
         Example:
             >>> TrainConfig().records_per_step(2), TrainConfig(accumulate=4).records_per_step(2)
@@ -98,9 +98,9 @@ class TrainConfig(Settings):
         return self.global_batch_size or self.batch_size * (self.accumulate or 1) * processes
 
     def micro_batches(self, processes: int) -> tuple[int, int]:
-        """Return the size of a micro-batch, and how many each of `processes` devices takes per step.
+        """Return the size of a micro-batch, and the number of micro-batches per device and step.
 
-        The size is the largest up to `batch_size` by which a device's share of the step can be divided.
+        The size is the largest divisor of a device's share of the step that is at most `batch_size`.
         Raises `ConfigError` if the devices can't have equal shares.
 
         Example:
@@ -118,11 +118,12 @@ class TrainConfig(Settings):
 
 
 class Config(Settings):
-    """Recipe: everything that defines a run.
+    """Recipe, which contains everything that defines a run.
 
-    `data` is how its corpus is prepared; an objective that is None is not part of the run. Objectives are
-    asked in the order in which they stand here, so their draws are too. One from outside this package comes
-    after ours, under a name of its own: `c1().derived(toy=Toy())`.
+    `data` has the settings for preparing the corpus. An objective that is None is not part of the run.
+    Objectives are evaluated in the order of the fields, which fixes the order of their random draws. An
+    objective from another package follows the built-in objectives, under its own name:
+    `c1().derived(toy=Toy())`.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -145,10 +146,10 @@ class Config(Settings):
     @model_validator(mode="before")
     @classmethod
     def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
-        """Read further values as objectives of other packages; others are a mistake.
+        """Read unknown fields as objectives of other packages. Any other unknown field is an error.
 
-        The context may hold `kinds`, the classes of such objectives, `strict`, for their values too, or
-        `elsewhere`: that what is not installed is to be kept as it is.
+        The validation context may contain `kinds`, the classes of such objectives, and `strict`, which
+        applies to their values. With `elsewhere`, objectives that aren't installed are kept unchanged.
         """
         if not isinstance(values, dict):
             return values
@@ -198,22 +199,22 @@ class Config(Settings):
 
     @property
     def objectives(self) -> dict[str, ObjectiveConfig]:
-        """Objectives of the run by name, in their order of evaluation."""
+        """Objectives of the run by name, in the order of evaluation."""
         outside = self.model_extra or {}
         values = ((name, getattr(self, name)) for name in (*type(self).model_fields, *outside))
         return {name: value for name, value in values if isinstance(value, ObjectiveConfig)}
 
     @property
     def captions(self) -> dict[str, str]:
-        """Return the captions of all losses of the run, by loss; losses are columns of metrics.csv."""
+        """Captions of all losses of the run, by loss. Losses are columns of metrics.csv."""
         return {name: text for part in self.objectives.values() for name, text in part.captions.items()}
 
     def derived(self, **changes: object) -> Self:
-        """Return the recipe with other values, validated: `derived(name="mine", jepa=None, toy=Toy())`."""
+        """Return the recipe with changed values, validated: `derived(name="mine", jepa=None, toy=Toy())`."""
         return self.model_validate({**dict(self), **changes})
 
     def of_ontology(self, ontology: Ontology) -> Self:
-        """Return the recipe with a graph's number of concepts. Raises `ConfigError` for another N."""
+        """Return the recipe with a graph's number N of concepts. Raises `ConfigError` for another N."""
         return self.derived(model=self.model.of_concepts(len(ontology)))
 
     def step_flops(self) -> int:
