@@ -1,4 +1,4 @@
-"""Formats of hospitals: DICOM, HL7 aECG, GE MUSE, Philips, SCP-ECG, EDF.
+"""Clinical formats: DICOM, HL7 aECG, GE MUSE, Philips, SCP-ECG, EDF.
 
-A patient's name is never read; a patient's number becomes a pseudonym.
+Patients' names are never read. Patients' numbers become pseudonyms.
 """

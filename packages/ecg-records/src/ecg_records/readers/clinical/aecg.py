@@ -1,6 +1,6 @@
 """HL7 annotated ECG (aECG, ANSI/HL7 V3 ECG R1): sequences of digits with origin and scale.
 
-The rhythm is read, not the representative beat, which is a derived series.
+The reader returns the rhythm, not the representative beat, which is a derived series.
 
 Shapes: K leads as found, L samples.
 """
@@ -70,7 +70,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _group(series: Element, group: Element) -> Group:
-    """The leads of a sequence set, read when they are asked for."""
+    """Return the leads of a sequence set. Signals are read on demand."""
     rates, starts, names, values = set(), list[float](), [], []
     for code, sequence in zip(_codes(group), group.findall("{*}component/{*}sequence"), strict=True):
         value = sequence.find("{*}value")
@@ -98,7 +98,7 @@ def _group(series: Element, group: Element) -> Group:
 
 
 def _head(head: Element | None) -> list[float]:
-    """The second at which a set of sequences begins, as one number or none."""
+    """Return the start of a sequence set in seconds, as a list of a single number, or []."""
     text = _attribute(head, "value") or ""
     unit = _attribute(head, "unit")
     if unit in _SECONDS:
@@ -113,7 +113,7 @@ def _head(head: Element | None) -> list[float]:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Return the machine's report, medians over the beats' annotations; without a unit they are in ms."""
+    """Return the machine's report: medians over the beats' annotations. Values without a unit are in ms."""
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
     for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
@@ -160,7 +160,7 @@ def _millivolts(value: Element) -> NDArray[np.float64]:
     start = number(_attribute(origin, "value") or 0)
     start = start / per_mv(_attribute(origin, "unit")) if start else 0.0
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # what is not a number
+        warnings.simplefilter("error", DeprecationWarning)  # texts that aren't numbers
         digits = (value.findtext("{*}digits") or "").replace(",", ".")
         digits_L = np.fromstring(digits, np.float64, sep=" ")
     return digits_L * step + start

@@ -1,6 +1,6 @@
 """DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
 
-Multiplex groups of leads are joined by their time offsets (`groups.joined`); a median beat is derived.
+Multiplex groups of leads are joined by their time offsets (`groups.joined`). A median beat counts as derived.
 
 Shapes: K leads as found, L samples.
 """
@@ -46,29 +46,29 @@ _MEASURED = {
     "qtc": ("2:15876", "qtc interval", "qtc interval, global", "qtc global using bazett formula"),
     "axis": ("2:16132", "qrs axis"),
 }
-"""What a measurement's concept is called: its number in ISO/IEEE 11073-10102, or its meaning."""
+"""Measurements by concept: the number in ISO/IEEE 11073-10102, or the meaning."""
 UNDEFINED = b"\xff\xff\xff\xff"
-"""The size of what ends with an element of its own."""
+"""Size of elements of undefined length, which end with a delimiter element."""
 META_END, PIXELS = 0x00030000, 0x7FE00010
-"""Tags: the first behind the file's meta information, and the picture."""
+"""Tags: first element after the file's meta information, and the pixel data."""
 ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
-"""The tag of what a sequence holds, and of how many; each costs a thousand times its eight bytes."""
+"""Tag of items, and the most items of a file. Parsing an item costs a thousand times its eight bytes."""
 MOST_ELEMENTS = 200_000
-"""In one another or side by side. For so many pydicom takes a second; a file of 64 MB can hold 8 million."""
+"""Most elements of a file, nested or not. pydicom parses them in a second; 64 MB can hold 8 million."""
 LONG_HEADS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
-"""The kinds of element whose size stands in four bytes, behind two that mean nothing."""
+"""Value representations with a size of four bytes, after two reserved bytes."""
 SHORT_HEADS = frozenset(b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split())
-"""Those whose size stands in two; elsewhere, as in an implicit syntax, it fills the place of both."""
+"""Value representations with a size of two bytes. In an implicit syntax, the size fills all four bytes."""
 PADDING_RUN = 10
-"""Samples that are filled in all channels at once, from which on they are missing."""
+"""Fewest consecutive samples with padding in all channels that count as missing."""
 QUESTIONABLE = "QUESTIONABLE"
-"""The channel status of a lead that is still read."""
+"""Channel status of a lead that is read despite the status."""
 _AGE = re.compile(r"(\d{1,3})([DWMY])")
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read the whole waveform of a DICOM file. Raises `RecordError`, or what pydicom raises."""
+    """Read the whole waveform of a DICOM file. Raises `RecordError`, or any error of pydicom."""
     refuse_large(file)
     content = file.read_bytes()
     if content.count(ITEM) > MOST_ITEMS:
@@ -118,7 +118,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _machine(data: Any) -> MachineReport:
-    """Return the machine's report from the waveform's annotations: texts, and numbers with a concept."""
+    """Return the machine's report from texts and coded numbers in the waveform's annotations."""
     values: dict[str, Any] = {}
     stated = []
     for annotation in data.get("WaveformAnnotationSequence") or ():
@@ -136,9 +136,9 @@ def _machine(data: Any) -> MachineReport:
 
 
 def _refuse_many(content: bytes) -> None:
-    """See that a file has no more elements than are parsed at once, by a walk over their heads alone.
+    """Raise `RecordError` if a file has more than `MOST_ELEMENTS` elements. Only their headers are read.
 
-    It enters whatever begins as an item does, whether it is called a sequence or not. Raises `RecordError`.
+    The walk enters any value that begins like an item, whether or not it is declared as a sequence.
     """
     place = PREAMBLE + 4
     for _ in range(MOST_ELEMENTS):
@@ -156,15 +156,15 @@ def _refuse_many(content: bytes) -> None:
 
 
 def _elements(content: bytes) -> Any:
-    """Read the elements before any pixels. Raises `RecordError`, or what pydicom raises."""
-    from pydicom.filereader import read_dataset  # noqa: PLC0415 — of an extra, and slow to load
-    from pydicom.uid import UID, ImplicitVRLittleEndian  # noqa: PLC0415 — as above
+    """Read the elements before the pixel data. Raises `RecordError`, or any error of pydicom."""
+    from pydicom.filereader import read_dataset  # noqa: PLC0415 — optional, and slow to import
+    from pydicom.uid import UID, ImplicitVRLittleEndian  # noqa: PLC0415 — optional
 
     stream = BytesIO(content)
     stream.seek(PREAMBLE + 4)
     meta = read_dataset(stream, False, True, stop_when=_ascending_below(META_END))
     syntax = UID(meta.get("TransferSyntaxUID", ImplicitVRLittleEndian))
-    if syntax.is_deflated:  # a small file could unpack to a large one
+    if syntax.is_deflated:  # a small file could inflate to gigabytes
         raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
     if not syntax.is_little_endian:
         raise RecordError(Reason.signal_format, "is big-endian: convert it to Explicit VR Little Endian")
@@ -172,7 +172,7 @@ def _elements(content: bytes) -> Any:
 
 
 def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
-    """Return a function that stops at a tag, and refuses tags that don't ascend, as in a file of zeros."""
+    """Return a function that stops at a tag, and rejects tags out of order, as in a file of zeros."""
     last = -1
 
     def stop(tag: Any, _kind: Any, _size: int) -> bool:
@@ -186,7 +186,7 @@ def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
 
 
 def _acquired(data: Any) -> str:
-    """Date and time in one element, or in two of content or study."""
+    """Return date and time from a joint element, or from elements of acquisition, content or study."""
     if data.get("AcquisitionDateTime"):
         return str(data.AcquisitionDateTime)
     for what in ("Acquisition", "Content", "Study"):
@@ -196,39 +196,39 @@ def _acquired(data: Any) -> str:
 
 
 def _channels(group: Any) -> list[tuple[Any, str]]:
-    """The channels of a group, each with its lead, or an empty text."""
+    """Return the channels of a group, each with its lead, or "" if it isn't a lead."""
     return [(channel, _lead(channel)) for channel in group.ChannelDefinitionSequence]
 
 
 def _called(channel: Any) -> str:
-    """What a channel that is no lead is called."""
+    """Return the name of a channel that isn't a lead."""
     [source] = list(channel.get("ChannelSourceSequence") or [{}])[:1]
     names = (channel.get("ChannelLabel"), source.get("CodeMeaning"), source.get("CodeValue"))
     return next((str(name) for name in names if name), "")
 
 
 def _status(channel: Any) -> str:
-    """The first of a channel's flags that is a reason for doubt."""
+    """Return the first flag that puts a channel in doubt."""
     status = channel.get("ChannelStatus") or ()
     flags = [status] if isinstance(status, str) else list(status)
     return next((flag for flag in map(str, flags) if flag.strip().upper() not in ("", "OK")), "")
 
 
 def _shift(channel: Any, fs: float) -> float:
-    """By how many samples a channel begins later than its group."""
+    """Return how many samples a channel begins after its group."""
     skew = float(channel.get("ChannelSampleSkew") or 0)
     skew = skew or float(channel.get("ChannelTimeSkew") or 0) * fs
     return skew + float(channel.get("ChannelOffset") or 0) * fs
 
 
 def _shifts(group: Any) -> list[int]:
-    """The channels' shifts in whole samples, of leads; others don't matter."""
+    """Return the shifts of the leads in whole samples. Other channels don't matter."""
     fs = float(group.SamplingFrequency)
     return [round(_shift(channel, fs)) for channel, lead in _channels(group) if lead]
 
 
 def _largest_shift(groups: Sequence[Any]) -> float:
-    """The largest difference in seconds between the leads of a group."""
+    """Return the largest time difference between leads of a group, in seconds."""
     spans = [
         (max(shifts) - min(shifts)) / float(group.SamplingFrequency)
         for group in groups
@@ -238,7 +238,7 @@ def _largest_shift(groups: Sequence[Any]) -> float:
 
 
 def _group(group: Any) -> Group:
-    """The leads of a multiplex group, read when they are asked for."""
+    """Return the leads of a multiplex group. Signals are read on demand."""
     places = [place for place, (_, lead) in enumerate(_channels(group)) if lead]
     shifts, fs = _shifts(group), float(group.SamplingFrequency)
     offset = group.get("MultiplexGroupTimeOffset")
@@ -257,7 +257,7 @@ def _group(group: Any) -> Group:
 
 
 def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.float64]:
-    """Cut channels that were sampled one after another to the time that they share.
+    """Align channels that were sampled in turn, and cut them to their common time.
 
     Example:
         >>> _aligned(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), [0, 1])
@@ -273,7 +273,7 @@ def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.flo
 
 
 def _lead(channel: Any) -> str:
-    """A channel's lead by its code, by what the code means, or by the channel's label."""
+    """Return a channel's lead from its code, the meaning of the code, or the channel's label."""
     sources = channel.get("ChannelSourceSequence") or [{}]
     code = _CODE.fullmatch(str(sources[0].get("CodeValue", "")))
     if code and int(code[1]) in BY_NUMBER:
@@ -284,7 +284,7 @@ def _lead(channel: Any) -> str:
 
 
 def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
-    from pydicom.waveforms.numpy_handler import WAVEFORM_DTYPES  # noqa: PLC0415 — as above
+    from pydicom.waveforms.numpy_handler import WAVEFORM_DTYPES  # noqa: PLC0415 — optional
 
     kind = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
     if kind not in WAVEFORM_DTYPES:
@@ -314,10 +314,10 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _padding(d_LK: NDArray[Any], padding: object) -> NDArray[np.bool_] | None:
-    """Return where samples are missing; None if there is no padding value.
+    """Return the mask of missing samples, or None if there is no padding value.
 
-    A value that a signal could have, such as 0, marks missing samples only in runs over all channels. The
-    lowest and the highest of a kind of numbers mark each sample.
+    If the padding value is the lowest or highest of its type, each sample with this value is missing. Other
+    values, such as 0, may be signal. They mark missing samples only in runs over all channels.
     """
     if not isinstance(padding, bytes) or len(padding) < d_LK.dtype.itemsize:
         return None

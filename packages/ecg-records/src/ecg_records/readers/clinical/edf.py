@@ -23,14 +23,14 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import WHOLE, Stretch
 
 RECORDS = slice(236, 244)
-"""Where the header says how many data records there are; −1 while they are still being written."""
+"""Bytes of the header with the number of data records, which is −1 during recording."""
 _HEADER = 256
 _PREFILTERING = [re.compile(rf"\b{name}:\s*([\d.]+)\s*Hz", re.I) for name in ("HP", "LP", "N")]
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read a stretch of an EDF file. Raises `RecordError`, or what edfio raises."""
-    from edfio import read_edf  # noqa: PLC0415 — of an extra
+    """Read a stretch of an EDF file. Raises `RecordError`, or any error of edfio."""
+    from edfio import read_edf  # noqa: PLC0415 — optional
 
     with file.open("rb") as content:
         head = content.read(_HEADER)
@@ -69,9 +69,9 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _patient(data: Any) -> dict[str, Any]:
-    """Time of acquisition; the hospital's number, sex and birth, for which plain EDF has no fields."""
+    """Return the time of acquisition, and number, sex and birth, for which plain EDF has no fields."""
     header: dict[str, Any] = {}
-    with suppress(ValueError):  # edfio's AnonymizedDateError is one
+    with suppress(ValueError):  # includes edfio's AnonymizedDateError
         header["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
     if data.reserved.startswith("EDF+"):
         words = [*data.local_patient_identification.split(" "), ""]

@@ -1,4 +1,4 @@
-"""Recordings in several groups of leads, such as 4 × 3 leads and a rhythm strip, made one.
+"""Recordings in several groups of leads, such as 4 × 3 leads and a rhythm strip, joined to a recording.
 
 Shapes: K leads as found, L samples.
 """
@@ -16,9 +16,9 @@ from ecg_records.signal.leads import lead_name
 from ecg_records.stretch import LONGEST_READ
 
 BEAT = 1.5
-"""Seconds: median beats last 1.0 to 1.2 s, and the shortest group of 3 x 4 leads is longer."""
+"""Longest median beat in seconds. Median beats last 1.0 to 1.2 s; groups of 3 × 4 leads are longer."""
 APART = 0.1
-"""Seconds by which a rhythm strip may reach beyond the groups that it accompanies."""
+"""Seconds by which a rhythm strip may extend beyond the groups it accompanies."""
 _DERIVED = re.compile(r"median|average|averaged|representative|template", re.I)
 SEVERAL = Note("several recordings in one file: the longest with most leads is read", NoteKind.unused)
 
@@ -32,8 +32,8 @@ class Group:
         samples: Samples per lead.
         fs: Sampling rate in Hz.
         read: Function that returns the signals in mV, [K, L].
-        start: Second at which the group begins, on a clock that the groups of a file share; None if unknown.
-        label: What the file calls it.
+        start: Start of the group in seconds, on a clock shared by the groups of a file; None if unknown.
+        label: Name of the group in the file.
     """
 
     names: Sequence[str]
@@ -45,27 +45,27 @@ class Group:
 
     @property
     def leads(self) -> list[str]:
-        """Names of the leads, as usual."""
+        """Standard names of the leads."""
         return list(map(lead_name, self.names))
 
     @property
     def seconds(self) -> float:
-        """Duration."""
+        """Duration in seconds."""
         return self.samples / self.fs
 
 
 def is_derived(label: str) -> bool:
-    """Whether a label names a beat that was computed from others."""
+    """Return whether a label names a beat that was computed from other beats."""
     return bool(_DERIVED.search(label))
 
 
 def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], float, tuple[Note, ...]]:
-    """Join groups to one recording: (names, x_KL in mV, sampling rate, notes).
+    """Join groups to a recording: (names, x_KL in mV, sampling rate, notes).
 
-    The recording is the longest group of those with most leads. Groups with further leads are joined to it by
-    their time offsets, and so are strips of a lead that accompany them. Samples that were not recorded are
-    NaN. Computed beats are never read. Raises `RecordError` if there is no recording, or if groups with
-    further leads can't be joined.
+    The recording is the longest group among the groups with most leads. Groups with further leads are joined
+    to it by their time offsets, as are accompanying strips of a lead. Samples that were not recorded are NaN.
+    Computed beats are never read. Raises `RecordError` if there is no recording, or if groups with further
+    leads can't be joined.
     """
     recorded = [group for group in groups if group.names and not is_derived(group.label)]
     if not recorded:
@@ -98,7 +98,7 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
         raise RecordError(Reason.shape, "has leads in groups that lie too far apart to be one recording")
     rows: dict[str, NDArray[np.float64]] = {}
     pieces = sorted(zip(begins, taken, strict=True), key=lambda piece: piece[1].samples)
-    for begin, group in pieces:  # the longest is written last
+    for begin, group in pieces:  # longer groups overwrite shorter groups
         for lead, x_L in zip(group.leads, group.read(), strict=True):
             row_L = rows.setdefault(lead, np.full(length, np.nan))
             row_L[begin - earliest : begin - earliest + len(x_L)] = x_L
@@ -108,7 +108,7 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
 
 
 def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """Split the other groups into partners with further leads and recordings of their own."""
+    """Split groups into `main` with partners that have further leads, and separate recordings."""
     taken, further, leads = [main], list[Group](), set(main.leads)
     for group in sorted(others, key=lambda other: (-len(other.names), -other.samples)):
         is_beat = group.seconds <= BEAT < main.seconds
@@ -125,7 +125,7 @@ def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[G
 
 
 def _starts(taken: Sequence[Group], fs: float) -> list[int]:
-    """The first sample of each group. Raises `RecordError` if that isn't known."""
+    """Return the first sample of each group. Raises `RecordError` if it isn't known."""
     if all(group.start is None for group in taken) and len({group.samples for group in taken}) > 1:
         raise RecordError(Reason.shape, "has leads in several groups without their time offsets")
     origin = _origin(taken)

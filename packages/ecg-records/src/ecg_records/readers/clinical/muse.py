@@ -82,7 +82,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _group(part: Element) -> Group:
-    """The leads of a waveform, read when they are asked for."""
+    """Return the leads of a waveform. Signals are read on demand."""
     leads = _leads(part)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
         raise RecordError(Reason.shape, "has leads that begin at different times")
@@ -101,14 +101,14 @@ def _group(part: Element) -> Group:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Measurements and statements as confirmed, without what somebody wrote in words of their own."""
+    """Return the confirmed measurements and statements, without free text by users."""
     measured = {name: _text(root, f"RestingECGMeasurements/{tag}") for name, tag in _MEASURED.items()}
     parts = root.findall("Diagnosis/DiagnosisStatement")
     return MachineReport.of(measured, _lines(parts or root.findall("OriginalDiagnosis/DiagnosisStatement")))
 
 
 def _lines(parts: Sequence[Element]) -> list[str]:
-    """Return whole lines, because `Cannot rule out` is a separate part; without comparisons of two ECGs."""
+    """Join parts to lines, since `Cannot rule out` is a separate part. Drop comparisons of two ECGs."""
     lines = [""]
     for part in parts:
         text, flags = _text(part, "StmtText"), [flag.text for flag in part.findall("StmtFlag")]
@@ -130,7 +130,7 @@ def _leads(rhythm: Element) -> list[Element]:
 
 
 def _acquired(root: Element) -> str | None:
-    """Return the time of acquisition; MUSE writes the month first."""
+    """Return the time of acquisition in ISO 8601. MUSE writes the month first."""
     day, time = (_text(root, f"TestDemographics/Acquisition{what}") for what in ("Date", "Time"))
     try:
         return datetime.datetime.strptime(f"{day} {time}", "%m-%d-%Y %H:%M:%S").isoformat()
@@ -139,7 +139,7 @@ def _acquired(root: Element) -> str | None:
 
 
 def _day(text: str) -> str | None:
-    """A date; MUSE writes the month first."""
+    """Return a date in ISO 8601. MUSE writes the month first."""
     try:
         return datetime.datetime.strptime(text, "%m-%d-%Y").date().isoformat()
     except ValueError:

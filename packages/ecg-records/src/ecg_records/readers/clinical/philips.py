@@ -1,8 +1,8 @@
-"""Philips' XML (`restingecgdata`, versions 1.03 and 1.04): all leads in one base64 text, compressed by XLI.
+"""Philips' XML (`restingecgdata`, versions 1.03 and 1.04): all leads in a base64 text, compressed by XLI.
 
-XLI writes of each lead the second differences, high bytes before low ones, in LZW of 10 bits; and of III, aVR
-and so on only by how much they differ from what I and II say. The format is not published; it is read as the
-project sierra-ecg-tools found it out.
+XLI stores the second differences of each lead, high bytes before low bytes, in 10-bit LZW. III, aVR, aVL and
+aVF are stored as differences from the values that follow from I and II. The format is not published. The
+project sierra-ecg-tools reverse-engineered it.
 
 Shapes: K leads as found, L samples.
 """
@@ -25,7 +25,7 @@ from ecg_records.signal.leads import LEADS
 ROOT = "restingecgdata"
 VERSIONS = ("1.03", "1.04", "1.04.01", "1.04.02")
 _BITS, _ROOM = 10, (1 << 10) - 1
-"""The length of a code, and how many there can be; the last one means the end."""
+"""Bits of a code, and the last code, which marks the end."""
 _BIAS = 64
 _MEASURED = {
     "rate": ("heartrate",),
@@ -36,7 +36,7 @@ _MEASURED = {
     "qtc": ("qtcb", "meanqtc"),
     "axis": ("qrsfrontaxis",),
 }
-"""What version 1.04 calls a measurement, and 1.03."""
+"""Names of measurements in versions 1.04 and 1.03."""
 _AGES = ("years", "months", "weeks", "days", "hours")
 _GROUPS = ("{*}globalmeasurements/*", "{*}interpretationmeasurements/*")
 
@@ -63,7 +63,7 @@ def waveform(root: Element) -> Waveform:
     d_KL, notes = _without_mark(_undifferenced(stacked(list(_leads(content, names, samples)))))
     person, taken = root.find(".//{*}generalpatientdata"), root.find(".//{*}dataacquisition")
     person = Element("") if person is None else person
-    low, _, high = _text(signal, "signalbandwidth").partition("-")  # of 1.03; 1.04 says it in two elements
+    low, _, high = _text(signal, "signalbandwidth").partition("-")  # version 1.03; 1.04 has two elements
     return Waveform(
         names=names,
         x_KL=d_KL * step,
@@ -81,7 +81,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Measurements and statements of the first interpretation, without what somebody edited."""
+    """Return measurements and statements of the first interpretation, without edits by users."""
     first = root.find(".//{*}interpretation")
     if first is None:
         return MachineReport()
@@ -105,7 +105,7 @@ def _positive(text: str, what: str) -> float:
 
 
 def _lead_names(waves: Element, signal: Element) -> list[str]:
-    """The leads in their order; version 1.03 says only that it is the usual one."""
+    """Return the lead names in order. Version 1.03 states only that the order is the usual order."""
     names = (waves.get("leadlabels") or "").split()
     if not names and _text(signal, "acquisitiontype") in {"STD-12", "10-WIRE"}:
         names = list(LEADS)
@@ -129,7 +129,7 @@ def _leads(content: bytes, names: Sequence[str], samples: int) -> Iterator[NDArr
 
 
 def _expanded(stream: bytes, most: int) -> bytes:
-    """LZW undone, as far as so many bytes. Raises `RecordError` for a code that means nothing."""
+    """Decompress LZW, up to `most` bytes. Raises `RecordError` for an invalid code."""
     bits = np.unpackbits(np.frombuffer(stream, np.uint8))
     count = len(bits) // _BITS
     codes = bits[: count * _BITS].reshape(count, _BITS) @ (1 << np.arange(_BITS - 1, -1, -1))
@@ -150,14 +150,14 @@ def _expanded(stream: bytes, most: int) -> bytes:
 
 
 def _summed(d_L: NDArray[np.int64], first: int) -> NDArray[np.float64]:
-    """Two samples, and then second differences, each written one place later than it belongs, from above."""
+    """Restore samples from two samples and second differences. XLI stores each difference a place late."""
     bends = np.concatenate([[first], d_L[2:-1] - _BIAS])
     slopes = d_L[1] - d_L[0] - np.concatenate([[0], bends.cumsum()])
     return np.asarray(d_L[0] + np.concatenate([[0], slopes.cumsum()]), np.float64)
 
 
 def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The limb leads out of what they differ by from I and II; the others are whole."""
+    """Restore III, aVR, aVL and aVF from their differences. The other leads are stored as they are."""
     i, ii, by_iii, by_avr, by_avl, by_avf = d_KL[:6]
     iii = ii - i - by_iii
     avr = -np.floor((i + ii) / 2) - by_avr
@@ -167,7 +167,7 @@ def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_mark(d_KL: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[Note, ...]]:
-    """The recording without the calibration pulse behind it, which is equal in all leads, as no beat is."""
+    """Remove the calibration pulse at the end. Unlike a beat, the pulse is equal in all leads."""
     apart = np.flatnonzero((d_KL != d_KL[0]).any(axis=0))
     end = int(apart[-1]) + 1 if len(apart) else d_KL.shape[1]
     if not d_KL[0, end:].any():

@@ -1,7 +1,7 @@
-"""SCP-ECG (EN 1064, ANSI/AAMI EC71): sections behind a table of pointers, a stream per lead.
+"""SCP-ECG (EN 1064, ANSI/AAMI EC71): a table of pointers, then sections, with a stream per lead.
 
-The rhythm (section 6) is read as plain samples or by the default Huffman code, whole or as differences. What
-is compressed by tables of its own, by two sampling rates or against a reference beat is refused.
+The rhythm (section 6) may be plain samples or the default Huffman code, as values or as differences. Files
+that use other Huffman tables, two sampling rates or a reference beat are rejected.
 
 Shapes: K leads as found, L samples.
 """
@@ -27,19 +27,19 @@ from ecg_records.stretch import WHOLE, Stretch, refuse_large
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
 _HEAD, _POINTER = 16, 10
-"""Bytes before a section's content, and of one pointer."""
+"""Bytes before the content of a section, and bytes of a pointer."""
 _NAMES, _CODES, _LEADS, _RHYTHM, _MEASURED, _STATED = 1, 2, 3, 6, 7, 8
-"""The sections that are read: patient and recording, Huffman tables, leads, rhythm, measurements, report."""
+"""Sections that are read: patient and recording, Huffman tables, leads, rhythm, measurements, report."""
 _UNKNOWN = 19999
-"""Times from here on stand for what was not measured, or is not there."""
+"""Times from this value on mean that the value is missing or was not measured."""
 _DEFAULT = 19999
-"""What stands in place of the number of tables where the default one is used."""
+"""Value instead of the number of tables if the file uses the default table."""
 _WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
-"""Words of the default code: 0, ±1 to ±8 by the number of ones, 8 or 16 bits as they are; what is left."""
+"""Words of the default code: 0, ±1 to ±8 by the number of ones, raw 8 or 16 bits, and left-over bits."""
 _LONGEST = 26
 _AGE_UNITS = {1: "years", 2: "months", 3: "weeks", 4: "days", 5: "hours"}
 _NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _LOW, _HIGH, _END = 2, 4, 5, 8, 25, 26, 27, 28, 255
-"""Tags of section 1. Those of names are passed over."""
+"""Tags of section 1. Tags of names are ignored."""
 
 
 class _Lead(NamedTuple):
@@ -90,7 +90,7 @@ def _machine(measured: bytes, report: bytes) -> MachineReport:
 
 
 def _sections(content: bytes) -> dict[int, bytes]:
-    """The content of every section that is there, by number."""
+    """Return the content of each section by number."""
     sections = {}
     _, _, length = struct.unpack_from("<HHI", content, 6)
     for place in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
@@ -103,7 +103,7 @@ def _sections(content: bytes) -> dict[int, bytes]:
 
 
 def _leads(section: bytes) -> list[_Lead]:
-    """The leads in their order; a first sample may be called 0 or 1."""
+    """Return the leads in order. Files number the first sample 0 or 1."""
     count, flags = section[0], section[1]
     if flags & 1:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
@@ -117,7 +117,7 @@ def _leads(section: bytes) -> list[_Lead]:
 
 
 def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tuple[NDArray[np.float64], float]:
-    """The samples of every lead, and their number per second."""
+    """Return the samples of each lead in mV, and the sampling rate."""
     nanovolts, microseconds, differences, bimodal = struct.unpack_from("<HHBB", section)
     if bimodal:
         raise RecordError(Reason.signal_format, f"is compressed by two sampling rates: {_CONVERT}")
@@ -144,7 +144,7 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
 
 
 def _words(stream: bytes, most: int) -> NDArray[np.int64]:
-    """The values of a stream in the default code; the bits that fill its last byte may look like more."""
+    """Decode a stream in the default code. Padding bits of the last byte may look like further values."""
     bits = (np.unpackbits(np.frombuffer(stream, np.uint8)) + ord("0")).tobytes()
     words = _WORDS.findall(bits)[:most]
     if words and not _is_whole(words[-1]):
@@ -153,7 +153,7 @@ def _words(stream: bytes, most: int) -> NDArray[np.int64]:
 
 
 def _is_whole(word: bytes) -> bool:
-    """Whether it isn't a left-over, which is the beginning of a word."""
+    """Return whether a match is a whole word, not the left-over beginning of a word."""
     ones = len(word) - len(word.lstrip(b"1"))
     return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
 
@@ -168,7 +168,7 @@ def _value(word: bytes) -> int:
 
 
 def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
-    """Restore samples that were stored as they are (0), or as first (1) or second (2) differences.
+    """Restore samples that were stored as values (0), or as first (1) or second (2) differences.
 
     Example:
         >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()
@@ -205,7 +205,7 @@ def _patient(section: bytes) -> dict[str, Any]:
 
 
 def _integer(tags: Mapping[int, bytes], tag: int) -> int:
-    """A number of two bytes; 0 where there is none."""
+    """Return a number of two bytes, or 0 if the tag is missing."""
     return int.from_bytes(tags[tag], "little") if len(tags.get(tag, b"")) == 2 else 0
 
 

@@ -1,4 +1,4 @@
-"""Waveforms of clinical formats as a `Record`: leads by name, mV, a pseudonym.
+"""Waveforms of clinical formats as a `Record`: leads by name, signals in mV, a pseudonym.
 
 Shapes: K leads as found, L samples.
 """
@@ -31,23 +31,27 @@ BY_NUMBER = {
     **{number + 2: f"V{number}" for number in range(1, 7)},
     65: "-aVR",
 }
-"""The leads' numbers, the same in SCP-ECG (5.6.3-9-1) and in ISO/IEEE 11073-10101 (2:1)."""
+"""Numbers of the leads, which are the same in SCP-ECG (5.6.3-9-1) and ISO/IEEE 11073-10101 (2:1)."""
 YEAR = 365.25
-"""Days."""
+"""Days of a year."""
 INFANT, OLDEST = 2, 120
-"""Years: below the first, an age is a fraction."""
+"""Limits of age in years. Below `INFANT`, ages are fractions."""
 HALF_A_DAY = 0.5 / YEAR
-"""The age in years on the day of birth."""
+"""Age in years on the day of birth."""
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?")
 
 
 class Waveform(NamedTuple):
-    """Recording in a clinical file; `x_KL` is in mV, with `names` of all its leads.
+    """Recording in a clinical file. The attributes that aren't listed are as in a `Record`.
 
-    `x_KL` is the stretch that was asked for where `length`, the file's samples per lead, says so, else all.
-    `patient` is the number by which the file knows the patient, still as it is; `born` and `acquired` are ISO
-    8601 in local time; `age` is in years, if the file says it itself; `unused` are names of signals that are
-    no leads. The others are as in a `Record`.
+    Attributes:
+        names: Names of all leads.
+        x_KL: Signals in mV: the requested stretch if `length` is given, else the whole recording.
+        patient: Patient's number in the file, not yet a pseudonym.
+        born, acquired: Dates or times in ISO 8601, local time.
+        age: Age in years, if the file states the age.
+        length: Samples per lead in the file.
+        unused: Names of signals that aren't leads.
     """
 
     names: Sequence[str]
@@ -67,10 +71,10 @@ class Waveform(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """Reader of one file format.
+    """Reader of a file format.
 
-    `waveform` reads a file, or a stretch of it, and may raise whatever its library raises. `magic` is an
-    offset and the bytes that files of the format have there, or None if the names are enough.
+    `waveform` reads a file, or a stretch of it, and may raise any error of its library. `magic` is the
+    offset and content of the format's signature, or None if names of files identify the format.
     """
 
     source: str
@@ -79,22 +83,22 @@ class Format:
     magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
-        """Whether a file has the format: by its ending, or if it has none, by its first bytes."""
+        """Return whether a file has the format, by its ending, or without an ending by its first bytes."""
         ending = file.suffix.lower()
         if f"*{ending}" in self.marks:
             return True
-        unnamed = not ending or ending[1:].isdigit()  # as DICOM's files are, or called by their numbers
+        unnamed = not ending or ending[1:].isdigit()  # DICOM files often have no ending, or end with a number
         return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
 
     def begins(self, file: Path) -> bool:
-        """Whether a file begins with the format's signature."""
+        """Return whether a file begins with the format's signature."""
         place, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
             return content.read(place + len(magic))[place:] == magic
         return False
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, or a stretch. Raises `RecordError` if it can't be used."""
+        """Read a record, or a stretch of it. Raises `RecordError` if it can't be used."""
         if not is_regular(candidate.file):
             raise RecordError(Reason.unreadable, "isn't a regular file")
         if not self.begins(candidate.file):
@@ -106,14 +110,14 @@ class Format:
             return _record(candidate, waveform, stretch)
         except RecordError:
             raise
-        except Exception as error:  # what a library says of a damaged file may quote the patient's name
+        except Exception as error:  # a library's message may quote the patient's name
             problem = f"can't be read as {self.source} ({type(error).__name__})"
             raise RecordError(Reason.unreadable, problem) from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep libraries from saying what stands in a file: it may be a name."""
+    """Silence logs and warnings of libraries, because they may quote a patient's name."""
     log = logging.getLogger("pydicom")
     before = log.disabled
     log.disabled = True
@@ -136,7 +140,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
     x_KL = np.asarray(found.upright(waveform.x_KL[list(found.rows), cut]), np.float64)
     leads, x_KL, notes = _with_derived(found.leads, x_KL)
     notes = (*notes, *turned(found))
-    with np.errstate(over="ignore", invalid="ignore"):  # what isn't a number is found by the quality rules
+    with np.errstate(over="ignore", invalid="ignore"):  # the quality rules find NaN and infinity
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
     return Record(
         id=candidate.file.stem,
@@ -159,7 +163,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
 def _with_derived(
     leads: tuple[str, ...], x_KL: NDArray[np.float64]
 ) -> tuple[tuple[str, ...], NDArray[np.float64], tuple[Note, ...]]:
-    """The limb leads that follow from I and II (Einthoven, Goldberger), where they are not there."""
+    """Add missing limb leads that follow from I and II (Einthoven, Goldberger)."""
     missing = [lead for lead in LEADS[2:6] if lead not in leads]
     if not missing or not {"I", "II"} <= set(leads):
         return leads, x_KL, ()
@@ -173,7 +177,7 @@ def _with_derived(
 
 
 def per_mv(unit: str | None) -> float:
-    """Return the number of a unit in a millivolt. Raises `RecordError`."""
+    """Return how many of a unit are in a millivolt. Raises `RecordError`."""
     number_of = unit_in_volts(unit)
     if number_of is None:
         raise RecordError(Reason.units, f"is in {(unit or 'no unit')[:20]!r}, not in volts")
@@ -181,7 +185,7 @@ def per_mv(unit: str | None) -> float:
 
 
 def finite_gain(value: object) -> float:
-    """Return the value of one converter step. Raises `RecordError` if it is zero or missing."""
+    """Return the size of a converter step. Raises `RecordError` if it is zero or missing."""
     gain = number(value)
     if not 0 < abs(gain) < np.inf:
         raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
@@ -189,7 +193,7 @@ def finite_gain(value: object) -> float:
 
 
 def filtered(low: object = None, high: object = None, notch: object = None) -> tuple[Note, ...]:
-    """Return a note on the filters in Hz that a file states, if any.
+    """Return a note on the filters that a file states in Hz, or () if there are none.
 
     Example:
         >>> filtered("0.050", 150, "0"), filtered(None, None), filtered(high=40, notch=50)
@@ -204,7 +208,7 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
 
 
 def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
-    """Return notes on leads that the device flagged, each with a word.
+    """Return notes on leads that the device flagged, with the status as a word.
 
     Example:
         >>> flagged({"V3": "DISCONNECTED", "V4": "DISCONNECTED"})
@@ -220,13 +224,13 @@ def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
 
 
 def silenced(names: Sequence[str], x_KL: NDArray[np.float64], off: Collection[str]) -> NDArray[np.float64]:
-    """Return signals without numbers in the leads that are off."""
+    """Return signals with NaN in the leads that are off."""
     off_K = np.array([name in off for name in names], bool)
     return np.where(off_K[:, None], np.nan, x_KL)
 
 
 def _hertz(value: object) -> float | None:
-    """A frequency; 0 stands for none."""
+    """Return a frequency, or None for 0 and other values that aren't frequencies."""
     hertz = number(value)
     return hertz if 0 < hertz < 1e6 else None
 
@@ -242,13 +246,13 @@ def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def pseudonym(number: str | None) -> str | None:
-    """Hash a patient number into a stable name; a list of the numbers reverses it."""
+    """Hash a patient number into a stable name. A list of all numbers can reverse the hash."""
     text = (number or "").strip()
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
 
 
 def moment(text: str | None) -> str | None:
-    """Return a date, or date and time, as ISO 8601; None for other texts.
+    """Return a date, or date and time, in ISO 8601. Returns None for other texts.
 
     Example:
         >>> moment("20130125105919.000"), moment("19710123"), moment("00000000")
@@ -266,7 +270,7 @@ def moment(text: str | None) -> str | None:
 
 
 def years(value: object, unit: str) -> float | None:
-    """Return an age in years, as a fraction for infants; None if it can't be one.
+    """Return an age in years, as a fraction for infants, or None for impossible ages.
 
     Args:
         value: Number of units.
@@ -281,12 +285,12 @@ def years(value: object, unit: str) -> float | None:
         return None
     age = number(value) * days / YEAR
     if days < 1 or (days == 1 and not age):
-        age = max(age, HALF_A_DAY)  # an age of 0 years may be any month of the first
+        age = max(age, HALF_A_DAY)  # an age of 0 years may be any month of the first year
     return age if age <= OLDEST else None
 
 
 def _age(waveform: Waveform) -> float | None:
-    """The age that the file states; by the date of birth if there is none, or of an infant whole years."""
+    """Return the stated age. If it is missing, or an infant's in whole years, use the date of birth."""
     stated, by_dates = waveform.age, _years_between(waveform.born, waveform.acquired)
     if stated is None or (by_dates is not None and stated in (0, 1) and by_dates < INFANT):
         return by_dates if by_dates is not None else stated
@@ -294,7 +298,7 @@ def _age(waveform: Waveform) -> float | None:
 
 
 def _years_between(born: str | None, acquired: str | None) -> float | None:
-    """Completed years between two dates; under two years a fraction."""
+    """Return completed years between two dates, or a fraction under two years."""
     if born is None or acquired is None:
         return None
     first, last = (datetime.date.fromisoformat(day[:10]) for day in (born, acquired))

@@ -1,4 +1,4 @@
-"""XML documents of three makers, parsed once, safe from external and nested entities."""
+"""XML documents in three formats, parsed once, and safe from external and nested entities."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +10,15 @@ from ecg_records.readers.clinical.waveform import Format, Waveform
 from ecg_records.stretch import WHOLE, WIDEN, WIDER, Stretch, refuse_large
 
 MOST_TAGS = round(200_000 * WIDER)
-"""Of a document; each costs a hundred bytes of memory, and a waveform needs a few thousand."""
+"""Most tags of a document. A tag costs a hundred bytes of memory, and a waveform needs a few thousand."""
 _KINDS: dict[str, Callable[[Element], Waveform]] = {
     module.ROOT: module.waveform for module in (aecg, muse, philips)
 }
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read an XML document of any of the three makers. Raises `RecordError`, or what the parser raises."""
-    from defusedxml.ElementTree import fromstring  # noqa: PLC0415 — of an extra
+    """Read an XML document in any of the three formats. Raises `RecordError`, or any error of the parser."""
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415 — optional
 
     refuse_large(file)
     content = file.read_bytes()
