@@ -104,7 +104,7 @@ def measure(record: Record) -> Measured:
 
 
 def delineate(record: Record) -> "pd.DataFrame":
-    """Return a table with one row per beat. Times are in ms from the record's first sample.
+    """Return a table with a row per beat. Times are in ms from the record's first sample.
 
     Columns:
         r: R-peak.

@@ -1,6 +1,6 @@
 """Results of every reader: `Record`, a uniform recording, and `Candidate`, a record not yet read.
 
-A `Reader` knows one dataset or format. The built-in dataset readers are in `readers.datasets`. Other packages
+A `Reader` knows a dataset or format. The built-in dataset readers are in `readers.datasets`. Other packages
 add readers through the entry point group `ecg_records.readers`.
 
 Shapes: K leads as found, C all twelve (rows in `LEADS` order), L samples at the record's own rate.
@@ -78,7 +78,7 @@ class Record:
 
     @property
     def x_CL(self) -> NDArray[np.float32]:
-        """Signal of the twelve leads, float32 [12, L]. Raises `RecordError` if one is missing."""
+        """Signal of the twelve leads, float32 [12, L]. Raises `RecordError` if a lead is missing."""
         if self.leads == LEADS:
             return self.x_KL
         with located(self.path):
@@ -203,7 +203,7 @@ class ReadsRecords(Protocol):
 
 
 class Reader(ReadsRecords, Protocol):
-    """Finder and reader of one dataset or format.
+    """Finder and reader of a dataset or format.
 
     Instances are hashable.
 

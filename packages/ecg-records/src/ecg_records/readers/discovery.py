@@ -131,7 +131,7 @@ def _places() -> Callable[[Path], str]:
     """Return a function that resolves a file's links and looks up each folder only once."""
     folder_of = lru_cache(maxsize=16)(os.path.realpath)
 
-    @lru_cache(maxsize=1)  # the rows of a file come one after another
+    @lru_cache(maxsize=1)  # the rows of a file follow each other
     def place(file: Path) -> str:
         folder, name = os.path.split(file)
         linked = os.path.islink(file)  # noqa: PTH114 — Path raises for a name that no file can have
@@ -189,7 +189,7 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
     """
     digest, unhashed = hashlib.sha256(), []
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
-    content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
+    content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file follow each other
     for candidate in candidates:
         place = f"{candidate.root_name}/{candidate.path}"
         state = None if left_out and place in left_out else content(candidate.file)

@@ -89,8 +89,9 @@ class ArrayFile:
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
         """Read a record in mV, or a stretch of it: (x_KL, samples per lead in the file).
 
-        Raises `RecordError` if the row can't be read or its shape doesn't fit the leads, and `OutputError` if
-        the disk has too little space to unpack the file.
+        Raises:
+            RecordError: If the row can't be read, or its shape doesn't fit the leads.
+            OutputError: If the disk has too little space to unpack the file.
         """
         try:
             x, length = self._record(row, stretch)
@@ -152,7 +153,7 @@ class Arrays:
     layout: Layout
 
     def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
-        """Find the records of one file below `root`. Raises as `ArrayFile` does."""
+        """Find the records of a file below `root`. Raises as `ArrayFile` does."""
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
             name = array.names[row] if array.names else None
@@ -167,7 +168,7 @@ class Arrays:
             yield Candidate(root, file, source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record. Raises `RecordError` as `read_row` does."""
+        """Read a record. Raises `RecordError` as `read_row` does."""
         file, row = candidate.file, candidate.row
         x_KL, leads, length, notes = read_row(file, self.layout, row, stretch)
         return Record(

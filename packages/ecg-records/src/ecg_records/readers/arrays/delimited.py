@@ -57,7 +57,7 @@ class Form(NamedTuple):
         return tuple(name for name in self.headings if not is_lead(name) and name.lower() not in known)
 
     def column(self, *called: str) -> int | None:
-        """Return the first column with one of these names."""
+        """Return the first column with any of these names, or None."""
         names = [name.lower() for name in self.headings]
         return next((names.index(name) for name in called if name in names), None)
 

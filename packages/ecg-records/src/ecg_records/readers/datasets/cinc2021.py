@@ -33,7 +33,7 @@ class Cinc2021:
             yield Candidate(root, header, collection(header, root), self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        """Read a record. Raises `RecordError` as `wfdb.read_record` does."""
         record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=candidate.source)
 

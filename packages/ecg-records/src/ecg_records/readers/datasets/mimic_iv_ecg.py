@@ -38,6 +38,6 @@ class MimicIvEcg:
         yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        """Read a record. Raises `RecordError` as `wfdb.read_record` does."""
         record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=self.source, patient=candidate.key)

@@ -50,7 +50,7 @@ class Ptbdb:
                 yield Candidate(root, file, self.source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, with codes from the reason for admission and from an added `#Dx` comment.
+        """Read a record, with codes from the reason for admission and from an added `#Dx` comment.
 
         Raises `RecordError` as `wfdb.read_record` does.
         """

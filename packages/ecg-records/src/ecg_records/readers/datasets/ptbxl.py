@@ -92,7 +92,7 @@ class PtbXl:
         yield from unlisted(self, root, headers, listed, DATABASE)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one entry. Raises `RecordError` as `read` does."""
+        """Read the record of an entry. Raises `RecordError` as `read` does."""
         return read(candidate.root, candidate.key, stretch, self.rate)
 
 
