@@ -1,1 +1,1 @@
-"""Codes of users and corpora: code tables, mappings, and their coverage by the graph."""
+"""Codes of users and corpora: code tables, mappings, and coverage by the graph."""

@@ -1,4 +1,4 @@
-"""Mappings from a hospital's codes, and from machines' statements, to SNOMED CT."""
+"""Mappings to SNOMED CT from the codes of a hospital or the statements of machines."""
 
 import hashlib
 import math
@@ -23,12 +23,12 @@ VOCABULARIES = ("snomed", "icd10", "omop", "scp")
 MAPPING_COLUMNS = ("code", "snomed")
 _ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z]\.?[0-9A-Z]{0,4}")
 _SHORT_NAMES = {"icd10cm": "icd10", "icd10gm": "icd10", "icd-10": "icd10"}
-"""Names of ICD-10 in other tables."""
+"""Other names of ICD-10 in tables."""
 MACHINE = "machine"
-"""The name of the packaged mapping of electrocardiographs' statements."""
+"""Name of the packaged mapping for statements of electrocardiographs."""
 _NORMAL_ECG = "164854000"
 _NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relatedMatch")
-"""How a code may relate to a concept that it stands for, the nearest first."""
+"""Allowed relations from a code to the concept that it represents, nearest first."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CodeMapping:
 
     Attributes:
         path: the file.
-        targets: the identifiers of each code or text, as it is spelt.
+        targets: identifiers by code or text, in the spelling of the file.
 
     Example:
         >>> CodeMapping(Path("m.csv"), {"I480": ("164889003",)}).of("icd10:I48.0")
@@ -49,13 +49,13 @@ class CodeMapping:
 
     @classmethod
     def read(cls, path: str | Path) -> "CodeMapping":
-        """Return the mapping in a `.csv` with the columns `code` and `snomed`, or in a `.sssom.tsv`.
+        """Read a mapping from a `.csv` with the columns `code` and `snomed`, or from a `.sssom.tsv`.
 
         Args:
-            path: the file; ``machine`` for the packaged mapping of electrocardiographs' statements.
+            path: the file, or ``machine`` for the packaged mapping for statements of electrocardiographs.
 
         Raises:
-            InputError: it can't be read.
+            InputError: the file can't be read.
         """
         if str(path) == MACHINE:
             return MachineStatements()
@@ -65,13 +65,13 @@ class CodeMapping:
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the SNOMED CT identifiers of a code or text; () where it isn't in the mapping.
+        """Return the SNOMED CT identifiers of a code or text, or () if it isn't in the mapping.
 
-        Its case, its vocabulary's name and the point of ICD-10 may be another than in the mapping. () as well
-        where these are all that tells two codes of the mapping apart.
+        Case, the name of the vocabulary and the point of ICD-10 may differ from the mapping. If the mapping
+        has several codes that differ only in these, the result is () unless the spelling matches exactly.
 
         Args:
-            code: as a hospital wrote it.
+            code: code or text as written by the hospital.
         """
         if code in self.targets:
             return self.targets[code]
@@ -85,7 +85,7 @@ class CodeMapping:
 
     @cached_property
     def _by_bare(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-        """Vocabulary and targets of the subjects of one bare spelling."""
+        """Vocabulary and targets of the mapping's subjects, by bare spelling."""
         subjects: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for subject, targets in self.targets.items():
             vocabulary, bare = _parted(subject)
@@ -99,7 +99,7 @@ class CodeMapping:
 
 
 class MachineStatements(CodeMapping):
-    """Packaged mapping from machines' statements to SNOMED CT, certain and probable findings only."""
+    """Packaged mapping from the certain and probable findings in machines' statements to SNOMED CT."""
 
     def __init__(self) -> None:
         super().__init__(TABLES / "statements.tsv", {})
@@ -113,7 +113,7 @@ class MachineStatements(CodeMapping):
 
     @cached_property
     def _codes(self) -> dict[int, str]:
-        """The code of each concept that reaches it and no other leaf, SNOMED CT before others."""
+        """Code of each concept: a code that reaches this leaf and no other, SNOMED CT if available."""
         ranked: dict[int, tuple[int, bool, str]] = {}
         for row in self._graph.rows:
             leaves = self._graph.route(row.code).leaves
@@ -128,7 +128,7 @@ class MachineStatements(CodeMapping):
         return codes
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the codes of a statement's certain and probable findings.
+        """Return the codes of the certain and probable findings in a statement.
 
         Args:
             code: the statement.
@@ -152,7 +152,7 @@ class MachineStatements(CodeMapping):
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """The rows of a mapping: (code or text, SNOMED CT identifier); one without an identifier says nothing."""
+    """Yield (code or text, SNOMED CT identifier) for each row. Rows without an identifier are skipped."""
     if path.suffix.lower() not in {".csv", ".xlsx"}:
         yield from code_pairs(path)
         return
@@ -170,7 +170,10 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _parted(code: str) -> tuple[str, str]:
-    """The vocabulary's name and the code in capitals, of ICD-10 without its point: hospitals write I480."""
+    """Return the name of the vocabulary and the code in capitals.
+
+    ICD-10 codes lose their point, because hospitals write I480.
+    """
     prefix = re.match(r"([\w.-]+):(?=\S)", code)
     bare = code[prefix.end() :].upper() if prefix else code.upper()
     vocabulary = prefix[1].lower() if prefix else ""
@@ -178,9 +181,10 @@ def _parted(code: str) -> tuple[str, str]:
 
 
 def cell_text(cell: object) -> str:
-    """Return a cell as text; of pandas' column of whole numbers with gaps, the whole number.
+    """Return a cell as text. Integers that pandas read as floats because of gaps become integers again.
 
-    A Mac spells ü in two characters and a spreadsheet in one: here it is one.
+    Text is normalised (NFC), because a Mac encodes ü as two characters and a spreadsheet as a single
+    character.
     """
     if isinstance(cell, float):
         return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)

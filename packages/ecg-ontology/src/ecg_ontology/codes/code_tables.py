@@ -1,7 +1,7 @@
-"""Code tables of users: one row per record and code, or one per record with a list.
+"""Code tables of users: a row per record and code, or a row per record with a list of codes.
 
-Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what the user brings: a mapping, in
-SSSOM or as a plain table, or OMOP's CONCEPT table.
+Codes of other vocabularies become CURIEs (`icd10:I48.0`). They become SNOMED CT codes if the user supplies a
+mapping (in SSSOM or as a plain table) or OMOP's CONCEPT table.
 """
 
 import logging
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 ID_COLUMN = "id"
 _ROUNDED = re.compile(r"\d+(\.\d+)?[eE]\+?\d+")
-"""A number as spreadsheet programs shorten it."""
+"""Number in the short notation of spreadsheet programs, such as 1.6E+08."""
 CODE_COLUMNS = ("code", "codes")
-"""What the column of codes is called where nobody says."""
+"""Default names of the code column."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class CodeTable:
 
     Attributes:
         path: the table.
-        codes: the codes of each record, in the order of the rows, each once; a record may have none.
-        patients: the patient of each record for which the table names one.
-        about: what makes it this table: hashes of the files, columns, vocabulary.
+        codes: codes of each record in row order, without duplicates. A record may have no codes.
+        patients: patient by record, for records with a patient in the table.
+        about: identity of the table, for provenance: hashes of the files, columns, vocabulary.
 
     Example:
         >>> CodeTable(Path("codes.csv"), {"a": ("164889003",)}, {"a": "patient 7"}, {}).patients["a"]
@@ -55,21 +55,22 @@ def read_code_table(
     mapping: str | Path | None = None,
     concepts: str | Path | None = None,
 ) -> CodeTable:
-    r"""Return each record's codes and patient in a `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
+    r"""Read each record's codes and patient from a table.
 
     Args:
-        path: the table.
-        id_column: names the record.
-        code_column: one code a row, or in Parquet a list of them; without it `code` or `codes`.
-        patient_column: names the patient, if any does.
+        path: a `.csv` or `.tsv` (separated by comma, semicolon or tab), or a `.parquet`.
+        id_column: column of record ids.
+        code_column: column with a code per row, or in Parquet a list of codes. The default is `code` or
+            `codes`.
+        patient_column: column of patient ids, or "" if the table has no patients.
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
-        mapping: from these codes, or any texts, to SNOMED CT: a `.csv` with the columns `code` and `snomed`,
-            or a `.sssom.tsv`.
+        mapping: mapping from these codes, or from any texts, to SNOMED CT. A `.csv` with the columns `code`
+            and `snomed`, or a `.sssom.tsv`.
         concepts: OMOP's CONCEPT table, for concept ids.
 
     Raises:
-        InputError: a file can't be read, a row names no record, or a record has two patients.
-        UsageError: there is no such column or vocabulary.
+        InputError: a file can't be read, a row has no record id, or a record has two patients.
+        UsageError: a column is missing, or the vocabulary is unknown.
 
     Example:
         >>> import ecg_ontology, tempfile
@@ -126,7 +127,7 @@ def read_code_table(
 def _translation(
     vocabulary: str, mapped: CodeMapping | None, names: dict[str, str]
 ) -> Callable[[str], tuple[str, ...]]:
-    """A function from a code of the table to codes that an ontology can be asked for."""
+    """Return a function that maps a code of the table to codes that an ontology can route."""
     from_concepts = frozenset(names.values())
 
     def translate(code: str) -> tuple[str, ...]:
@@ -140,7 +141,7 @@ def _translation(
 
 
 def _concepts(path: Path) -> dict[str, str]:
-    """OMOP concept id → SNOMED CT identifier, or a CURIE by the name of another vocabulary."""
+    """Read the codes by OMOP concept id: SNOMED CT identifiers, or CURIEs for other vocabularies."""
     columns = ["concept_id", "vocabulary_id", "concept_code"]
     names = column_names(path, quoted=False)
     if missing := [name for name in columns if name not in names]:

@@ -1,4 +1,4 @@
-"""Codes of a corpus from a table of codes or counts, or from records that somebody else has read."""
+"""Codes of a corpus, from a table of codes or counts, or from records that are already in memory."""
 
 import re
 from collections import Counter
@@ -11,20 +11,20 @@ from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.graph.routing import canonical_code
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
-"""The three sources of the pretraining corpus, as the official Dx map names their columns."""
+"""Columns of the official Dx map for the three sources of the pretraining corpus."""
 
 _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
-"""A statement in the column scp_codes, which holds them as Python writes a dictionary."""
+"""Statement in the column scp_codes, which contains Python dictionaries as text."""
 
 
 class CorpusCodes(FrozenModel):
     """The codes of a corpus.
 
     Attributes:
-        name: the path it was read from.
+        name: path that the codes were read from.
         counts: number of records by code.
-        records: the code list of each record; `None` where only counts are known.
-        sources: the columns that a table of counts was summed over.
+        records: code list of each record, or `None` if only counts are known.
+        sources: columns of a table of counts that were added up.
     """
 
     name: str
@@ -34,20 +34,20 @@ class CorpusCodes(FrozenModel):
 
 
 def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
-    r"""Read a table of a corpus' codes.
+    r"""Read the codes of a corpus from a table.
 
     Args:
-        path: a ``.parquet`` table with each record's list of codes in the column ``codes``; a ``.csv`` of
-            codes and counts; or PTB-XL's ``ptbxl_database.csv``, whose statements become ``scp:…``.
-        sources: columns of the ``.csv`` to add up; by default those of the paper's corpus where the table
-            has them (Ningbo, Georgia, PTB), else ``count`` or ``total``.
+        path: a ``.parquet`` table with the list of codes of each record in the column ``codes``, a ``.csv``
+            of codes and counts, or PTB-XL's ``ptbxl_database.csv``. PTB-XL's statements become ``scp:…``.
+        sources: columns of the ``.csv`` to add up. The default is the columns of the paper's corpus (Ningbo,
+            Georgia, PTB) if the table has them, otherwise ``count`` or ``total``.
 
     Returns:
-        How often each code occurs, and the codes of each record where the source has them.
+        The number of records of each code, and the codes of each record if the table contains them.
 
     Raises:
-        InputError: the path is not there, can't be read, or holds no codes.
-        UsageError: the table has no such column.
+        InputError: the path doesn't exist, can't be read, or contains no codes.
+        UsageError: the table lacks a column.
 
     Example:
         >>> import ecg_ontology, tempfile
@@ -67,7 +67,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
 
 
 def corpus_of(path: Path, records: Iterable[tuple[str, ...]]) -> CorpusCodes:
-    """Return the codes of records as a corpus; `path` is where they were read.
+    """Return the codes of records as a corpus. `path` is the file or folder of the records.
 
     Raises:
         InputError: no record has a code.
@@ -87,7 +87,7 @@ def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _codes_in(cell: object) -> tuple[str, ...]:
-    """The codes of a cell: a list, or a text with one or several; numbers that have become floats too."""
+    """Return the codes of a cell: a list, a number, or a text with one or more codes."""
     if isinstance(cell, str):
         return tuple(canonical_code(code) for code in re.split(r"[\s,;|]+", cell) if code)
     codes = cell if isinstance(cell, list) else [] if cell is None else [cell]

@@ -9,7 +9,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class CodeUse(FrozenModel):
-    """Code in a corpus: number of records, and reached leaves."""
+    """Use of a code in a corpus: number of records, and reached leaves."""
 
     code: str
     label: str
@@ -19,11 +19,11 @@ class CodeUse(FrozenModel):
 
 
 class RecordUse(FrozenModel):
-    """Codes and leaves of a corpus' records, counted.
+    """Counts of the records in a corpus, by their codes and leaves.
 
     Attributes:
-        without_leaf: those whose codes reach no leaf.
-        normal_primary: those whose c* is a yielding leaf (normal sinus rhythm) beside a pathology.
+        without_leaf: number of records whose codes reach no leaf.
+        normal_primary: number of records with a pathology whose c* is a yielding leaf (normal sinus rhythm).
         codes_per_record: number of records by number of codes (appendix, Table pretrain-code-histogram).
     """
 
@@ -34,16 +34,17 @@ class RecordUse(FrozenModel):
 
 
 class Coverage(FrozenModel):
-    """The coverage of one corpus.
+    """Coverage of a corpus by the graph.
 
     Attributes:
-        corpus: where the codes come from.
-        sources: columns that a table of counts was summed over.
-        codes: every code that occurs, the most frequent first.
-        by_status: number of different codes by status.
-        leaves: number of records that carry a code of each leaf; for a table of counts, the sum of its codes.
-        unsupported: leaves that no occurring code reaches.
-        records: what only whole records show; `None` for a table of counts.
+        corpus: origin of the codes.
+        sources: columns of a table of counts that were added up.
+        codes: all codes in the corpus, most frequent first.
+        by_status: number of distinct codes by status.
+        leaves: number of records with a code of each leaf. For a table of counts, the sum over the leaf's
+            codes.
+        unsupported: leaves that no code in the corpus reaches.
+        records: counts that need complete records. `None` for a table of counts.
     """
 
     corpus: str
@@ -56,12 +57,12 @@ class Coverage(FrozenModel):
 
 
 def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -> Coverage:
-    """Return the coverage of a corpus' codes.
+    """Return the coverage of a corpus by an ontology.
 
     Args:
-        onto: in the profile that is used.
-        corpus: from `read_corpus`.
-        rule: how c* is chosen.
+        onto: the ontology, in the profile to use.
+        corpus: result of `read_corpus`.
+        rule: rule that selects c*.
 
     Example:
         >>> import ecg_ontology
