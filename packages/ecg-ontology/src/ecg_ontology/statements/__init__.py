@@ -1,1 +1,1 @@
-"""Statements of machines and reports: words, cues and their scope, findings, and tables of known lines."""
+"""Statements of machines and reports: words, cues with their scope, findings, and tables of known lines."""

@@ -1,4 +1,4 @@
-"""Scope of cues: which findings of a sentence are denied, doubted, asked for or past."""
+"""Scope of cues: which findings in a sentence are denied, doubted, requested or past."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -10,12 +10,12 @@ Certainty = Literal["certain", "probable", "possible", "asked"]
 _LISTING = frozenset({"and", "or"})
 _PROBABLE = ("prob", "likely", "wahrsch", "waarsch", "prov", "verosim", "presum", "vermut", "am ehesten")
 _BASIC = frozenset({"NSR", "STach", "SBrad", "SinusA", "Paced", "Normal"})
-"""What a heart does instead: named after a denied rhythm it is what holds."""
+"""Basic rhythms. After a denied rhythm, a basic rhythm is the actual rhythm and isn't denied."""
 _RHYTHMS = frozenset({"AF", "AFL", "SVT", "AT", "VT", "VF", "JR", "PAC", "PVC"})
 
 
 class CueScopes:
-    """Cues of one sentence, and the findings that they deny, doubt, ask for or put into the past."""
+    """Cues of a sentence, and the findings that they deny, doubt, request or put into the past."""
 
     def __init__(self, items: Sequence[Item], regions: Sequence[Region]) -> None:
         self._items = items
@@ -66,7 +66,7 @@ class CueScopes:
             self._unsure.setdefault(place, level)
 
     def _follows(self, place: int) -> bool:
-        """Whether a term follows before the next delimiter."""
+        """Return whether a term follows before the next delimiter."""
         for item in self._items[place + 1 :]:
             if item.sign or item.cues & (_LISTING | {"with", "but"}):
                 return False
@@ -75,7 +75,7 @@ class CueScopes:
         return False
 
     def _is_behind(self, place: int) -> bool:
-        """Whether a cue between two findings is one that stands behind its own, as "LVH möglich LBBB"."""
+        """Return whether a cue between two findings belongs to the first, as in "LVH möglich LBBB"."""
         item = self._items[place]
         if "behind" not in item.cues:
             return False
@@ -90,18 +90,18 @@ class CueScopes:
         return after is None or after not in self._region or bool(self._regions[self._region[after]].findings)
 
     def _parts(self, place: int) -> bool:
-        """Whether there is a term or a delimiter at a place."""
+        """Return whether an item is a term or a delimiter."""
         item = self._items[place]
         return bool(item.terms or item.sign or item.cues & _LISTING)
 
     def _answers(self, place: int) -> bool:
-        """Whether a denial stands behind its finding as an answer, as in "LBBB: no"."""
+        """Return whether a denial answers the finding before it, as in "LBBB: no"."""
         sign = self._items[place - 1].sign if place else ""
         last = place + 1 == len(self._items) or bool(self._items[place + 1].sign)
         return "answer" in self._items[place].cues and last and sign in {":", "-", "("}
 
     def _section(self, head: int) -> set[int]:
-        """The places under a head such as "Indication:", up to the next head."""
+        """Return the places under a heading such as "Indication:", up to the next heading."""
         colons = [place for place in range(head, len(self._items)) if self._items[place].sign == ":"]
         if not colons or colons[0] != head + 1:
             return set()
@@ -109,7 +109,7 @@ class CueScopes:
         return set(range(head, end))
 
     def _after(self, place: int, *, listing: bool) -> set[int]:
-        """The places that a cue before them covers."""
+        """Return the places after a cue that the cue covers."""
         covered: set[int] = set()
         for here in range(place + 1, len(self._items)):
             item = self._items[here]
@@ -134,11 +134,11 @@ class CueScopes:
         return covered
 
     def _ends_in_or(self, place: int) -> bool:
-        """Whether the list that follows is one of alternatives."""
+        """Return whether a list of alternatives follows."""
         return any("or" in item.cues for item in self._items[place + 1 :])
 
     def _is_affirmed(self, place: int) -> bool:
-        """Whether what follows a conjunction is said to be there."""
+        """Return whether the text after a conjunction is stated as present."""
         return any("present" in self._items[here].cues for here in self._span(place))
 
     def _span(self, place: int) -> list[int]:
@@ -150,7 +150,7 @@ class CueScopes:
         return span
 
     def _listed(self, comma: int) -> bool:
-        """Whether a comma is one of a list that "and" or "or" ends, and no basic rhythm is in it."""
+        """Return whether a comma belongs to a list that "and" or "or" ends and that has no basic rhythm."""
         span = self._span(comma)
         rest = range(comma + 1, len(self._items))
         basic = _BASIC - {"Paced"} if self._ends_in_or(comma) else _BASIC
@@ -167,7 +167,10 @@ class CueScopes:
         return bool(item.cues & _LISTING) or (item.sign == "," and self._listed(after))
 
     def _before(self, place: int, *, nearest: bool = False) -> set[int]:
-        """The places that a cue after them covers; of findings side by side only the `nearest`."""
+        """Return the places before a cue that the cue covers.
+
+        If `nearest`, only the nearest of adjacent findings is covered.
+        """
         covered: set[int] = set()
         for here in range(place - 1, -1, -1):
             item = self._items[here]
@@ -185,7 +188,7 @@ class CueScopes:
         return covered
 
     def _holds(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
-        """Whether one of the findings at these places is one of these."""
+        """Return whether a finding at one of the places has one of the names."""
         at = set(places)
         return any(
             chain[0] in names
@@ -196,7 +199,7 @@ class CueScopes:
         )
 
     def _either(self) -> None:
-        """Doubt both of two findings that "or" or "versus" joins."""
+        """Mark two findings as possible if "or" or "versus" joins them."""
         for before, after in zip(self._regions, self._regions[1:], strict=False):
             first = min(term.place for term in after.terms)
             between = [item for item in self._items[:first][-2:] if item.cues]
@@ -213,7 +216,7 @@ class CueScopes:
                     self._unsure.setdefault(place, "possible")
 
     def _is_slash(self, first: int) -> bool:
-        """Whether only a slash without blanks, or one and a hyphen, parts a term from what stands before."""
+        """Return whether only a slash without blanks, or a slash and a hyphen, precedes a term."""
         slash = first - 1
         if slash > 0 and self._items[slash].sign == "-":
             slash -= 1
@@ -223,11 +226,11 @@ class CueScopes:
         return bool(names[0].terms) and names[-1].first - names[0].last == len(names) - 1
 
     def conducts(self) -> bool:
-        """Whether a ratio belongs to a flutter's or tachycardia's conduction, not to a block."""
+        """Return whether a ratio means the conduction of a flutter or tachycardia, and not a block."""
         return self._holds(range(len(self._items)), frozenset({"AFL", "AT"}))
 
     def otherwise(self, finding: FindingInText) -> bool:
-        """Whether a finding is qualified by "otherwise", as in "otherwise normal ECG"."""
+        """Return whether "otherwise" qualifies a finding, as in "otherwise normal ECG"."""
         first = min(finding.places)
         return any("otherwise" in item.cues for item in self._items[max(0, first - 2) : first + 4])
 

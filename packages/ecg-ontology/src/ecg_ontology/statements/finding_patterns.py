@@ -1,4 +1,4 @@
-"""Patterns of findings: terms of a sentence, and the concepts that they name together."""
+"""Patterns of findings: combinations of terms in a sentence, with the concepts that they name."""
 
 from functools import cache
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from ecg_ontology.statements.lexicon import table_rows
 
 
 class Pattern(NamedTuple):
-    """Finding: its terms, and its concepts."""
+    """Terms of a finding, and its concepts."""
 
     terms: tuple[frozenset[str], ...]
     concepts: tuple[tuple[str, ...], ...]
@@ -15,7 +15,7 @@ class Pattern(NamedTuple):
 
 @cache
 def patterns() -> dict[str, tuple[Pattern, ...]]:
-    """Return the tables' findings by their first term."""
+    """Return the findings of the tables by their first term."""
     table: dict[str, list[Pattern]] = {}
     for terms, concepts in table_rows("findings.tsv"):
         sets = tuple(frozenset(term.split("|")) for term in terms.split())
@@ -32,11 +32,11 @@ WALLS = {
     "POSTERIOR": ("PostMI", "Ischemic"),
     "SEPTAL": ("SepMI", "AntMI"),
 }
-"""The concepts that carry an infarction of a wall, to be tried in turn."""
+"""Concepts for an infarction of each wall, in order of preference."""
 
 
 def chain_of(name: str) -> tuple[str, ...]:
-    """Return the alternative concepts of a finding, in order, by the first of them."""
+    """Return the alternative concepts of a finding in order of preference, given the first of them."""
     return _chains().get(name, (name,))
 
 

@@ -1,8 +1,8 @@
 """Findings in a sentence: terms that belong together, in any order and language.
 
-A sentence is cut into regions at commas, conjunctions and cues. Within a region the finding with the most
-terms that stand together is taken first. A region without a finding of its own qualifies the one before
-("MI, old"), or shares its terms with a neighbour ("ST elevation or depression").
+A sentence is divided into regions at commas, conjunctions and cues. Within a region, the finding with the
+most adjacent terms is taken first. A region without its own finding qualifies the region before it ("MI,
+old"), or shares terms with a neighbour ("ST elevation or depression").
 """
 
 from collections.abc import Sequence
@@ -42,19 +42,19 @@ _OPPOSITES = (
     frozenset({"ELEVATION", "DEPRESSION"}),
     frozenset({"FIRST", "SECOND", "THIRD"}),
 )
-"""Terms of which a finding has one: a neighbour's isn't shared."""
+"""Mutually exclusive terms. If a region has a term of a set, it takes none of that set from a neighbour."""
 _ACUITY = {"OLD": "old", "ACUTE": "acute", "UNDATED": "age undetermined"}
 _AGED = {"old": "OMI", "acute": "AMI"}
 _GAP = 1.1
-"""What a term between two others costs, in terms."""
+"""Cost of an unrelated term between two terms of a finding, in terms."""
 _SPREAD = 0.01
-"""What a place between the first and the last of a finding's terms costs, in terms: of two, the closer."""
+"""Cost per place between the first and last term of a finding, in terms, to prefer closer terms."""
 _MOST = 64
-"""Ways to choose the occurrences of a pattern's terms that are compared."""
+"""Largest number of ways to choose the occurrences of a pattern's terms that are compared."""
 
 
 class Occurrence(NamedTuple):
-    """Term at the place of an item."""
+    """Occurrence of a term at the place of an item."""
 
     term: str
     place: int
@@ -62,7 +62,7 @@ class Occurrence(NamedTuple):
 
 @dataclass
 class Region:
-    """Stretch of a sentence without a delimiter: its terms, and its link to the former region."""
+    """Part of a sentence without a delimiter: its terms, and its link to the region before."""
 
     link: str = ""
     terms: list[Occurrence] = field(default_factory=list)
@@ -74,12 +74,12 @@ class FindingInText:
     """Finding in a text: its alternative concepts, and the items that name it.
 
     Attributes:
-        concepts: for every concept of it, the names to be tried in turn.
-        places: the items that name it.
-        shared: items of a neighbouring region that it shares.
-        acuity: ``acute``, ``old``, ``age undetermined`` or nothing.
-        incomplete: whether it is called incomplete.
-        ratio: whether it is told by a ratio of conduction, such as 2:1.
+        concepts: alternative names in order of preference, for each concept of the finding.
+        places: places of the items that name the finding.
+        shared: places of shared items in a neighbouring region.
+        acuity: ``acute``, ``old``, ``age undetermined`` or "".
+        incomplete: whether the text describes the finding as incomplete.
+        ratio: whether a conduction ratio such as 2:1 names the finding.
     """
 
     concepts: tuple[tuple[str, ...], ...]
@@ -91,7 +91,7 @@ class FindingInText:
 
 
 def regions_of(items: Sequence[Item]) -> list[Region]:
-    """Return the regions of one sentence with their findings."""
+    """Return the regions of a sentence with their findings."""
     regions = [Region()]
     for place, item in enumerate(items):
         link = item.sign or next(iter(sorted(item.cues & _DELIMITERS)), "")
@@ -113,7 +113,7 @@ def regions_of(items: Sequence[Item]) -> list[Region]:
 
 
 def _with_degrees(regions: Sequence[Region]) -> list[Region]:
-    """Join the degree of a sinoatrial block that stands after a comma: Mobitz alone means the AV node."""
+    """Join a sinoatrial block with its degree after a comma, because "Mobitz" by itself means the AV node."""
     joined: list[Region] = []
     for region in regions:
         names = {term.term for term in region.terms}
@@ -126,7 +126,7 @@ def _with_degrees(regions: Sequence[Region]) -> list[Region]:
 
 
 def _complete(regions: list[Region], number: int) -> None:
-    """Give a region without a finding those that it makes with a neighbour."""
+    """Set the findings that a region without findings forms together with a neighbour."""
     region = regions[number]
     before = regions[number - 1] if number else None
     after = regions[number + 1] if number + 1 < len(regions) else None
@@ -150,7 +150,7 @@ def _complete(regions: list[Region], number: int) -> None:
 
 
 def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[FindingInText]:
-    """The findings of a region that need terms of its neighbour."""
+    """Return the findings of a region that need terms of its neighbour."""
     present = {term.term for term in region.terms}
     own = present.union(*(terms for terms in _OPPOSITES if terms & present))
     lent = [term for term in neighbour if term.term not in own]
@@ -168,7 +168,10 @@ def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[F
 
 
 def _findings(terms: Sequence[Occurrence], at: set[int] | None = None) -> list[FindingInText]:
-    """The findings that a list of terms makes, each term in one; only those with a term `at` a place."""
+    """Return the findings that terms form. Each term is used once.
+
+    If `at` is given, only findings with a term at one of these places are returned.
+    """
     left = list(terms)
     made: list[FindingInText] = []
     while (best := _best(left, at)) is not None:
@@ -194,7 +197,7 @@ def _findings(terms: Sequence[Occurrence], at: set[int] | None = None) -> list[F
 def _infarction(
     pattern: Pattern, chosen: tuple[Occurrence, ...], left: Sequence[Occurrence]
 ) -> tuple[FindingInText, list[Occurrence]]:
-    """An infarction by its walls and its age, and the terms that say them."""
+    """Return an infarction with its walls and its age, and the terms that name walls and age."""
     details = [term for term in left if term.term in WALLS or term.term in _ACUITY]
     names = {term.term for term in details}
     walls = [WALLS[wall] for wall in WALLS if wall in names]
@@ -208,7 +211,7 @@ def _infarction(
 
 
 def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tuple[Occurrence, ...]] | None:
-    """The pattern with the most terms that stand together, and the terms that it takes."""
+    """Return the pattern with the most adjacent terms, and the terms that it uses."""
     names = {term.term for term in terms}
     occupied = sorted({term.place for term in terms})
     best: tuple[float, int, Pattern, tuple[Occurrence, ...]] | None = None
@@ -234,7 +237,7 @@ def _walls(pattern: Pattern, terms: Sequence[Occurrence]) -> list[int]:
 def _tightest(
     pattern: Pattern, terms: Sequence[Occurrence], occupied: Sequence[int]
 ) -> tuple[float, tuple[Occurrence, ...]]:
-    """The occurrences of a pattern's terms that stand closest, and what the terms between them cost."""
+    """Return the closest occurrences of a pattern's terms, with the cost of the terms between them."""
     choices = [[term for term in terms if term.term in alternatives] for alternatives in pattern.terms]
     best: tuple[float, tuple[Occurrence, ...]] | None = None
     for number, chosen in enumerate(product(*choices)):

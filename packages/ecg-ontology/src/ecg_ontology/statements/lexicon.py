@@ -1,7 +1,8 @@
 """Lexicon of reports: words of findings, and cues of denial, doubt and past.
 
-Three tables beside the packaged bundle hold it: words of findings by term and language, findings by their
-terms, and cues. A text is folded, cut into tokens, and covered by the longest phrases of the tables.
+The lexicon consists of three tables next to the packaged bundle: words by term and language, findings by
+their terms, and cues. A text is folded, split into tokens, and matched with the longest phrases of the
+tables.
 """
 
 import re
@@ -43,18 +44,18 @@ _SHORTENED = frozenset(
         *("hx", "dx", "no", "sec", "deg"),
     }
 )
-"""Words that a full stop shortens; it ends no sentence there."""
+"""Abbreviations with a full stop that doesn't end a sentence."""
 _LONG = 6
-"""Letters from which on a word that no table has may be misspelt, or a compound."""
+"""Least number of letters for an unknown word to be treated as misspelt or as a compound."""
 _LEAST_LETTERS = 4
-"""Letters of a word that is cut short by a full stop, such as "supraventr."."""
+"""Least number of letters of a word shortened with a full stop, such as "supraventr."."""
 _ANY = "_"
-"""In a phrase of the tables, any one word."""
+"""Placeholder for any single word in a phrase of the tables."""
 _COMPOUNDING = frozenset({"de", "nl"})
 _JOINTS = ("", "s", "n", "e", "en", "es", "er", "ns")
 _LIKENESS = 0.86
 _LONGEST_ENDING = 3
-"""Letters that may follow a stem at the end of a compound."""
+"""Largest number of letters after a stem at the end of a compound."""
 
 
 class Token(NamedTuple):
@@ -81,13 +82,13 @@ class Item:
     """Phrase or sign in a text.
 
     Attributes:
-        first: place of its first token.
-        last: place of its last token.
-        terms: the terms of findings that it names.
-        cues: the kinds of cue that it is.
-        sign: the punctuation mark, where it is one.
-        words: the folded words, or the sign as it stands: a slash with or without blanks.
-        languages: the languages that have the phrase.
+        first: place of the first token.
+        last: place of the last token.
+        terms: terms of findings that the phrase names.
+        cues: kinds of cue that the phrase represents.
+        sign: the punctuation mark, or "" for a phrase.
+        words: the folded words, or the sign as written: a slash with or without blanks.
+        languages: languages that have the phrase.
     """
 
     first: int
@@ -135,12 +136,12 @@ class Lexicon:
             self._words.setdefault(word, set()).add(language)
 
     def _forms(self, word: str) -> tuple[str, ...]:
-        """The words of the tables that a token may stand for, the longest first."""
+        """Return the words and stems of the tables that match a token, longest first."""
         stems = [f"{word[:end]}*" for end in range(len(word), 1, -1)]
         return tuple(form for form in (word, *stems) if form in self._words)
 
     def _parts(self, word: str) -> tuple[str, ...]:
-        """A word that no table has as words that one has: a compound's parts, or the word it resembles."""
+        """Return known words for an unknown word: the parts of a compound, or the most similar word."""
         if word in self._words or len(word) < _LONG or not word.isalpha():
             return (word,)
         stem = next(iter(self.forms(word)), "")
@@ -159,14 +160,14 @@ class Lexicon:
         return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
 
     def _whole(self, word: str) -> str:
-        """The word of the tables that one before a full stop is the beginning of; "" if there is none."""
+        """Return the word of the tables that a shortened word stands for, or "" if there is none."""
         if len(word) < _LEAST_LETTERS or self.forms(word) or word in _SHORTENED or not word.isalpha():
             return ""
         longer = [known.rstrip("*") for known in self._abbreviated if known.startswith(word)]
         return min(longer, key=lambda known: (len(known), known), default="")
 
     def _split(self, word: str) -> tuple[str, ...]:
-        """The parts of a German or Dutch compound; () where it isn't one."""
+        """Return the parts of a German or Dutch compound, or () if the word isn't a compound."""
         for end in range(len(word), 2, -1):
             head = word[:end]
             stem = f"{head}*" in self._compounding
@@ -181,11 +182,11 @@ class Lexicon:
         return ()
 
     def items(self, tokens: list[Token], *, small: bool = False) -> Iterator[Item]:
-        """Yield a text's phrases and signs in order; other words are skipped.
+        """Yield the phrases and signs of a text in order. Other words are skipped.
 
         Args:
-            tokens: of the text.
-            small: the text is written in small letters throughout: abbreviations too.
+            tokens: tokens of the text.
+            small: whether abbreviations may be in lower case, because the whole text is in lower case.
         """
         place = 0
         while place < len(tokens):
@@ -207,7 +208,7 @@ class Lexicon:
                 place += 1
 
     def _longest(self, tokens: list[Token], place: int, small: bool) -> list[Phrase]:
-        """The phrases with the most words that begin at a token, those with the longest words first."""
+        """Return the phrases with the most words that begin at a token. Longer words come first."""
         forms = self.forms(tokens[place].fold)
         phrases = [
             phrase
@@ -225,7 +226,7 @@ class Lexicon:
         return sorted(longest, key=lambda phrase: -sum(len(word.rstrip("*")) for word in phrase.words))
 
     def tokens(self, text: str) -> list[Token]:
-        """Return a text's tokens: folded, compounds split, without full stops of abbreviations."""
+        """Return the tokens of a text: folded, compounds split, and no full stops of abbreviations."""
         found: list[Token] = []
         text = _HYPHEN.sub(" ", text)
         matches = list(_TOKEN.finditer(text))
@@ -256,7 +257,7 @@ class Lexicon:
         return found
 
     def _han(self, text: str, start: int) -> Iterator[Token]:
-        """The words of a text without blanks, each as long as the tables have it."""
+        """Yield the words of a Chinese text, which has no blanks. The longest known word is taken first."""
         place = 0
         while place < len(text):
             for end in range(min(len(text), place + 8), place, -1):
@@ -287,9 +288,9 @@ _SIGNS = {
 
 
 _ASKING = "questionmark"
-"""A question mark before a word, which doubts it; one after a word is itself."""
+"""Token of a question mark before a word, which doubts the word. After a word, "?" is kept as it is."""
 _BECOMING = "becomes"
-"""An arrow between two rhythms."""
+"""Token of an arrow between two rhythms."""
 
 
 def _folded(word: str) -> str:
@@ -302,7 +303,7 @@ def _folded(word: str) -> str:
 def _is_shortening(
     sign: str, text: str, before: re.Match[str] | None, after: re.Match[str] | None, match: re.Match[str]
 ) -> bool:
-    """Whether a sign ends nothing: the full stops of V.a., the slash of s/p, a decimal point."""
+    """Return whether a sign ends nothing: the full stops in V.a., the slash in s/p, a decimal point."""
     if before is None:
         return False
     word = before[0]
@@ -318,7 +319,7 @@ def _is_shortening(
 
 @cache
 def lexicon() -> Lexicon:
-    """Return the packaged lexicon, read on first use."""
+    """Return the packaged lexicon, which is read on first use."""
     return Lexicon()
 
 

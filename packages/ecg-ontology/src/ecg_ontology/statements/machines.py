@@ -1,6 +1,6 @@
-"""Statements of electrocardiographs: looked up in a table of known lines, or read by rules.
+"""Statements of electrocardiographs, looked up in a table of known lines or read by rules.
 
-The table holds lines of GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
+The table contains lines from GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
 """
 
 import re
@@ -22,17 +22,17 @@ from ecg_ontology.statements.lexicon import table_rows
 from ecg_ontology.statements.reading import Mention, read_text, resolved
 
 TEXT_COLUMNS = ("statement", "statements", "text", "report")
-"""What the column of statements is called."""
+"""Names of the statement column."""
 ID_COLUMNS = ("id", "study_id", "record", "ecg_id")
-"""What the column of records is called."""
+"""Names of the record column."""
 _NUMBERED = re.compile(r"report_\d+")
-"""The columns of MIMIC-IV-ECG's machine measurements."""
+"""Names of the statement columns in MIMIC-IV-ECG's machine measurements."""
 _SAID = re.compile(r"(\S+)(?: \(([^)]*)\))?")
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 
 
 class KnownStatement(NamedTuple):
-    """Known line: its machine, its text, and its findings."""
+    """Known line of a machine: its text and its findings."""
 
     machine: str
     text: str
@@ -41,7 +41,7 @@ class KnownStatement(NamedTuple):
 
 @cache
 def known_statements() -> dict[str, KnownStatement]:
-    """Return the known lines by their folded text."""
+    """Return the known lines by folded text."""
     table = {}
     for machine, text, says in table_rows("statements.tsv"):
         parts = [match for part in says.split("; ") if (match := _SAID.fullmatch(part))]
@@ -50,11 +50,11 @@ def known_statements() -> dict[str, KnownStatement]:
 
 
 def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
-    """Return the findings of a machine's statement, by the table of known lines or by rules.
+    """Return the findings in a machine's statement, from the table of known lines or by rules.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.
-        text: one line.
+        text: a single line.
 
     Example:
         >>> import ecg_ontology
@@ -85,7 +85,7 @@ def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | No
 
 
 class StatementUse(FrozenModel):
-    """Distinct statement: its number of lines, its reader, and its findings."""
+    """Distinct statement: its number of lines, the reader that understood it, and its findings."""
 
     text: str
     lines: int
@@ -94,17 +94,17 @@ class StatementUse(FrozenModel):
 
 
 class StatementReport(FrozenModel):
-    """Share of a collection of statements that is read.
+    """Counts of the statements in a collection that were understood.
 
     Attributes:
-        lines: all statements.
-        distinct: those that differ.
-        in_table: lines that the table of known statements has.
-        by_rules: lines that only the rules read.
-        unread: lines of which nothing was read.
-        records: those that have a statement.
-        records_coded: those of which a concept is present.
-        statements: the distinct ones, the most frequent first.
+        lines: number of statements.
+        distinct: number of distinct statements.
+        in_table: number of lines in the table of known statements.
+        by_rules: number of lines that only the rules understood.
+        unread: number of lines without any recognised finding.
+        records: number of records with a statement.
+        records_coded: number of records with a concept that is present.
+        statements: the distinct statements, most frequent first.
     """
 
     lines: int
@@ -118,11 +118,11 @@ class StatementReport(FrozenModel):
 
 
 def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield record and statement of a file: a text with a statement per line, or a table.
+    """Yield record and statement from a file: a text with a statement per line, or a table.
 
-    A table has a column `statement` and one of records (`id`, `study_id`), or the columns `report_0`,
-    `report_1`, … of MIMIC-IV-ECG. Of a text every line is a record. Raises `InputError` where it can't be
-    read.
+    A table has a column `statement`, or the columns `report_0`, `report_1`, … of MIMIC-IV-ECG. It may have a
+    column of records (`id`, `study_id`). In a text, every line is a record. Raises `InputError` if the file
+    can't be read.
     """
     path = Path(path)
     if path.suffix.lower() not in {".csv", ".tsv", ".xlsx", ".parquet"}:
@@ -149,11 +149,11 @@ def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
 
 
 def statement_report(onto: Ontology, statements: Iterable[tuple[str, str]]) -> StatementReport:
-    """Return the share of statements that are read, and the findings of each distinct one.
+    """Return counts of the understood statements, and the findings of each distinct statement.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.
-        statements: record and text of each.
+        statements: pairs of record and text.
     """
     of_record: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Sentences of reports: their concepts, each present, denied, doubted or past.
+"""Sentences of reports: the concepts they name, each present, denied, doubted or past.
 
-A finding is present, denied, doubted, asked for, in the past or in the family. A cue holds for what its scope
-covers: "no" for what follows, up to a comma that no list continues, a "but", or the end of the sentence;
-"excluded" for what stands before.
+A finding is present, denied, doubted, requested, in the past or in the patient's family. A cue applies to its
+scope. The scope of "no" is the text after it, up to a "but", the end of the sentence, or a comma that isn't
+part of a list. The scope of "excluded" is the text before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from ecg_ontology.statements.findings_in_text import regions_of
 from ecg_ontology.statements.lexicon import Item, lexicon
 
 NAMESPACE = "https://w3id.org/mar-ecg/"
-"""The rules name concepts of this namespace; a graph of another has none of them."""
+"""Namespace of the concepts that the rules name. Graphs of other namespaces have none of these concepts."""
 _DENYING = frozenset({"denied-before", "denied-after"})
 _ENDS = frozenset({".", ";", "\n", "|", "!"})
 
@@ -25,15 +25,16 @@ class Mention(FrozenModel):
     """Concept named in a text, with its certainty, negation and time.
 
     Attributes:
-        concept: the concept; `None` for a finding that no concept of this ontology carries.
-        finding: the rules' own name of it, or the code of what no concept carries.
-        text: the words of the text.
-        certainty: ``certain``, ``probable``, ``possible``, or ``asked`` where the text only asks for it.
-        denied: the text says that it is absent.
-        historical: the text puts it into the past or into the family.
-        incomplete: the text calls it incomplete.
-        acuity: ``acute``, ``old``, ``age undetermined`` or nothing.
-        start: where its first word begins.
+        concept: the concept, or `None` for a finding that no concept in this ontology represents.
+        finding: name of the finding in the rules, or its code if no concept represents the finding.
+        text: the words that name the concept.
+        certainty: ``certain``, ``probable``, ``possible``, or ``asked`` if the text only requests the
+            finding.
+        denied: the text states that the finding is absent.
+        historical: the text puts the finding into the past or into the patient's family.
+        incomplete: the text describes the finding as incomplete.
+        acuity: ``acute``, ``old``, ``age undetermined`` or "".
+        start: position of the first word.
     """
 
     concept: Concept | None
@@ -48,12 +49,12 @@ class Mention(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the text states the finding as present, for sure or not."""
+        """Whether the text states the finding as present, with any certainty."""
         return not (self.denied or self.historical or self.certainty == "asked")
 
     @property
     def note(self) -> str:
-        """Note on denial, past or doubt; "" for a finding that is present for sure."""
+        """Note on denial, past or doubt. "" if the finding is certainly present."""
         if self.denied:
             return "denied: the label says that it is absent"
         if self.historical:
@@ -64,14 +65,15 @@ class Mention(FrozenModel):
 
 
 def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
-    """Return the concepts that a text names, in English and six more languages.
+    """Return the concepts that a text names.
 
-    Of a concept that is named twice, what is said last holds where that denies it, else what is sure.
-    Languages: English, German, Spanish, French, Italian, Portuguese and Dutch; in Chinese, plain findings.
-    Texts of machines (GE 12SL, Philips DXL, Veritas) are read as well.
+    If a concept is named several times, a later denial overrides its presence. Otherwise, the most certain
+    mention decides. The languages are English, German, Spanish, French, Italian, Portuguese and Dutch. In
+    Chinese, only plain findings are recognised. Texts of machines (GE 12SL, Philips DXL, Veritas) are
+    supported.
 
     Args:
-        onto: the cardiac concept graph, or an extension of it: another graph's concepts are in no rule.
+        onto: the cardiac concept graph, or an extension of it. The rules don't know concepts of other graphs.
         text: a label, a statement or a whole report.
 
     Example:
@@ -109,18 +111,18 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
 
 def denies(text: str) -> bool:
-    """Whether a text has a word of denial, in a language of the lexicon, whatever it denies."""
+    """Return whether a text contains a word of denial in a language of the lexicon, whatever it denies."""
     words = lexicon()
     return any(item.cues & _DENYING for item in words.items(words.tokens(plain(text))))
 
 
 def has_rules(onto: Ontology) -> bool:
-    """Whether the language rules know concepts of this ontology."""
+    """Return whether the language rules know concepts of this ontology."""
     return bool(_by_name(onto))
 
 
 def _is_wider(onto: Ontology, mention: Mention, by_concept: dict[object, Mention]) -> bool:
-    """Whether a family says no more than one of its findings that is named beside it."""
+    """Return whether the text also names a finding of a family, so that the family adds nothing."""
     assert mention.concept is not None
     return any(
         other.concept is not None
@@ -164,7 +166,7 @@ def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
 
 
 _SHORT_TOKENS = 8
-"""Tokens of a text in small letters up to which its abbreviations may be small as well."""
+"""Largest number of tokens in a lower-case text for which abbreviations may be in lower case."""
 
 
 def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
@@ -181,7 +183,7 @@ def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def resolved(onto: Ontology, chain: Sequence[str]) -> tuple[str, Concept | None]:
-    """Return the first concept of a chain in this ontology, and its name."""
+    """Return the name and the concept of the first name in a chain that this ontology contains."""
     by_name = _by_name(onto)
     for name in chain:
         if name in by_name:
