@@ -1,1 +1,1 @@
-"""Changes of the graph: build, review sheets, decisions, label matching and differences."""
+"""Changes to the graph: building, review sheets, decisions, label matching and differences."""

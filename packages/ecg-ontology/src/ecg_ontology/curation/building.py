@@ -27,7 +27,7 @@ def packaged_sources() -> Path:
 
 
 def write_sources(folder: Path) -> Path:
-    """Write the packaged ontology's sources into a new folder, for curators without a checkout."""
+    """Copy the packaged ontology's sources to a new folder, for curators without a checkout."""
     refuse_others(folder, lambda _: False)
     with replacing(folder) as temporary:
         shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
@@ -35,11 +35,14 @@ def write_sources(folder: Path) -> Path:
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
-    """Return the texts of all built files: bundle, lock, and a new version's graph and tables.
+    """Return the texts of all built files: bundle, lock, tables, and the graph of a new version.
 
-    Without `new_version` a lock stays as it is. Raises `SourceError` where the sources can't be read, or
-    `ecg_ontology.validate` finds an error in them; `UsageError` where something would be lost, a lock be
-    replaced without a new version, or it isn't higher.
+    Without `new_version`, the frozen content of the lock can't change.
+
+    Raises:
+        SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error.
+        UsageError: a file that isn't a bundle of this ontology would be overwritten, the lock would change
+            without a new version, or the new version isn't higher than the frozen version.
     """
     if not sources.is_dir():
         problem = "isn't a folder of sources"
@@ -50,10 +53,10 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
         files |= _graph_of_version(sources, draft, new_version)
         draft = draft.model_copy(update={"header": draft.header.model_copy(update={"version": new_version})})
     earlier = _earlier(bundle, draft)
-    # A first lock from version 1.0.0 on is asked for by name: else a lock that was lost would be made anew.
+    # From version 1.0.0 on, a first lock needs --new-version, so that a lost lock isn't recreated silently.
     first = draft.lock is None and (earlier is None or earlier.lock is None) and bool(new_version)
     stated = _of_version(draft) if new_version and draft.lock is not None else draft
-    # The frozen lock comes last: first what is wrong.
+    # Report real errors first, and differences from the frozen lock last.
     by_weight = sorted(findings(stated), key=lambda finding: finding.id == FROZEN)
     errors = [
         finding
@@ -75,14 +78,14 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
 
 
 def _of_version(draft: Draft) -> Draft:
-    """The draft with tables of its version."""
+    """Return the draft with the draft's version in all tables."""
     version = {"version": draft.header.version}
     tables = {name: head.model_copy(update=version) for name, head in draft.tables.items()}
     return draft.model_copy(update={"tables": tables})
 
 
 def _earlier(bundle: Path, draft: Draft) -> Draft | None:
-    """An older bundle of the same ontology. Raises `UsageError` where something else is there."""
+    """Return the older bundle of the same ontology. Raises `UsageError` if the path holds anything else."""
     if not bundle.exists():
         return None
     problem = "isn't an ontology"
@@ -95,13 +98,13 @@ def _earlier(bundle: Path, draft: Draft) -> Draft | None:
 
 
 def _freezes_the_same(old: Lock, new: Lock) -> bool:
-    """Whether two locks agree; one of an earlier form says nothing of the routing."""
+    """Return whether two locks agree. Locks of an earlier format don't contain the routing."""
     known = (old.version, old.sha256, old.yields) == (new.version, new.sha256, new.yields)
     return known and old.routing in ("", new.routing)
 
 
 def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
-    """The graph's text with another version, where it has to be changed."""
+    """Return the text of the graph with a new version, if it has to change."""
     old = draft.header.version
     if draft.lock is not None and version_of(version) <= version_of(draft.lock.version):
         problem = f"{version} isn't higher than {draft.lock.version}, which is frozen"
@@ -117,18 +120,17 @@ def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, s
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:
-    """Return the files that are missing, or whose text on disk differs."""
+    """Return the files that are missing or differ on disk."""
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
 def build(
     sources: Path, bundle: Path, new_version: str = "", *, check: bool = False
 ) -> tuple[list[Path], list[Path]]:
-    """Build bundle, lock and a new version's files; return all paths and the stale ones.
+    """Build bundle, lock and the files of a new version. Return all paths and the stale paths.
 
-    Of two builds at once the second waits. What stands in the folder of sources changes as a whole. With
-    `check` nothing is written. Raises what `built_files` raises, and `OutputError` where a file can't be
-    written.
+    Concurrent builds wait for each other. All files in the folder of sources change together. If `check`,
+    nothing is written. Raises the errors of `built_files`, and `OutputError` if a file can't be written.
     """
     with nullcontext() if check or not sources.is_dir() else editing(sources):
         files = built_files(sources, bundle, new_version)

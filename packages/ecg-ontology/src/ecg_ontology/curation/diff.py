@@ -1,6 +1,6 @@
-"""Differences of two ontologies in supervision: nodes, edges, distances, routes, and targets.
+"""Differences between two ontologies in supervision: nodes, edges, distances, routes and targets.
 
-Two revisions are compared by the IRIs of their concepts, so a renumbering shows as such.
+Concepts are compared by IRI, so that renumbered concepts are recognised.
 
 Shapes: B records, N concepts.
 """
@@ -15,7 +15,7 @@ from ecg_ontology.graph.concepts import Concept, FrozenModel, Rule
 from ecg_ontology.ontology import Ontology
 
 TOLERANCE = 1e-12
-"""Targets closer than this in total variation are the same: both are sums of the same exponentials."""
+"""Largest total variation between equal targets, which differ only by rounding."""
 
 
 class MovedPair(FrozenModel):
@@ -29,9 +29,9 @@ class MovedPair(FrozenModel):
 
 
 class ChangedCode(FrozenModel):
-    """Code with changed supervision, of a record with this code alone; c* is "" without a leaf.
+    """Changed supervision of a record that has only this code. c* is "" if there is no leaf.
 
-    `total_variation` is half the sum of absolute differences of the two soft targets, 0 … 1.
+    `total_variation` is half the sum of absolute differences between the two soft targets, 0 … 1.
     """
 
     code: str
@@ -41,7 +41,7 @@ class ChangedCode(FrozenModel):
 
 
 class ChangedRecords(FrozenModel):
-    """Number of a corpus' records with changed targets, and the change in total variation."""
+    """Number of records in a corpus with changed targets, and the size of the changes in total variation."""
 
     records: int
     changed: int
@@ -54,16 +54,17 @@ class Difference(FrozenModel):
     """Changes from one ontology to another.
 
     Attributes:
-        enumeration: lines of the enumeration that are gone (``-``) or new (``+``).
-        routes: codes whose nodes changed.
-        moved: pairs of concepts whose distance changed, leaf pairs first.
-        rows: concepts whose row of D changed: their soft target is another one.
-        codes: codes whose y, c* or target changed.
-        yields: concepts that yield under ``most-specific`` in one of the two alone.
-        texts: concepts of both whose label, text variants, translations, synonyms or definition changed.
-        records: the same for a corpus, where one was given.
-        crosswalks: rows of crosswalks, which supervise nothing, that are gone (``-``) or new (``+``).
-        official: codes whose label in the official map is another one, new or gone.
+        enumeration: lines of the enumeration that were removed (``-``) or added (``+``).
+        routes: codes with changed nodes.
+        moved: pairs of concepts with a changed distance, leaf pairs first.
+        rows: concepts with a changed row of D, and therefore a changed soft target.
+        codes: codes with changed y, c* or target.
+        yields: concepts that yield under ``most-specific`` in only one of the two ontologies.
+        texts: common concepts with changed label, text variants, translations, synonyms, definition or
+            sources.
+        records: changes in the records of a corpus, or `None` without a corpus of records.
+        crosswalks: removed (``-``) and added (``+``) rows of crosswalks. They don't affect supervision.
+        official: codes whose label in the official map was changed, added or removed.
     """
 
     enumeration: tuple[str, ...]
@@ -79,7 +80,7 @@ class Difference(FrozenModel):
 
     @property
     def empty(self) -> bool:
-        """Whether a model learns the same: equal concepts, edges, routes, targets, flags and texts."""
+        """Whether nothing that a model learns changed: concepts, edges, routes, targets, flags and texts."""
         by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
         changes = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
         return not any(changes)
@@ -96,11 +97,11 @@ def compare(
     """Return the changes from one ontology to another.
 
     Args:
-        old: the ontology before.
-        new: the ontology after.
-        corpus: records whose targets are compared too.
+        old: the ontology before the change.
+        new: the ontology after the change.
+        corpus: records whose targets are also compared.
         sigma: temperature of the soft targets, in edges.
-        rule: how c* is chosen.
+        rule: rule that selects c*.
 
     Example:
         >>> import ecg_ontology
@@ -155,7 +156,7 @@ def _reached(onto: Ontology, code: str) -> frozenset[str]:
 
 
 def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
-    """Return the pairs of concepts, of both ontologies, whose distance changed; leaf pairs first."""
+    """Return the pairs of common concepts with a changed distance, leaf pairs first."""
     before = {node.iri: node.index for node in old.nodes}
     common = [node for node in new.nodes if node.iri in before]
     places = ([before[node.iri] for node in common], [node.index for node in common])
@@ -177,7 +178,7 @@ def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
 
 
 class _Supervised:
-    """y [B, N] and c* of records under each of two ontologies, and how far their targets lie apart, [B]."""
+    """Supervision of records under two ontologies: y [B, N], c*, and total variation of the targets [B]."""
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class _Supervised:
         targets = np.zeros((2, len(records), len(column) + 1))
         for onto, y, target in zip(ontologies, self.y, targets, strict=True):
             target[:, [column[node.iri] for node in onto.nodes]] = onto.soft_targets(y, sigma, rule)
-            target[~y.any(axis=1), -1] = 1.0  # the last column is that of a record without a target
+            target[~y.any(axis=1), -1] = 1.0  # the last column stands for "no target"
             self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
         self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
         of_nodes = [[node and node.iri for node in nodes] for nodes in self.primary]

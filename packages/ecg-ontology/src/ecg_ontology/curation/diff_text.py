@@ -8,16 +8,16 @@ from ecg_ontology.graph.drafts import RoutingRow
 from ecg_ontology.ontology import Ontology
 
 THRESHOLD = 0.05
-"""In total variation: codes that keep leaves and c* and move by less are counted, not listed."""
+"""Total variation. Codes with equal leaves and c* that change by less are counted and not listed."""
 _PAIRS = 20
-"""So many moved pairs of concepts are listed one by one."""
+"""Number of moved pairs of concepts to list."""
 
 
 def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str:
-    """Return a difference, from `ecg_ontology.compare`, as text.
+    """Return a difference from `ecg_ontology.compare` as text.
 
-    A code that keeps its leaves and its c*, and whose target moves by less than the threshold in total
-    variation, is counted and not listed. 0 lists everything.
+    Codes with equal leaves and c* whose target changes by less than the threshold in total variation are
+    counted and not listed. A threshold of 0 lists everything.
     """
     return "\n".join(_lines(difference, threshold))
 
@@ -58,7 +58,7 @@ def _row(change: str, onto: Ontology, row: RoutingRow | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that ends no cell, opens no element and links to nobody."""
+    """Return a text in which nothing can end the cell, open an element or mention a user."""
     return plain_markdown(text).replace("@", "@\u200b")
 
 
@@ -99,7 +99,7 @@ def _lines(difference: Difference, threshold: float) -> Iterator[str]:
 
 
 def _besides(difference: Difference) -> Iterator[str]:
-    """What changes nothing that a model learns."""
+    """Yield the changes that don't affect what a model learns."""
     yield from (f"crosswalk {line}" for line in difference.crosswalks)
     yield from (f"official label of {line}" for line in difference.official)
 

@@ -1,4 +1,4 @@
-"""Findings of the whole catalogue: rules on a draft, and labels against concepts."""
+"""Findings of all rules: rules on a draft, and comparisons of labels with concepts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from ecg_ontology.loading import read_draft
 from ecg_ontology.ontology import Ontology
 
 AGAINST_OTHERS: Chapter["Compared"] = Chapter("Labels")
-"""What a rule on the draft alone can't see."""
+"""Rules that need more than the draft."""
 CONTRADICTED = "CCG-E501"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Subject of this chapter's rules: a draft that can be built, and the packaged draft."""
+    """Subject of the rules in this chapter: a draft that can be built, and the packaged draft."""
 
     draft: Draft
 
@@ -57,9 +57,10 @@ def _contradicted_row(compared: Compared) -> Iterator[Breach]:
 
 
 def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
-    """The rows of both profiles by table and code, but those that the paper prints or curators replaced.
+    """Return the rows to check, by table and code.
 
-    A shipped row that the curators replaced is a doubt that they know of.
+    The paper's rows are excluded. Shipped rows that the curators replaced are also excluded, because the
+    curators already know about them.
     """
     decided = {row.code for row in compared.draft.mappings if row.table == CURATED}
     rows: dict[tuple[str, str], list[RoutingRow]] = {}
@@ -80,7 +81,7 @@ def _reached(draft: Draft, table: str, code: str) -> set[str]:
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
-    """Say how the curators route a code whose row in another table reaches a leaf that theirs don't."""
+    """Return how the curators route a code if its row in another table reaches a leaf that they exclude."""
     decided = compared.onto.route(code)
     if decided.status is Status.unknown:
         return ""
@@ -90,16 +91,17 @@ def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
 
 
 def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:
-    """Return how a label contradicts the concepts of its code; "" if it doesn't.
+    """Return how a label contradicts the concepts of its code, or "" if it doesn't.
 
-    The label is compared with all that the ontology knows but the code's own rows. One that says nothing
-    known contradicts nothing, and so does a code that reaches a family alone, which supervises nothing.
+    The label is compared with all texts of the ontology except the code's own rows. A label without a known
+    finding contradicts nothing. A code that reaches only a family can't be contradicted, because it
+    supervises nothing.
 
     Args:
-        onto: with the names and labels to compare with.
-        label: of the code.
-        reached: abbreviations of the concepts.
-        code: whose rows are left out.
+        onto: ontology with the names and labels to compare with.
+        label: label of the code.
+        reached: abbreviations of the concepts that the code reaches.
+        code: code whose rows are excluded.
 
     Example:
         >>> import ecg_ontology
@@ -125,13 +127,17 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
         return f"says what no concept carries ({first.matched})"
     incomplete = ", incomplete" if first.mention.incomplete else ""
     if first.concept.root and not incomplete and not words <= words_of(first.matched):
-        return ""  # a family that is named in passing contradicts none of its findings
+        return ""  # a family mentioned incidentally contradicts none of its findings
     only = "only the family " if first.concept.root else ""
     return f"says {only}{first.concept.abbr} ({first.matched}{incomplete})"
 
 
 def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozenset[str]) -> bool:
-    """Whether what a label says is reached, or a kind of it; or the words that were left over name it."""
+    """Return whether a match agrees with the leaves of a code.
+
+    It agrees if its concept or a more general concept is a leaf of the code, or if the remaining words of the
+    label name a leaf.
+    """
     if match.concept is None:
         return False
     wider = {concept.index for concept in onto.ancestors(match.concept.index)}
@@ -151,10 +157,10 @@ def _word_sets(node: Concept) -> list[frozenset[str]]:
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of the whole catalogue; () if there are none.
+    """Return the findings of all rules, or () if there are none.
 
-    Labels are compared where the draft can be built. Under ``curated`` the rows printed otherwise by the
-    paper are not used, and not reported. Raises `UsageError` where there is no such profile.
+    Labels are compared if the draft can be built. Under ``curated``, the paper's deviating rows aren't used
+    and aren't reported. Raises `UsageError` if the profile is unknown.
     """
     of_draft = checks.findings(draft, profile)
     if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):
@@ -163,11 +169,11 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of the catalogue on an ontology, without building it; () where there is none.
+    """Check an ontology without building it. Return the findings of all rules, or () if there are none.
 
     Args:
-        source: as for `ecg_ontology.load`.
-        profile: as for `ecg_ontology.load`; under ``curated`` the paper's deviating rows aren't findings.
+        source: see `ecg_ontology.load`.
+        profile: see `ecg_ontology.load`. Under ``curated``, the paper's deviating rows aren't reported.
 
     Example:
         >>> import ecg_ontology

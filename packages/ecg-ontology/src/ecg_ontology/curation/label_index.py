@@ -1,6 +1,6 @@
-"""Index of labels by words: rare words weigh more, and word order little.
+"""Index of labels by words. Rare words have more weight, and word order has little influence.
 
-Languages without blanks are compared by pairs of letters; a misspelt word counts as that which it resembles.
+Languages without blanks are compared by pairs of letters. A misspelt word counts as the word it resembles.
 """
 
 import re
@@ -25,7 +25,7 @@ _EMPTY = frozenset(
         "der die das des bei mit und im de del la el en con y los las por",
     )
 )
-"""Words that say nothing of a finding."""
+"""Words without information about a finding."""
 _SAME = {
     "infarct": "infarction",
     **dict.fromkeys(("atrioventricular", "auriculoventricular"), "av"),
@@ -38,17 +38,17 @@ _SAME = {
 _LONGER = {"mi": ("myocardial", "infarction"), "avb": ("av", "block"), "chb": ("complete", "av", "block")}
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _FUZZY = 5
-"""From this length on a word that is nowhere may be a misspelt one."""
+"""Least number of letters for an unknown word to be treated as misspelt."""
 
 
 def parts_of(label: str) -> list[str]:
-    """Return the parts of a label with several findings, as of "AF with LBBB"; [] for one part."""
+    """Return the parts of a label with several findings, such as "AF with LBBB". [] if there is only one."""
     parts = [part for part in _BETWEEN.split(label) if part.strip()]
     return parts if len(parts) > 1 else []
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the distinctive words of a text in one form each: "1st" is "first"."""
+    """Return the distinctive words of a text in a uniform form, for example "first" for "1st"."""
     words: set[str] = set()
     for word in fold(_HAN.sub(lambda han: f" {han[0]} ", text)).split():
         if _HAN.fullmatch(word):
@@ -59,7 +59,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def _as_written(text: str) -> set[str]:
-    """The words of a text; in the shortest, such as AF, capital letters tell an abbreviation from a word."""
+    """Return the words of a text. Short words keep their case, because capitals mark abbreviations."""
     words = (
         word if word.islower() else re.sub(r"(?<=[A-Z])s$", "", word) for word in re.findall(r"\w+", text)
     )
@@ -67,7 +67,7 @@ def _as_written(text: str) -> set[str]:
 
 
 class LabelIndex(Generic[T]):
-    """Texts with their owners, found by words in common with a label."""
+    """Index that finds texts and their owners by the words shared with a label."""
 
     def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]
@@ -81,7 +81,7 @@ class LabelIndex(Generic[T]):
         self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
 
     def same(self, label: str) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness 1, text and owner of all texts that equal the label but for spelling."""
+        """Yield likeness 1, text and owner of each text that equals the label after folding."""
         folded = fold(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         rarest = min(words, key=lambda word: len(self._by_word.get(word, ())), default="")
@@ -91,7 +91,7 @@ class LabelIndex(Generic[T]):
                 yield 1.0, text, of
 
     def near(self, label: str, least: float) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness (at least `least`), text and owner of all texts that share a word."""
+        """Yield likeness (at least `least`), text and owner of each text that shares a word."""
         folded, written = fold(label), _as_written(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)
@@ -106,7 +106,7 @@ class LabelIndex(Generic[T]):
             if its_words <= words and (
                 len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written
             ):
-                score = 0.6 + 0.38 * alike  # the label holds all of it
+                score = 0.6 + 0.38 * alike  # the label contains the whole text
             elif alike > least / 2:
                 score = 0.6 * alike + 0.4 * SequenceMatcher(None, folded, its_fold, autojunk=False).ratio()
             else:
@@ -115,7 +115,7 @@ class LabelIndex(Generic[T]):
                 yield round(min(score, 0.98), 2), text, of
 
     def _nearest(self, word: str) -> str:
-        """The word itself where a text has it, or is too short; else the one that it resembles."""
+        """Return the most similar known word. Known and very short words are returned unchanged."""
         if word in self._weight or word.removesuffix("s") in self._weight:
             return word if word in self._weight else word[:-1]
         if len(word) < _FUZZY:

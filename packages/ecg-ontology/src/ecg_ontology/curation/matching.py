@@ -1,4 +1,4 @@
-"""Matching of labels with concepts: candidates for a reviewer, never applied automatically."""
+"""Matching of labels with concepts. The candidates are for reviewers and never applied automatically."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,13 +16,13 @@ from ecg_ontology.ontology import Ontology
 from ecg_ontology.statements.reading import Mention, denies, has_rules, read_text
 
 LEAST = 0.4
-"""Below this likeness two texts share no more than common words such as "atrial"."""
+"""Least likeness of a candidate. Texts below it share only common words such as "atrial"."""
 LIKELY = 0.7
-"""Of a graph that has rules of language, below this likeness a text that they don't read has no candidate."""
+"""Least likeness of a candidate if the graph has language rules and they found nothing in the text."""
 READ = 0.9
-"""The score of what the rules read: less than that of a text that is the concept's own."""
+"""Score of concepts found by the rules. It is lower than the score of the concept's own texts."""
 SURE = 0.7
-"""From this likeness on a part of a label is taken for a finding of its own."""
+"""Least likeness for a part of a label to count as a separate finding."""
 EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
@@ -38,12 +38,12 @@ class ConceptMatch(FrozenModel):
     """Candidate concept for a code.
 
     Attributes:
-        mention: the concept as the label names it; its text is that which the label resembles, its concept
-            is `None` if the label is that of a code that no concept can carry.
-        score: how alike the label and the best of the concept's texts are, 0 … 1.
-        predicate: how the code relates to the concept, as far as words tell.
-        note: what a reviewer must see: the label denies the finding, doubts it, names two, or no concept
-            carries it.
+        mention: the concept as named by the label. Its text is the text that the label resembles. Its concept
+            is `None` if the label belongs to a code that no concept represents.
+        score: likeness of the label and the concept's most similar text, 0 … 1.
+        predicate: relation from the code to the concept, as far as the words show it.
+        note: note for reviewers if the label denies or doubts the finding, names several findings, or names a
+            finding that no concept represents.
     """
 
     mention: Mention
@@ -58,17 +58,17 @@ class ConceptMatch(FrozenModel):
 
     @property
     def matched(self) -> str:
-        """The text by which it is named."""
+        """The text that names the concept."""
         return self.mention.text
 
     @property
     def present(self) -> bool:
-        """Whether the label states the finding as present, for sure or not."""
+        """Whether the label states the finding as present, with any certainty."""
         return self.mention.present
 
 
 class _Text(NamedTuple):
-    """What a text is of: a concept, and how a code of that label relates to it; or an unrouted code."""
+    """Owner of a text: a concept with the predicate for codes with this label, or an unrouted code."""
 
     concept: Concept | None
     predicate: str
@@ -77,17 +77,17 @@ class _Text(NamedTuple):
 
 
 def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tuple[ConceptMatch, ...]:
-    """Return up to `n` candidates for a label, by language rules, else by likeness of words.
+    """Return up to `n` candidates for a label, by language rules or else by likeness of words.
 
-    What the label says to be there comes first, in its order; then what it denies, puts into the past or only
-    asks for, each with a note and without a predicate. Retired concepts are not proposed. Characters that
-    aren't seen are passed over.
+    Findings that the label states as present come first, in the label's order. Findings that are denied, past
+    or requested follow, each with a note and without a predicate. Deprecated concepts are not proposed.
+    Invisible characters are ignored.
 
     Args:
-        onto: whose texts are compared.
-        label: a finding in words, as a report or a table writes it.
-        n: how many candidates at most.
-        without: a code whose own rows are left out, to compare its label with all others.
+        onto: ontology whose texts are compared.
+        label: a finding in words, from a report or a table.
+        n: largest number of candidates.
+        without: code whose own rows are excluded, so that its label is compared with all others.
 
     Example:
         >>> import ecg_ontology
@@ -133,7 +133,7 @@ def _predicate(mention: Mention, findings: int) -> str:
 
 
 def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: str) -> list[ConceptMatch]:
-    """Candidates by likeness alone, of the label or of its parts."""
+    """Return the candidates by likeness for the label or for its parts."""
     least = LIKELY if has_rules(onto) else LEAST
     ranked = [match for match in ranked if match.score >= least]
     parts = [_ranked(onto, part, without) for part in parts_of(label)]
@@ -182,7 +182,7 @@ def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
 
 @lru_cache(maxsize=2)
 def _index(onto: Ontology) -> LabelIndex[_Text]:
-    """The texts of an ontology, each with what it is of."""
+    """Return the index of the texts of an ontology with their owners."""
     texts: list[tuple[str, _Text]] = []
     for node in onto.nodes:
         if node.deprecated:
@@ -214,9 +214,9 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 
 
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
-    """Return the codes and labels of a table that have no row in `onto` yet.
+    """Return the codes and labels of a table that have no row in `onto`.
 
-    Raises `InputError` where it can't be read or lacks a column, or a code is malformed or has two
+    Raises `InputError` if the table can't be read or lacks a column, or if a code is malformed or has two
     labels.
     """
     routed = {row.code for row in onto.draft.mappings}
@@ -236,10 +236,10 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
 
 
 def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int = 3) -> list[dict[str, str]]:
-    """Return a review sheet of candidates: decide ``add`` on the right one, and apply the sheet.
+    """Return a review sheet of candidates. Reviewers decide ``add`` on the right candidate.
 
-    A code without a candidate has one row without a node: decide ``add`` there, with a comment, to say that
-    no node can carry it.
+    A code without candidates gets a row without a node. The decision ``add`` with a comment on this row
+    states that no node can represent the code.
     """
     rows = []
     for new in codes:

@@ -12,14 +12,14 @@ from ecg_ontology.graph.enumeration import sha256_of
 
 _MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
 SHEET_COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date", "override")
-"""What a review sheet holds; the last four are the reviewer's. `state` shows that a sheet is out of date."""
+"""Columns of a review sheet. Reviewers fill in the last four. `state` shows if a sheet is out of date."""
 DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return a review sheet of all profiles' tables: a row per code and node, without decisions.
+    """Return a review sheet of the tables of all profiles: a row per code and node, without decisions.
 
-    With a corpus, ``records`` says how many of its records carry the code.
+    If a corpus is given, ``records`` is the number of its records with the code.
     """
     return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 
@@ -45,15 +45,15 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 
 
 def candidate_state(code: str, label: str) -> str:
-    """Return the state of a candidate's row, which tells whether code and label still belong together."""
+    """Return the state of a candidate's row, which shows whether code and label still belong together."""
     return sha256_of((code, label))[:8]
 
 
 def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
-    """Write a review sheet as .tsv, .csv, or .xlsx, which offers the decisions as a list.
+    """Write a review sheet as .tsv, .csv or .xlsx. The workbook offers the decisions in a drop-down list.
 
-    Raises `UsageError` where the file is there already, its ending isn't a table's, or openpyxl is not
-    installed; `OutputError` where the file can't be written.
+    Raises `UsageError` if the file exists, its suffix is unknown, or openpyxl is not installed. Raises
+    `OutputError` if the file can't be written.
     """
     if Path(out).exists():
         problem = "is there already, perhaps with decisions"

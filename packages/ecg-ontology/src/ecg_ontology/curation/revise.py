@@ -1,4 +1,4 @@
-"""Decisions of reviewers, applied to the routing tables: all, if the result is sound, or none."""
+"""Decisions of reviewers, applied to the routing tables: all if the result is valid, otherwise none."""
 
 import datetime
 import re
@@ -24,7 +24,7 @@ from ecg_ontology.graph.routing import PAPER, canonical_code, malformation
 _NEEDED = ("table", "code", "label", "predicate", "node", "comment", "decision", "reviewer", "date")
 _COMPARED = ("label", "predicate", "node_label", "regime", "justification", "comment")
 _WRITTEN = re.compile(r"[A-Za-z0-9:._~!$&'()*+,;=@%/?-]+")
-"""What a CURIE is written in."""
+"""Characters of a CURIE."""
 _BROKEN = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -32,12 +32,12 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
     """Read the decisions of a review sheet.
 
     Args:
-        sheet: what `ecgonto review --out` wrote, with decisions.
-        draft: of the ontology that it was made from.
+        sheet: sheet written by `ecgonto review --out`, with decisions.
+        draft: draft of the ontology that the sheet was made from.
 
     Raises:
-        InputError: the sheet can't be read, a decision is unknown or unsigned, a row was edited without one,
-            or an added row stands for another code or mapping.
+        InputError: the sheet can't be read, a decision is unknown or unsigned, a row was edited without a
+            decision, or an added row belongs to another code or mapping.
     """
     stated = {(row["table"], row["code"], row["node"]): row for row in review_rows(draft)}
     routed = {code for _, code, _ in stated}
@@ -68,14 +68,14 @@ def _mapping_of(cells: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def _is_candidate(cells: Mapping[str, str]) -> bool:
-    """Whether this is a row of `ecgonto match`, with the code and the label that it was made for."""
+    """Return whether a row comes from `ecgonto match` and still has its original code and label."""
     return cells.get("state", "") == candidate_state(cells["code"], cells["label"])
 
 
 def _refuse_moved_row(
     cells: Mapping[str, str], kind: str, routed: set[str], removed: set[tuple[str, str, str]], place: str
 ) -> None:
-    """Check that an added row is still that of its code, and that nobody else has routed the code since."""
+    """Raise if an added row belongs to another code, or if the code got a row after the sheet was made."""
     if not kind or not cells.get("state", ""):
         return
     if _is_candidate(cells):
@@ -89,7 +89,7 @@ def _refuse_moved_row(
 
 
 def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
-    """See that what was edited is decided upon, and that a decision is about the row as it stands now."""
+    """Raise if an edited row has no decision, or if the row changed after the sheet was made."""
     state = cells.get("state", "")
     if not state and not kind:
         return
@@ -98,7 +98,7 @@ def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind
         remedy = "Undo the edit, and write `remove` and `add` to move a code; or make the sheet anew"
         raise InputError(problem, where=place, remedy=remedy)
     if before is None:
-        return  # of a decision, which the table refuses
+        return  # the table rejects the decision later
     if kind and state != before["state"]:
         problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed since the sheet was made"
         raise InputError(problem, where=place, remedy="Make the sheet anew, and decide on the row as it is")
@@ -111,7 +111,7 @@ def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return a complete decision: signed, dated, one line. Raises `InputError` otherwise."""
+    """Return the decision in a row. Raises `InputError` if it isn't signed and dated, or has line breaks."""
     decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose one of {', '.join(DECISIONS)}"
@@ -145,12 +145,15 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Apply decisions, or a sheet of them, to the tables; return the new texts and the decisions.
+    """Apply decisions, or a sheet of decisions, to the tables. Return the new texts and the decisions.
 
-    Another who edits the same tables at the same time waits. Raises `InputError` where a decision is about a
-    mapping that is not there, or is there already; `SourceError` where the decisions break a rule; the
-    message names the first breach; `UsageError` where the sources aren't a folder; `OutputError` where a
-    table can't be written.
+    Other processes that edit the same tables wait.
+
+    Raises:
+        InputError: a decision changes a mapping that doesn't exist, or adds a mapping that exists.
+        SourceError: the decisions break a rule. The message reports the first violation.
+        UsageError: the sources aren't a folder.
+        OutputError: a table can't be written.
     """
     sources = Path(sources)
     if not sources.is_dir():
@@ -163,7 +166,7 @@ def apply_decisions(
         tables: dict[str, RoutingFile] = {}
         for decision in decisions:
             if decision.table == PAPER and decision.decision == "keep":
-                continue  # it stays as printed, whoever signs it
+                continue  # printed rows never change
             if decision.table not in tables:
                 tables[decision.table] = RoutingFile(sources, decision.table, draft)
             tables[decision.table].apply(decision)
@@ -174,13 +177,13 @@ def apply_decisions(
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
-    """Return the numbers of decisions by kind, as text."""
+    """Return the number of decisions of each kind, as text."""
     counts = Counter(decision.decision for decision in decisions)
     return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
 
 
 def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
-    """See that the tables, as they are to be, break no rule that they keep now."""
+    """Raise if the new tables break a rule that the current tables keep."""
     after = [row for row in draft.mappings if row.table not in tables]
     heads = dict(draft.tables)
     for name, table in tables.items():
@@ -189,7 +192,7 @@ def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
     after.sort(key=lambda row: row.table != BASE_TABLE)
 
     def errors(rows: Sequence[RoutingRow], heads: Mapping[str, TableHead]) -> list[Finding]:
-        stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}  # what is frozen may change
+        stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}  # frozen content may change
         of_all = findings(draft.model_copy(update=stated))
         return [f for f in of_all if f.severity is Severity.error and f.id not in (NO_LOCK, OTHER_VERSION)]
 

@@ -1,4 +1,4 @@
-"""Files of routing tables, edited row by row without touching other rows."""
+"""Files of routing tables, edited row by row without changing other rows."""
 
 import csv
 import io
@@ -30,24 +30,24 @@ from ecg_ontology.graph.drafts import BASE_TABLE, Draft, DraftConcept
 from ecg_ontology.graph.routing import BUILT_IN, PAPER, SNOMED_IRIS, regime_of
 
 _WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "comment", AUTHOR, DATE)
-"""Columns that a decision fills; a table that lacks one gets it."""
+"""Columns that decisions fill. They are added to tables that lack them."""
 
 
 class Decision(FrozenModel):
-    """Reviewer's decision on one mapping.
+    """Decision of a reviewer on a mapping.
 
     Attributes:
         decision: ``keep``, ``change`` (predicate and comment), ``remove`` or ``add``.
-        table: the table that the mapping stands in, or goes to.
-        code: its code.
-        label: the code's label.
-        node: abbreviation of its node; "" for a code that no node can carry.
-        predicate: how code and node relate; for a new mapping "" means ``skos:closeMatch``.
-        comment: the reason.
-        reviewer: who decided.
-        date: when, ``YYYY-MM-DD``.
-        override: why the mapping stands although the label says another concept.
-        place: where it was read.
+        table: table that contains the mapping, or gets it.
+        code: code of the mapping.
+        label: label of the code.
+        node: abbreviation of the node, or "" for a code that no node can represent.
+        predicate: relation from code to node. For a new mapping, "" means ``skos:closeMatch``.
+        comment: reason for the decision.
+        reviewer: name of the reviewer.
+        date: date of the decision, ``YYYY-MM-DD``.
+        override: reason for keeping the mapping although its label names another concept.
+        place: file and line of the decision.
     """
 
     decision: str
@@ -64,9 +64,9 @@ class Decision(FrozenModel):
 
 
 class RoutingFile:
-    """File of a routing table: metadata, columns and rows, verbatim; a new one is empty.
+    """File of a routing table with its metadata, columns and rows, verbatim. New files are empty.
 
-    Raises `InputError` where no table can have this name.
+    Raises `InputError` if the name of the table is invalid.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
@@ -94,7 +94,7 @@ class RoutingFile:
         self._iri = draft.header.iri
 
     def _declare(self, code: str) -> None:
-        """See that the prefix of a code, which the table is to hold, is in its curie_map."""
+        """Add the prefix of a code to the table's curie_map if it is missing."""
         prefix = code.rpartition(":")[0] or SNOMED
         if prefix in self._prefixes or (prefix == SNOMED and {*self._prefixes.values()} & {*SNOMED_IRIS}):
             return
@@ -109,9 +109,10 @@ class RoutingFile:
         self._prefixes[prefix] = iri
 
     def apply(self, decision: Decision) -> None:
-        """Carry out one decision. Raises `InputError` if it doesn't fit the existing mapping.
+        """Apply a decision. Raises `InputError` if it doesn't fit the existing mappings.
 
-        A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
+        A new mapping to a leaf also adds a mapping to the leaf's root. The regime of the code is derived from
+        its nodes.
         """
         concept = self._concept(decision)
         of_code = self._of_code(decision.code)
@@ -149,7 +150,7 @@ class RoutingFile:
         of_code.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
 
     def _of_code(self, code: str) -> list[dict[str, str]]:
-        """The rows of a code, which from now on stand together, where the first of them stood."""
+        """Return the rows of a code. Scattered rows are moved to the first of them."""
         groups = [rows for other, rows in self._groups if other == code]
         if not groups:
             groups = [[]]
@@ -166,14 +167,14 @@ class RoutingFile:
         return self._by_abbr.get(decision.node)
 
     def _node(self, row: dict[str, str]) -> DraftConcept | None:
-        """The concept that a row ends at, however the file abbreviates it."""
+        """Return the concept that a row maps to, whatever prefix the file uses."""
         prefix, _, local = row["object_id"].partition(":")
         return self._by_iri.get(self._bases[prefix] + local if prefix in self._bases else row["object_id"])
 
     def _new(
         self, decision: Decision, concept: DraftConcept | None, of_code: list[dict[str, str]]
     ) -> list[dict[str, str]]:
-        """The row of a new mapping, and that of its root where the code has none yet."""
+        """Return the row of a new mapping, and a row for its root if the code has no such row."""
         root = self._by_iri.get(self._families.get(concept.iri, "")) if concept else None
         predicate = decision.predicate or "skos:closeMatch"
         ends = [(concept, predicate if concept else "skos:exactMatch", decision.comment)]

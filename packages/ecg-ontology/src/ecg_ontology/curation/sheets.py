@@ -1,4 +1,4 @@
-"""Sheets that people fill in: tab-separated text, or a workbook (extra ``xlsx``)."""
+"""Sheets for people to fill in: delimited text, or a workbook (extra ``xlsx``)."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from ecg_ontology.base.workbooks import openpyxl, read_workbook
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
 _LONGEST = 32_767
-"""What a cell of a workbook holds, in letters."""
+"""Largest number of characters in a cell of a workbook."""
 _WIDEST = 60
-"""No column of a workbook is wider than this many letters."""
+"""Largest width of a workbook column, in characters."""
 
 
 def write_sheet(
@@ -21,9 +21,9 @@ def write_sheet(
     rows: Sequence[Mapping[str, str]],
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write a sheet as text or workbook; a workbook offers `choices` for a column as a list.
+    """Write a sheet as text or workbook. A workbook offers the `choices` of a column in a drop-down list.
 
-    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed.
+    Raises `UsageError` if the suffix is unknown, or openpyxl is not installed.
     """
     _refuse_other_endings(path)
     with replacing(path) as temporary:
@@ -39,10 +39,10 @@ def write_sheet(
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return place (``file:line``) and stripped cells by column of each row of a sheet.
+    """Return place (``file:line``) and stripped cells by column, for each row of a sheet.
 
-    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed; `InputError` where
-    the file can't be read, lacks a `needed` column, or has two of one name.
+    Raises `UsageError` if the suffix is unknown, or openpyxl is not installed. Raises `InputError` if the
+    file can't be read, lacks a `needed` column, or has two columns with the same name.
     """
     _refuse_other_endings(path)
     numbered = read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
@@ -85,7 +85,7 @@ def _write_workbook(
     for number, row in enumerate((header, *rows), start=1):
         for place, column in enumerate(columns, start=1):
             cell = sheet.cell(number, place, row.get(column, ""))
-            cell.data_type, cell.number_format = "s", "@"  # text, even of digits or after "="
+            cell.data_type, cell.number_format = "s", "@"  # keep digits and "=" as text
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
