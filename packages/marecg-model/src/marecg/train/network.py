@@ -100,7 +100,7 @@ class Network(nn.Module):
 
 
 def monitor(outcome: Outcome) -> dict[str, float]:
-    """Return the monitors of one micro-batch by name.
+    """Return the monitors of a micro-batch by name.
 
     `std` and `rank` describe h_rhythm. `entropy` is the entropy of q in nats, if there is a q. For each loss,
     `grad_…` is the norm of its unweighted gradient with respect to H. The norm covers the H of all passes,

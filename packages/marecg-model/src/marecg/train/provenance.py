@@ -56,7 +56,7 @@ def provenance(
 
 
 def united(new: Provenance, origin: BeganFrom) -> Provenance:
-    """Merge a run's provenance with that of its starting weights.
+    """Merge the provenance of a run and of its starting weights.
 
     If both had the same corpus, its records count once. Otherwise counts add up, because the overlap is
     unknown. Codes of a collection count as read if either run read them. If the starting weights have no
