@@ -122,7 +122,7 @@ def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
 
 
 def _finish(out: Path, graph: Ontology, settings: dict[str, Any], rows: pa.Table) -> None:
-    """Write the files of a corpus besides its shards and report."""
+    """Write the files of a corpus, except its shards and report."""
     index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
     index.write_json(settings, out / "corpus.json")

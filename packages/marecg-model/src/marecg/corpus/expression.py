@@ -124,7 +124,7 @@ class _Parser:
         return pa.array(self.corpus.y[:, kinds].any(axis=1))
 
     def concept_of(self, token: Token) -> Concept:
-        """The concept of that name. Raises `UsageError`, of a column where one was meant."""
+        """Return the concept with a name. Raises `UsageError`, about the column if a column was meant."""
         if token.text.lower() in (*self.fields, *ALIASES):
             problem = f"position {token.place}: {token.text} is a column, and isn't compared with anything"
             raise UsageError(problem, remedy="Compare it, as in age > 60 and age < 80")

@@ -1,11 +1,11 @@
 """Plan of a preparation, fixed before it starts: candidates, shards, and paths of the files.
 
-corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
-ontology.json    the graph and the routing of its labels
+corpus.json      config, leads, unit and ontology; written last, so a folder with it is complete
+ontology.json    the graph and the routing of the labels
 index.parquet    one row per kept record (index.py)
-report.json      what was kept and what was quarantined, and why (account.py)
+report.json      numbers of kept and quarantined records, with reasons (account.py)
 shards/*.npy     int16 [records, 12, window], 1 µV per unit
-building/        only while it is being prepared: the plan, and each finished shard's part of index and report
+building/        only during preparation: the plan, and each finished shard's part of index and report
 """
 
 import hashlib
@@ -44,14 +44,21 @@ _WORDS = {
     "arrays": "array layout",
     "codes": "code table",
 }
-"""What a manifest says, in words for an error."""
+"""Keys of a manifest, and the words for them in an error."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """Candidates in order, divided into shards, and all settings that identify the corpus.
 
-    `about` is what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
+    Equal plans write equal bytes.
+
+    Attributes:
+        out: Folder of the corpus.
+        candidates: Records to prepare, in order.
+        config: Settings for preparing records.
+        settings: Content of `corpus.json` that is known before the preparation.
+        ontology: Source of the labels.
     """
 
     out: Path
@@ -70,7 +77,7 @@ class Plan:
         layout: Layout | None = None,
         codes: dict[str, Any] | None = None,
     ) -> "Plan":
-        """Plan a corpus; `layout` is the stated layout of arrays, `codes` the name of the code table."""
+        """Plan a corpus. `layout` is the given layout of arrays, and `codes` describes the code table."""
         settings = {
             "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
@@ -87,17 +94,17 @@ class Plan:
         return cls(out, candidates, config, settings, ontology)
 
     def __len__(self) -> int:
-        """The number of shards."""
+        """Return the number of shards."""
         return math.ceil(len(self.candidates) / self.config.shard)
 
     def shard(self, number: int) -> Sequence[Candidate]:
-        """Return the candidates of one shard."""
+        """Return the candidates of a shard."""
         first = number * self.config.shard
         return self.candidates[first : first + self.config.shard]
 
     @property
     def building(self) -> Path:
-        """Folder of the parts of an unfinished corpus."""
+        """Folder for the parts of an unfinished corpus."""
         return self.out / "building"
 
     def signals_file(self, number: int) -> Path:
@@ -105,7 +112,7 @@ class Plan:
         return self.out / "shards" / f"{number:05d}.npy"
 
     def growing_file(self, number: int) -> Path:
-        """Return a new path for a growing shard, so that workers of a killed call can't write into it."""
+        """Return a new path for a growing shard, which workers of a killed call can't know."""
         return self.building / f".{number:05d}-{os.urandom(8).hex()}.npy"
 
     def rows_file(self, number: int) -> Path:
@@ -113,18 +120,18 @@ class Plan:
         return self.building / f"{number:05d}.parquet"
 
     def quarantine_file(self, number: int) -> Path:
-        """Return the path of a shard's quarantined records, which are written last."""
+        """Return the path of a shard's quarantined records, the last file of a shard to be written."""
         return self.building / f"{number:05d}.json"
 
     def begin(self) -> bool:
-        """Prepare the folder for a start or a continuation; True if the corpus is already complete.
+        """Set up the folder for a new or continued preparation. Return whether the corpus is complete.
 
-        Raises `CorpusError` where the folder holds something else, or a corpus of another plan.
+        Raises `CorpusError` if the folder holds something else, or a corpus of another plan.
         """
         complete, begun = self.out / "corpus.json", self.building / "plan.json"
         manifest = next((path for path in (complete, begun) if path.is_file()), None)
         if manifest is None:
-            paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # a hidden file is left over
+            paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # hidden files are left over
             others = [path.name for path in paths if path != self.building]
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
@@ -141,14 +148,14 @@ class Plan:
         return False
 
     def tidy(self) -> None:
-        """Remove unfinished files of this call and of killed ones."""
+        """Remove the unfinished files of this call and of killed calls."""
         for folder in (self.out, self.building, self.out / "shards"):
             remove_left_over(folder, alone=True)
         for growing in self.building.glob(".*.npy"):
             growing.unlink(missing_ok=True)
 
     def has_finished(self, number: int) -> bool:
-        """Whether a shard's three files exist and are whole; a power cut can leave an empty file."""
+        """Return whether a shard's three files are present and valid. A power cut can leave an empty file."""
         try:
             quarantined = read_json(self.quarantine_file(number))
             rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows
@@ -158,7 +165,7 @@ class Plan:
         return bool(rows + len(quarantined) == len(self.shard(number)))
 
     def _is_whole(self) -> bool:
-        """Whether a corpus that says that it is complete is; a damaged one is begun anew."""
+        """Return whether a corpus with `corpus.json` is undamaged. If damaged, restart its preparation."""
         try:
             Corpus.open(self.out)
             read_report(self.out)
@@ -170,7 +177,10 @@ class Plan:
         return True
 
     def _reopened(self) -> bool:
-        """Go back to building where records were unavailable; shards that lack none stay."""
+        """Reopen a complete corpus if records were unavailable. Return whether it was reopened.
+
+        Shards without unavailable records stay finished.
+        """
         records = read_report(self.out).records
         if not any(entry.reason == Reason.unavailable for entry in records):
             return False
@@ -188,27 +198,27 @@ class Plan:
         return True
 
     def _difference(self, manifest: Any) -> str:
-        """Describe how a corpus in the folder differs from the plan."""
+        """Describe the differences between the corpus in the folder and the plan. Empty if they are equal."""
         if not isinstance(manifest, dict):
             manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
         if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
             carried = self.out / ONTOLOGY
             theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
             return f"another ontology{': ' if theirs else ''}{in_short(theirs)}"
-        if isinstance(manifest.get("config"), dict):  # settings that came later have their defaults
+        if isinstance(manifest.get("config"), dict):  # new settings have their defaults
             manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
         words = [word for key, word in _WORDS.items() if manifest.get(key) != self.settings[key]]
         return f"other {' and '.join(words)}" if words else ""
 
 
 def _begun_with(out: Path) -> dict[str, Any] | None:
-    """Return the settings with which the corpus in a folder was begun; None without such a corpus."""
+    """Return the settings of the finished or unfinished corpus in a folder. None if there is no corpus."""
     paths = (out / "corpus.json", out / "building" / "plan.json")
     manifest = next((read_json(path) for path in paths if path.is_file()), None)
     return manifest if isinstance(manifest, dict) else None
 
 
 def routing_sha256(ontology: Ontology) -> str:
-    """Return a hash of the leaves of all codes, which the enumeration's hash does not cover."""
+    """Return a hash of the leaves of all codes. The hash of the enumeration doesn't cover them."""
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Plausibility of comparisons in `marecg.corpus.expression`: warnings of absent values and columns.
+"""Plausibility of comparisons in `marecg.corpus.expression`: warnings about absent values and columns.
 
 Shapes: M records.
 """
@@ -18,17 +18,17 @@ from marecg.errors import UsageError
 logger = logging.getLogger(__name__)
 
 SHOWN = 5
-"""Values of a column that are named."""
+"""Maximum number of a column's values in a warning."""
 PRIVATE = ("id", "patient", "path", "signal_hash")
-"""Columns of which no values are named: hardly two records share one, and upper case differs from lower."""
+"""Columns whose values are never printed. Records rarely share a value, and upper and lower case differ."""
 SEXES = {"f": "F", "female": "F", "w": "F", "m": "M", "male": "M"}
 DATES = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 INFARCTIONS = ("mi", "infarction", "myocardial infarction")
-"""Names of a set: the concepts that are called infarctions, without the ST and T changes of their family."""
+"""Names for the set of infarctions, which excludes the ST and T changes of their family."""
 
 
 def infarctions(onto: Ontology, name: str) -> list[int]:
-    """Return all leaves called infarctions, if `name` means them as a set and isn't a concept's; else [].
+    """Return all leaves that are infarctions if `name` means this set and isn't a concept's name, else [].
 
     Example:
         >>> import ecg_ontology
@@ -44,14 +44,14 @@ def infarctions(onto: Ontology, name: str) -> list[int]:
 
 
 def sex(text: str) -> str:
-    """Return a sex as `F` or `M`. Raises `UsageError` for other words."""
+    """Convert a sex to `F` or `M`. Raises `UsageError` for other words."""
     if text.lower() not in SEXES:
         raise UsageError(f"{text!r} is no sex that an index holds", remedy="Write F or M")
     return SEXES[text.lower()]
 
 
 def date(text: str) -> str:
-    """Return a date in the index's form. Raises `UsageError` if it isn't a date."""
+    """Return a date unchanged. Raises `UsageError` if it isn't a date in the format of the index."""
     if not any(_is_date(text, form) for form in DATES):
         raise UsageError(f"{text!r} isn't a date", remedy="Write 2019, 2019-07 or 2019-07-31")
     return text
@@ -65,7 +65,7 @@ def _is_date(text: str, form: str) -> bool:
 
 
 def squeezed(column: pa.Array) -> pa.Array:
-    """Return texts with single blanks between their words, as tables of results show them."""
+    """Return texts with single spaces between words, as in tables of results."""
     return pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"\s+", " ")
 
 
@@ -76,7 +76,7 @@ def say_if_nobody(field: str, column: pa.Array) -> None:
 
 
 def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
-    """Return the records that a comparison chose; if there are none, warn and name the column's range."""
+    """Return the records that a comparison chose. If there are none, warn and report the column's range."""
     if column.null_count < len(column) and not pc.any(chosen).as_py():
         low, high = (
             f"{end:.4g}" if isinstance(end, float) else end for end in pc.min_max(column).as_py().values()
@@ -86,7 +86,7 @@ def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
 
 
 def say_if_absent(field: str, column: pa.Array, text: str) -> None:
-    """Warn if no record has a text, and name the nearest or commonest texts."""
+    """Warn if no record has a text, and list the most similar or most frequent texts."""
     alike = pc.equal(column, text) if field in PRIVATE else pc.equal(pc.utf8_lower(column), text.lower())
     if column.null_count == len(column) or pc.any(alike).as_py():
         return
@@ -103,7 +103,7 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
 
 
 def unknown_column(name: str, fields: Iterable[str]) -> str:
-    """Return a hint for an unknown column: similar columns, or all of them."""
+    """Return a hint for an unknown column: similar columns, or all columns."""
     fields = sorted(fields)
     words = name.lower().replace("_", " ").split()
     near = [field for field in fields if set(words) & set(field.split("_"))]

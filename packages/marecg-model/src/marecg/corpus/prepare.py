@@ -1,8 +1,8 @@
-"""`marecg prepare`: from folders of records to a prepared corpus (its files: plan.py).
+"""Preparation of a corpus from folders of records (`marecg prepare`). plan.py lists the files of a corpus.
 
-The candidates, in their fixed order, are cut into shards, and a finished shard never changes. So an
-interrupted preparation goes on with the first shard that is missing, and ends with the same bytes as an
-unbroken one.
+The candidates have a fixed order and are divided into shards. A finished shard never changes. So an
+interrupted preparation continues with the first missing shard, and writes the same bytes as an uninterrupted
+preparation.
 
 Shapes: C leads, L samples, n records.
 """
@@ -44,9 +44,9 @@ from marecg.errors import Reason
 logger = logging.getLogger(__name__)
 
 TASK_RECORDS = 32
-"""Records per task: large against the cost of handing a task over, small against a shard."""
+"""Records per task: enough to outweigh the cost of passing on a task, but far fewer than a shard."""
 DONE = "corpus.json"
-"""Written last: it says that the corpus is complete."""
+"""File that marks a complete corpus, written last."""
 
 
 def prepare(
@@ -65,30 +65,30 @@ def prepare(
     """Prepare a corpus, or continue an interrupted preparation.
 
     Args:
-        sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
-            or array files; or addresses of such, as fsspec takes them.
-        out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
-            complete (`copies.upload`).
-        config: how records are prepared.
-        only: collections, such as `georgia`; all of them by default.
-        jobs: processes; −1 for one per core, as far as there is work for them.
-        cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
-            under the same paths.
-        layout: what arrays among the sources are; without it, those in folders are passed over.
-        codes: a table that gives records their codes, whatever their files say (`codes.with_codes`); or a
-            mapping of the statements that their files hold, for codes beside their own.
-        ontology: whose graph labels the records, as `ecg_ontology.load` takes it.
-        profile: whose routing does, likewise.
+        sources: Folders with WFDB records in CinC style, PTB-XL releases, folders that contain these, array
+            files, or fsspec addresses of any of these.
+        out: Corpus folder, either new or started by the same call. If it is an address, the complete corpus
+            is uploaded there (`copies.upload`).
+        config: Settings for preparing records.
+        only: Collections to include, for example `georgia`. All by default.
+        jobs: Number of processes. −1 starts a process per core, if there is enough work.
+        cluster: Address of a Dask scheduler whose workers do the work instead. The workers must see the
+            sources under the same paths.
+        layout: Layout of arrays among the sources. Without it, arrays in folders are skipped.
+        codes: Table of codes that replace the codes in the files (`codes.with_codes`), or mapping of the
+            statements in the files to additional codes.
+        ontology: Source of the concept graph used to label records; see `ecg_ontology.load`.
+        profile: Profile of the routing used to label records; see `ecg_ontology.load`.
 
     Returns:
-        What became of the records, as `report.json` keeps it.
+        Numbers of kept and quarantined records, with reasons. `report.json` has the same content.
 
     Raises:
-        CorpusError: no records, an unlistable source, an output that is in use or holds something else, a
-            cluster that can't be reached, or a process that was killed.
-        SourceError: the ontology can't be read.
-        OutputError: the output can't be written.
-        UsageError: an array does not have the layout, or the layout has not the twelve leads.
+        CorpusError: If there are no records, a source can't be listed, the output is in use or holds
+            something else, the cluster can't be reached, or a process was killed.
+        SourceError: If the ontology can't be read.
+        OutputError: If the output can't be written.
+        UsageError: If an array doesn't have the layout, or the layout doesn't have the twelve leads.
     """
     check_jobs(jobs)
     config = config or CorpusConfig()
@@ -130,9 +130,9 @@ def prepare(
 
 
 def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
-    """Write every missing shard, on the processes of joblib's `parallel_config`.
+    """Write every missing shard, using the processes of joblib's `parallel_config`.
 
-    These write `in_place` where they can write in the corpus' folder, else they send the signals back.
+    If `in_place`, the processes write into the corpus' folder. Otherwise, they send the signals back.
     """
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
@@ -154,20 +154,20 @@ def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
         for number, shard in shards.items()
         for first, candidates in _blocks(plan.shard(number))
     )
-    # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
+    # With larger batches, joblib would leave processes idle while the last batch runs.
     blocks = counted(Parallel(return_as="generator", batch_size=1)(tasks))
     for number, shard in shards.items():
         _write_shard(plan, number, blocks, shard)
 
 
 def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:
-    """A shard's candidates a few at a time, each time with the place of the first."""
+    """Yield a shard's candidates in blocks, each with the position of its first candidate."""
     for first in range(0, len(candidates), TASK_RECORDS):
         yield first, candidates[first : first + TASK_RECORDS]
 
 
 def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], shard: ShardWriter) -> None:
-    """Finish one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
+    """Finish a shard: write signals as they arrive, then rows. Quarantined records come last, as a mark."""
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
     written = 0
@@ -197,7 +197,7 @@ def _labelled(
 
 
 def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
-    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete."""
+    """Combine the parts of the shards. Write `corpus.json` last, because it marks a complete corpus."""
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
     quarantined = [

@@ -1,4 +1,4 @@
-"""Preparation of records: signals are read, judged, resampled and cut, then beats are found.
+"""Preparation of records: read, check, resample and cut the signals, then find the beats.
 
 Shapes: K leads as found, C leads, L samples, n records of a block.
 """
@@ -23,9 +23,12 @@ from marecg.model.stored_signal import signal_hash, to_microvolts, window
 
 @dataclass(frozen=True)
 class PreparedRecords:
-    """Outcome of a block of candidates, in order: index rows of kept records, without labels.
+    """Outcome of preparing a block of candidates, in order.
 
-    `signals_nCL` are their windows in µV; `quarantined` source, root, path, reason and message of the others.
+    Attributes:
+        rows: Index rows of kept records, without labels.
+        signals_nCL: Windows of kept records, in µV.
+        quarantined: Source, root, path, reason and message of quarantined records.
     """
 
     rows: list[dict[str, Any]]
@@ -36,7 +39,10 @@ class PreparedRecords:
 def prepare_block(
     candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[str], None] | None = None
 ) -> PreparedRecords:
-    """Prepare a block of candidates: each becomes an index row or a quarantined record."""
+    """Prepare a block of candidates. Each candidate becomes an index row or a quarantined record.
+
+    `note` is called with the name of each record before the record is read.
+    """
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
@@ -57,11 +63,11 @@ def prepare_block(
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Judge a record and cut its window; return its index row without beats, and int16 samples in µV.
+    """Check a record and cut its window. Return its index row without beats, and int16 samples in µV.
 
-    A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
-    Damaged leads are mended or hidden (`quality.mended`). Raises `RecordError` if it is too short, or as
-    `quality.refuse_damaged`.
+    Before resampling, a long recording is cut to the window and a margin for the filter. Damaged leads are
+    mended or hidden (`quality.mended`). Raises `RecordError` if the record is too short or too damaged
+    (`quality.refuse_damaged`).
     """
     mend = mended(record.x_CL, record.fs, config, judged=judged_samples(record.fs, config))
     if mend.measures.seconds < config.shortest:
@@ -94,15 +100,19 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """Return the number of samples in the window, at the recording's rate: the rules judge those."""
+    """Return the number of samples in the window at the recording's rate. Quality rules check only these."""
     return round(config.window / config.fs * fs)
 
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
-    """Cut a record with a margin, resample it, cut its window: (int16 [12, window] in µV, valid samples)."""
+    """Cut a record with a margin, resample it, and cut its window.
+
+    Returns:
+        int16 [12, window] in µV, and the number of valid samples.
+    """
     x_CL, judged = record.x_CL[:, : round(config.seconds_read * record.fs)], judged_samples(record.fs, config)
     broken_L = ~np.isfinite(x_CL[:, judged:]).all(axis=0)
-    if broken_L.any():  # behind the window nobody judges it, and the filter would draw it in
+    if broken_L.any():  # after the window nothing checks it, and the filter would spread it
         x_CL = x_CL[:, : judged + int(broken_L.argmax())]
     y_CL, n_valid = window(resample(x_CL, record.fs, config.fs), config.window)
     return to_microvolts(y_CL), n_valid
@@ -111,9 +121,10 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of windows as they are stored, in µV, so that anyone can find the same.
+    """Find the R-peaks of windows as stored, in µV, so that the result can be reproduced from the corpus.
 
-    `n_valid` samples of each aren't padding; those that have equally many are looked at together.
+    The first `n_valid` samples of a window aren't padding. Windows with the same number are processed
+    together.
     """
     lead_i = config.rpeaks_lead == "I"
     looked_at = signals_nCL[:, LEADS.index("I")] if lead_i else signals_nCL

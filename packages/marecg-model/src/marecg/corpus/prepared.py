@@ -1,4 +1,4 @@
-"""A prepared corpus, opened for reading.
+"""Prepared corpus, opened for reading.
 
 Shapes: B batch, C leads, L samples, M records, N concepts.
 """
@@ -29,26 +29,28 @@ if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset
 
 SHOWN = 10
-"""Rows of each table in a notebook."""
+"""Maximum number of rows of each table in a notebook."""
 CONTENTS = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
-"""What a corpus folder holds."""
+"""Files and folders in a corpus folder."""
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Folder written by `marecg prepare`; signals stay on disk until they are requested.
+    """Corpus written by `marecg prepare`. Signals stay on disk until they are requested.
+
+    `ids`, `sources` and `patients` are columns that behave like lists (`columns.Texts`).
 
     Attributes:
-        folder: where it is.
-        config: how its records were prepared.
-        profile: the routing profile of its labels.
-        ontology_sha256: the concept enumeration of its labels.
-        ids: M record names; these and the next two are columns that behave as lists do (`columns.Texts`).
+        folder: Folder of the corpus.
+        config: Settings by which the records were prepared.
+        profile: Routing profile of the labels.
+        ontology_sha256: Hash of the concept enumeration of the labels.
+        ids: M record names.
         sources: M collection names.
-        patients: M names within their collection, None where unknown.
+        patients: M patient names within their collection, None if unknown.
         y: uint8 [M, N], the active leaves.
-        primary: int64 [M], c*; −1 without a leaf.
+        primary: int64 [M], c*, −1 without a leaf.
         n_valid: int64 [M], samples before the zero-padding.
         rpeaks: M arrays int64 [n], sample indices in the window.
 
@@ -75,24 +77,21 @@ class Corpus:
     _shards: list[NDArray[np.int16]] = field(repr=False)
 
     def __new__(cls, *values: Any, **named: Any) -> "Corpus":
-        """Refuse a folder alone, which `open` takes."""
+        """Raise `UsageError` for a single argument, because a folder belongs to `open`."""
         if len(values) == 1 and not named:
             raise UsageError("Corpus takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
         return super().__new__(cls)
 
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
-        """Open a prepared corpus; a remote corpus is copied first (`copies.ensure_local`).
+        """Open a prepared corpus. A remote corpus is copied first (`copies.ensure_local`).
 
         Args:
-            folder: where `prepare` wrote it, or its address in a store.
-
-        Returns:
-            The corpus; signals are read when they are fetched.
+            folder: Folder written by `prepare`, or its address in a store.
 
         Raises:
-            CorpusError: it isn't a corpus, unfinished or damaged, was written in another format, or follows
-                another ontology than it carries.
+            CorpusError: If the folder isn't a corpus, is unfinished or damaged, has another format, or if its
+                labels don't follow the ontology in it.
         """
         folder = ensure_local(folder)
         settings = read_about(folder)
@@ -145,7 +144,7 @@ class Corpus:
         return len(self.ids)
 
     def _repr_html_(self) -> str:
-        """Return the view for notebooks: records by collection, and the most frequent leaves."""
+        """Return HTML for notebooks: records by collection, and the most frequent leaves."""
         collections = sorted(self.sources.counts().items(), key=lambda pair: -pair[1])
         counts = zip((node.abbr for node in self.ontology().nodes), self.y.sum(0).tolist(), strict=True)
         leaves = sorted(((name, n) for name, n in counts if n), key=lambda pair: -pair[1])
@@ -157,20 +156,20 @@ class Corpus:
         )
 
     def ontology(self) -> Ontology:
-        """Return the ontology that the corpus carries, in the profile of its labels."""
+        """Return the ontology stored in the corpus, in the profile of the labels."""
         return self._ontology
 
     def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
-        """Return a map-style dataset, from which a `DataLoader` makes batches for `MarEcg.forward`.
+        """Return a map-style dataset. A `DataLoader` makes batches for `MarEcg.forward` from it.
 
         A batch has x float32 [B, 12, L] in mV at `config.fs`, n_valid, y, known and fold (`datasets.Sample`).
 
         Args:
-            labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; an array of a
-                number or a row for each record, NaN where nobody knows; or None.
+            labels: `leaves` for y as float32 [N], `primary` for c* as int64 (−1 without a leaf), an array
+                with a number or a row for each record (NaN if unknown), or None.
 
         Raises:
-            UsageError: the labels are unknown.
+            UsageError: If the labels are invalid.
 
         Example:
             >>> from torch.utils.data import DataLoader
@@ -183,11 +182,11 @@ class Corpus:
         return RecordDataset(self, labels)
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        """Another process opens the folder itself: neither signals nor the index are sent."""
+        """Pickle only the folder. Another process opens it again, and neither signals nor index are sent."""
         return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Return a batch in mV, float32 [B, 12, window].
+        """Return the signals of selected records in mV, float32 [B, 12, window].
 
         Args:
             rows: B record numbers.
@@ -195,13 +194,13 @@ class Corpus:
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
     def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
-        """Return a batch as stored, in µV, int16 [B, 12, window].
+        """Return the signals of selected records as stored, in µV, int16 [B, 12, window].
 
         Args:
             rows: B record numbers.
 
         Raises:
-            CorpusError: a file of it was cut short since it was opened.
+            CorpusError: If a file was cut short since the corpus was opened.
         """
         rows = np.asarray(rows, np.int64)
         d_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.int16)
@@ -213,17 +212,17 @@ class Corpus:
         return d_BCL
 
     def release(self) -> None:
-        """Release the system's memory for the signals read so far; they stay readable."""
+        """Release the system's memory for the signals read so far. They stay readable."""
         for shard in self._shards:
             if (file := _file_of(shard)) is not None:
                 file.base.madvise(MADV_DONTNEED)
 
 
 def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
-    """Return the ontology that labelled a corpus; `settings` is the content of `corpus.json`.
+    """Return the ontology that labelled a corpus. `settings` is the content of `corpus.json`.
 
-    Raises `CorpusError` where it carries another than its labels follow, or none, `SourceError` where it is
-    damaged.
+    Raises `CorpusError` if the corpus has no ontology, or not the ontology of its labels. Raises
+    `SourceError` if the ontology is damaged.
     """
     carried = folder / ONTOLOGY
     refuse_pipe(carried, index.AGAIN, CorpusError)
@@ -241,7 +240,7 @@ def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Read `corpus.json`. Raises `CorpusError` if it is missing or of another format."""
+    """Read `corpus.json`. Raises `CorpusError` if it is missing or has another format."""
     path = folder / "corpus.json"
     refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
@@ -285,9 +284,9 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
 
 
 def refuse_cut(array: NDArray[Any]) -> None:
-    """Check that a mapped file still has its length: a read past its end would kill the process.
+    """Check that a mapped file still has its length, because a read past its end would kill the process.
 
-    Raises `CorpusError`. What is cut off between this look and the reading still ends the process (SIGBUS).
+    Raises `CorpusError`. If the file is cut between this check and the read, the process still dies (SIGBUS).
     """
     file = _file_of(array)
     if file is not None and file.base.size() < len(file.base):
@@ -300,6 +299,6 @@ def _damaged(where: Path, problem: str) -> CorpusError:
 
 
 def _file_of(array: NDArray[Any]) -> Any:
-    """Return the map of a file, a `memmap`, that an array looks at; None where it is in memory."""
+    """Return the `memmap` that holds an array's data. None if the array is in memory."""
     mapped = array if isinstance(array, np.memmap) else array.base
     return mapped if isinstance(mapped, np.memmap) else None

@@ -1,4 +1,4 @@
-"""Sampling of an epoch: rare leaves are drawn more often, sources by their share, some without codes.
+"""Sampling of an epoch. Rare leaves can be drawn more often, sources by share, and codes can be ignored.
 
 Shapes: M records, N concepts, R families (roots), K codes.
 """
@@ -16,15 +16,17 @@ from marecg.corpus.prepared import Corpus
 from marecg.errors import ConfigError
 
 MOST_OFTEN = 12.0
-"""No record comes more often than this many times the median one: few records would be learnt by heart."""
+"""Maximum weight of a record relative to the median weight, so that rare records aren't memorised."""
 
 
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
-    """Return each record's expected draws in an epoch of M draws, float64 [M]; None if all are 1.
+    """Return each record's expected draws in an epoch of M draws, float64 [M]. None if all are 1.
 
-    A record is drawn as its rarest leaf wants it: in proportion to that leaf's frequency to the power of
-    −`balance`; one without a leaf is drawn like the commonest. Raises `ConfigError` where a source with a
-    share is not in the corpus, or the shares leave nothing for the others.
+    The weight of a record is the frequency of its rarest leaf to the power of −`balance`. A record without a
+    leaf has the weight of the most frequent leaf.
+
+    Raises `ConfigError` if a source with a share is not in the corpus, or if the shares leave nothing for
+    other records.
     """
     if not sampling.balance and not sampling.shares:
         return None
@@ -62,7 +64,7 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
     count_N = np.maximum(y_MN.sum(axis=0, dtype=np.int64), 1)
     weight_N = (count_N.max() / count_N) ** balance
     weight_M = np.ones(len(y_MN))
-    for leaf, weight in enumerate(weight_N):  # a column at a time: ten million rows of floats are 3 GB
+    for leaf, weight in enumerate(weight_N):  # by column, as ten million rows of floats are 3 GB
         np.maximum(weight_M, y_MN[:, leaf] * weight, out=weight_M)
     capped_M: NDArray[np.float64] = np.minimum(weight_M, MOST_OFTEN * np.median(weight_M))
     return capped_M
@@ -71,9 +73,9 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Return the active leaves of records, uint8 [M, N]; zero for sources with ignored codes.
+    """Return the active leaves of all records, uint8 [M, N], with zeros for sources in `without_codes`.
 
-    With `codes_permuted`, a seed, the records whose codes are read exchange them among each other.
+    If `codes_permuted` is given, it is the seed of a permutation of codes among the other records.
     """
     return _as_read(corpus, corpus.y, without_codes, codes_permuted)
 
@@ -83,7 +85,7 @@ def families(
 ) -> NDArray[np.uint8]:
     """Return the families of every record, uint8 [M, R], in the order of the roots.
 
-    They are those of its leaves; of a record without a leaf, the roots that its codes reach.
+    A record has the families of its leaves. A record without a leaf has the roots that its codes reach.
     """
     member_NR = np.equal.outer(ontology.families, ontology.roots).astype(np.uint8)
     family_MR = np.asarray(corpus.y @ member_NR > 0, np.uint8)

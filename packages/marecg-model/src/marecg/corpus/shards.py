@@ -1,6 +1,6 @@
-"""Shard of a corpus while it grows: every process writes its records' signals at their places.
+"""Shard of a corpus during preparation. Every process writes the signals of its records into the file.
 
-Sent back instead they would pass through a pipe, 113 kB each, and through the one process that reads it.
+Otherwise, 113 kB per record would pass through a pipe and a single reading process.
 
 Shapes: C leads, L samples, n records.
 """
@@ -22,7 +22,7 @@ from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import PreparedRecords, prepare_block
 
 HEAD = 128
-"""Bytes of the head of a `.npy` file, which numpy makes as long for any number of records."""
+"""Bytes of the header of a `.npy` file. numpy pads it to this length for any number of records."""
 
 
 NOTES = ".at-*.json"
@@ -30,7 +30,7 @@ NOTES = ".at-*.json"
 
 @contextmanager
 def notes(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Yield a function that notes the record to be read, in a file that only a killed process leaves."""
+    """Yield a function that writes a record's name to a file, which only a killed process leaves."""
     path = folder / NOTES.replace("*", f"{os.getpid():08x}")
     with path.open("wb", buffering=0) as file:
 
@@ -48,23 +48,23 @@ def notes(folder: Path) -> Iterator[Callable[[str], None]]:
 class ShardWriter:
     """Writer of a shard's `.npy` file of bounded length, shared by processes.
 
-    Written and not mapped: where the disk is full, writing says so, and a map ends the process.
+    The file is written and not mapped. On a full disk, a write raises an error, but a map kills the process.
     """
 
     path: Path
     window: int
 
     def write(self, signals_nCL: NDArray[np.int16], first: int) -> None:
-        """Write the signals of the records from `first` on. Raises `OSError`."""
+        """Write the signals of consecutive records, starting at record `first`. Raises `OSError`."""
         with self._opened() as file:
             file.seek(self._place(first))
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Move a block's signals from `first` to `end`, or write them there if the block holds them."""
+        """Move a block's signals from record `first` to `end`, or write them to `end` from the block."""
         if len(block.signals_nCL):
             self.write(block.signals_nCL, end)
-        elif first != end:  # some were quarantined: the others move up
+        elif first != end:  # close the gap left by quarantined records
             with self._opened() as file:
                 file.seek(self._place(first))
                 signals = file.read(self._place(len(block.rows)) - HEAD)
@@ -83,18 +83,18 @@ class ShardWriter:
         return HEAD + record * len(LEADS) * self.window * 2
 
     def _opened(self) -> BinaryIO:
-        """The file, made if need be."""
+        """Open the file, and create it if it doesn't exist."""
         return os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o660), "r+b")
 
 
 def prepare_into(
     shard: ShardWriter | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
 ) -> PreparedRecords:
-    """Prepare candidates, and write their signals into a shard from the place `first` on.
+    """Prepare candidates, and write their signals into a shard, starting at record `first`.
 
-    Their signals are in the shard then, and no longer in the block; without a shard they stay there.
+    The returned block then holds no signals. Without a shard, the block keeps its signals.
     """
-    keep_freed()  # what one record needs and frees is what the next one needs
+    keep_freed()  # the next record needs the memory that a record frees
     if shard is None:
         return prepare_block(candidates, config)
     with notes(shard.path.parent) as note:

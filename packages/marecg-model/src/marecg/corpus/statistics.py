@@ -1,6 +1,6 @@
-"""The paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram for a corpus.
+"""Statistics of a corpus: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
 
-`marecg prepare` prints them, and with `--select paper` sets a corpus beside the paper's, number by number.
+`marecg prepare` prints them. With `--select paper`, it compares each number with the paper's.
 """
 
 import re
@@ -28,7 +28,7 @@ INDEX_COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks
 
 
 class Summary(Frozen):
-    """Mean, median, minimum and maximum of numbers; None if there are no numbers."""
+    """Mean, median, minimum and maximum of numbers. None if there are no numbers."""
 
     mean: float | None = None
     median: float | None = None
@@ -37,7 +37,7 @@ class Summary(Frozen):
 
     @classmethod
     def of(cls, values: Iterable[float], **others: Any) -> Self:
-        """Return the summary of numbers; `others` are the fields of a subclass."""
+        """Return the summary of numbers. `others` are the fields of a subclass."""
         numbers = list(values)
         if not numbers:
             return cls(**others)
@@ -55,7 +55,7 @@ class SourceAccount(Account):
 
 
 class CodesPerRecord(Summary):
-    """Numbers of codes per record; `histogram` is {number of codes: records}."""
+    """Numbers of codes per record. `histogram` is {number of codes: records}."""
 
     histogram: dict[str, int]
 
@@ -84,18 +84,18 @@ class Seconds(Summary):
 
 
 class Statistics(Account):
-    """Description of a corpus, key by key as `marecg prepare` prints it.
+    """Description of a corpus, with the keys that `marecg prepare` prints.
 
     Attributes:
-        sources: the account of each collection.
-        codes_per_record: how many codes the records have.
-        codes: the codes by routing status.
-        leaves: {abbreviation: records}, all leaves, in index order.
-        records_without_leaf: how many records reach none.
-        rpeaks: how many records have R-peaks, and how many.
-        seconds: how long the recordings were.
-        duplicates: groups of bit-identical signals.
-        notes: {kind of note: records}; what differs from record to record is an ellipsis.
+        sources: Account of each collection.
+        codes_per_record: Numbers of codes per record.
+        codes: Codes by routing status.
+        leaves: {abbreviation: records} for all leaves, in index order.
+        records_without_leaf: Number of records that reach no leaf.
+        rpeaks: Numbers of records with R-peaks, and of R-peaks per record.
+        seconds: Lengths of the recordings.
+        duplicates: Number of groups of bit-identical signals.
+        notes: {kind of note: records}. An ellipsis replaces details that differ between records.
     """
 
     sources: dict[str, SourceAccount]
@@ -109,15 +109,15 @@ class Statistics(Account):
     notes: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the description for `--format json`, without empty measures."""
+        """Return the description for `--format json`, without keys that are None."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def statistics(folder: str | Path) -> Statistics:
     """Describe a prepared corpus.
 
-    Raises `CorpusError` where the folder isn't a finished corpus, is damaged, or has the labels of
-    another ontology.
+    Raises `CorpusError` if the folder isn't a finished corpus, is damaged, or has the labels of another
+    ontology.
     """
     folder = Path(folder)
     settings, report = read_about(folder), read_report(folder)
@@ -163,13 +163,13 @@ def statistics(folder: str | Path) -> Statistics:
 
 
 def _counts(lists: pa.ChunkedArray) -> Counter[Any]:
-    """How often each value is in a column of lists."""
+    """Count each value in a column of lists."""
     counted = pc.value_counts(pc.list_flatten(lists))
     return Counter({one["values"].as_py(): one["counts"].as_py() for one in counted})
 
 
 def _kinds_of_notes(lists: pa.ChunkedArray) -> dict[str, int]:
-    """How many records have each kind of note, whatever is particular in it."""
+    """Count the records with each kind of note, ignoring details such as numbers."""
     notes = pc.list_flatten(lists).combine_chunks().dictionary_encode()
     kinds = [_PARTICULAR.sub("…", note) for note in notes.dictionary.to_pylist()]
     names = sorted(set(kinds))
@@ -191,7 +191,7 @@ def _codes(counts: Mapping[str, int], ontology: Ontology) -> CodeCounts:
 
 
 COLLECTIONS = ("ningbo", "georgia", "ptb")
-"""The three sources; all others, PTB-XL and CPSC2018 above all, are held out."""
+"""The paper's three sources. All others are held out, in particular PTB-XL and CPSC2018."""
 
 PAPER_RECORDS = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
 """Records in tab:pretrain-corpus."""
@@ -200,11 +200,11 @@ PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
 HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
 """Records by number of codes, in tab:pretrain-code-histogram."""
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
-"""Different codes in the corpus, and codes per record."""
+"""Number of different codes in the paper's corpus, and codes per record."""
 
 
 class Compared(Frozen):
-    """Comparison of a number in the paper with that of a corpus; `why` is a known reason for a difference."""
+    """Comparison of a number in the paper with a corpus. `why` is a known reason for a difference."""
 
     what: str
     paper: int | float
@@ -213,12 +213,12 @@ class Compared(Frozen):
 
 
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
-    """Compare the statistics of a corpus with the paper's, line by line."""
+    """Compare the statistics of a corpus with the paper's, number by number."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record
     mean, middle = per_record.mean, per_record.median
-    histogram: dict[str, int] = {}  # the paper's classes; whatever else there is keeps its number
+    histogram: dict[str, int] = {}  # in the paper's classes; other numbers stay as they are
     for codes, records in per_record.histogram.items():
         name = "7–12" if 7 <= int(codes) <= 12 else codes
         histogram[name] = histogram.get(name, 0) + records

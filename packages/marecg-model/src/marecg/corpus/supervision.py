@@ -1,12 +1,12 @@
-"""Supervision of a whole corpus, fetched by row; rhythm and phases are computed once and stored.
+"""Supervision of a whole corpus, fetched by row. Rhythm and phases are computed once and stored.
 
-What the R-peaks say takes 6 µs per record. It is computed once and kept with the corpus:
+Computing them from the R-peaks takes 6 µs per record. The results are stored in the corpus:
 
-supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY that has it is whole
-supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
+supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY with this file is complete
+supervision/KEY-phase.npy    int8 [M, T], read through a memory map
 
-KEY is a hash of the corpus, of the patches and of the thresholds. Where the corpus can't be written, each
-process computes it for itself.
+KEY is a hash of the corpus, the patches and the thresholds. If the corpus can't be written, each process
+computes them in memory.
 
 Shapes: M records of the corpus or B of a batch, N concepts, R families (roots), T patches.
 """
@@ -37,21 +37,28 @@ from marecg.model.physiology import Rate, RhythmThresholds, physiology
 logger = logging.getLogger(__name__)
 
 FOLDER = "supervision"
-"""The folder of a corpus."""
+"""Folder in a corpus for supervision."""
 VERSION = 1
-"""Goes up when `physiology` says something else of the same beats: what was kept is left behind."""
+"""Version of the results of `physiology`. If it increases, stored results are no longer used."""
 BLOCK_ROWS = 1 << 16
-"""Records whose beats are read at a time."""
+"""Number of records whose beats are processed at a time."""
 SMALLEST_STD = 1e-6
-"""Added to a standard deviation that is divided by."""
+"""Added to a standard deviation to avoid division by zero."""
 RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alternates", "i1")])
 
 
 class CorpusSupervision:
     """Supervision of a corpus for a run's patches, σ and thresholds.
 
-    `model` has the patches, as many as its context has; for `without_codes` and `codes_permuted` see
-    `labels`; `standardised` gives mean RR and RR-CV as z-scores over the corpus.
+    Args:
+        corpus: Prepared corpus.
+        ontology: Ontology of the soft targets.
+        model: Model whose context determines the patches.
+        soft: Settings of the soft targets.
+        limits: Thresholds of rhythm.
+        without_codes: Sources whose codes are ignored; see `labels`.
+        codes_permuted: Seed for permuted codes; see `labels`.
+        standardised: Return mean RR and RR-CV as z-scores over the corpus.
     """
 
     def __init__(
@@ -79,7 +86,7 @@ class CorpusSupervision:
         return len(self._y_MN)
 
     def rows(self, rows_B: Tensor) -> Supervision:
-        """Return the supervision of selected records. Raises `CorpusError` as `refuse_cut`."""
+        """Return the supervision of selected records. Raises `CorpusError` if a file was cut short."""
         rows = rows_B.numpy()
         refuse_cut(self._phase_MT)
         y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
@@ -103,7 +110,7 @@ class CorpusSupervision:
         return self.rows(torch.arange(len(self)))
 
     def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:
-        value_B: NDArray[np.float32] = rhythm_B[name].copy()  # torch takes no steps of ten bytes
+        value_B: NDArray[np.float32] = rhythm_B[name].copy()  # torch can't read a stride of ten bytes
         if name in self._scale:
             mean, std = self._scale[name]
             value_B = (value_B - mean) / (std + SMALLEST_STD)
@@ -113,7 +120,7 @@ class CorpusSupervision:
 def _read_or_made(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """Return rhythm and phases, stored or computed: a row of `RHYTHM` per record, and int8 [M, T]."""
+    """Read or compute rhythm and phases. Return a row of `RHYTHM` per record, and int8 [M, T]."""
     patches = (model.fs, model.patch, model.stride, model.context)
     depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
     key = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
@@ -128,7 +135,7 @@ def _read_or_made(
                 shape = (len(corpus), model.context_patches)
                 numpy: Any = np.lib.format  # it has no types
                 phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
-                if hasattr(os, "posix_fallocate"):  # to write to a map on a full disk is fatal
+                if hasattr(os, "posix_fallocate"):  # a write to a map on a full disk is fatal
                     with temporary.open("r+b") as file:
                         os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
                 rhythm_M = _make(corpus, model, limits, phase_MT)
@@ -158,7 +165,10 @@ def _make(
 def _read(
     rhythm: Path, phase: Path, records: int, model: ModelConfig
 ) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
-    """Read stored rhythm and phases; None if missing or incomplete. Raises `CorpusError` for no file."""
+    """Read stored rhythm and phases. Return None if they are missing or incomplete.
+
+    Raises `CorpusError` if a path isn't a regular file.
+    """
     for path in (rhythm, phase):
         refuse_pipe(path, "Remove it", CorpusError)
     try:

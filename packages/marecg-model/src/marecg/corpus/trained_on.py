@@ -1,8 +1,8 @@
-"""List of a run's training records in its folder, against which a probe checks its records.
+"""List of a run's training records, stored in the run folder. Probes use it to detect leaks.
 
-`trained_on.parquet` has a row per record of the corpus: what the world calls it and its patient, where they
-are known, and the hash of its window. Where the run went on from given weights, the rows of what those were
-trained on follow. The file's metadata has the windows' length and rate, and whether all records are listed.
+`trained_on.parquet` has a row per record of the corpus: its published name and its patient, if known, and the
+hash of its window. If the run started from given weights, the rows of their training records follow. The
+metadata of the file contains the length and rate of the windows, and whether the list is complete.
 
 Shapes: C leads, L samples.
 """
@@ -32,19 +32,22 @@ from marecg.model.stored_signal import signal_hash, to_microvolts, window
 FILE = "trained_on.parquet"
 HASH_COLUMNS = ("identity", "patient", "signal_hash")
 TRAINING_FOLDS = frozenset(range(1, 9))
-"""PTB-XL's folds that no task takes its val or test records from."""
+"""Folds of PTB-XL without validation or test records of any task."""
 TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
-"""The datasets that the published tasks evaluate on."""
+"""Evaluation datasets of the published tasks."""
 
 
 @dataclass(frozen=True)
 class TrainedOn:
     """Training records of a run, and of the weights from which it started.
 
-    What is known of the identities of those from published collections (`identity.published_as`), of patients
-    (`identity.patient_of`) and of `hashes` of their windows (`signal_hash`), which have `windows` samples at
-    `fs` Hz. `complete` says whether they are all; not so after weights that came without such a
-    list.
+    Attributes:
+        identities: Names of records from published collections (`identity.published_as`).
+        patients: Patients, if known (`identity.patient_of`).
+        hashes: Hashes of the windows (`signal_hash`).
+        windows: Lengths of the windows, in samples.
+        fs: Sampling rate of the windows, in Hz.
+        complete: False if the starting weights came without a complete list.
     """
 
     identities: frozenset[str]
@@ -55,7 +58,7 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Whether training saw a window of a record in mV, [C, L] at `fs`, its damaged leads mended."""
+        """Return whether training saw a window of a record, [C, L] in mV at `fs`, with mended leads."""
         windows = (window(x_CL, samples)[0] for samples in self.windows)
         return any(signal_hash(to_microvolts(d_CL)) in self.hashes for d_CL in windows)
 
@@ -63,9 +66,14 @@ class TrainedOn:
 def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     """Write the list of a run's training records into its folder.
 
-    `start` is the run folder of the weights that it begins from, if not from random ones; their records are
-    added. Where it doesn't list them, the new file says that it isn't complete. Raises `InputError` where
-    that list is damaged.
+    Args:
+        corpus: Corpus of the run.
+        run: Run folder.
+        start: Run folder of the starting weights. None if they are random. Its records are added to the list.
+            If its list is missing or incomplete, the new list is marked as incomplete.
+
+    Raises:
+        InputError: If the list in `start` is damaged.
     """
     rows = index.of(corpus.folder, ["id", "source", "patient", "signal_hash"])
     before = _header(start) if start else None
@@ -83,7 +91,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
         pq.ParquetWriter(temporary, schema, compression="zstd") as file,
     ):
         batches: list[pa.Array] = []
-        for batch in rows.to_batches(BLOCK_ROWS):  # ten million rows aren't a list
+        for batch in rows.to_batches(BLOCK_ROWS):  # ten million rows are too many for a list
             names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
             labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
             columns = [*(pa.array(names, pa.string()) for names in labels), batch.column("signal_hash")]
@@ -96,7 +104,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
 
 
 def read(run: Path) -> TrainedOn | None:
-    """Read the list of training records; None if the folder has no list. Raises `InputError`."""
+    """Read the list of training records. Return None if the folder has no list. Raises `InputError`."""
     header = _header(run)
     if header is None:
         return None
@@ -106,19 +114,19 @@ def read(run: Path) -> TrainedOn | None:
 
 
 def folder_beside(model: Path) -> Path:
-    """Return the folder that lists a model's training records: its run's folder, else its own."""
+    """Return the folder with the list of a model's training records: the run folder, or the model's own."""
     place = model.absolute()
     return place.parent if place.name == "model" else place
 
 
 def lists_all(run: Path) -> bool:
-    """Whether a run's folder lists all its training records. Raises `InputError` as `read` does."""
+    """Return whether a run folder lists all training records. Raises `InputError` if the list is damaged."""
     header = _header(run)
     return header is not None and header.complete
 
 
 def _header(run: Path) -> TrainedOn | None:
-    """Read the file's metadata without its rows."""
+    """Read the metadata of the list without its rows."""
     path = run / FILE
     if not path.is_file():
         return None
@@ -138,7 +146,7 @@ def _rows(run: Path) -> pa.Table:
 
 
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
-    """Return the rows whose signal, or whose known name, isn't among the given ones."""
+    """Return the rows whose signal or known name isn't among the given hashes or names."""
     name = theirs["identity"]
     same_name = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
     return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), same_name)))
@@ -156,7 +164,7 @@ def signals_sha256(corpus: Corpus) -> str:
     """Return a hash of all signal hashes, which identifies a corpus' signals."""
     digest = hashlib.sha256()
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
-    for first in range(0, len(hashes), BLOCK_ROWS):  # ten million of them aren't a list
+    for first in range(0, len(hashes), BLOCK_ROWS):  # ten million hashes are too many for a list
         digest.update(("\n" if first else "").encode())
         digest.update("\n".join(hashes[first : first + BLOCK_ROWS]).encode())
     return digest.hexdigest()
@@ -165,8 +173,8 @@ def signals_sha256(corpus: Corpus) -> str:
 def evaluation_records(corpus: Corpus) -> dict[str, int]:
     """Count the records of published evaluation datasets in a corpus, by title.
 
-    A corpus that was prepared from PTB-XL's training folds alone holds none of it; the Challenges' copies
-    don't name their fold, and count.
+    If a corpus was prepared only from PTB-XL's training folds, its PTB-XL records don't count. Records in the
+    Challenges' copies count, because the copies don't state the folds.
     """
     training_only = bool(corpus.config.ptbxl_folds) and set(corpus.config.ptbxl_folds) <= TRAINING_FOLDS
     counts = Counter(

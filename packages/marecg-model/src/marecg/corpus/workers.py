@@ -1,7 +1,7 @@
-"""Processes that prepare records: this one, local workers, or a Dask cluster.
+"""Processes that prepare records: the current process, local workers, or a Dask cluster.
 
-A process that is killed, as by the kernel for lack of memory, has left the name of the record that it was at
-(`shards.notes`), which the error gives.
+A killed process, for example for lack of memory, leaves a file with the name of its current record
+(`shards.notes`). The error reports this name.
 """
 
 import gc
@@ -23,15 +23,15 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 from marecg.base.temporary import temporary_folder
-from marecg.corpus.shards import NOTES  # and with it what a worker runs, loaded before it begins
+from marecg.corpus.shards import NOTES  # also loads the workers' code before they start
 from marecg.errors import CorpusError, UsageError
 
 logger = logging.getLogger(__name__)
 WORTH_A_PROCESS = 512
-"""Records: what one process prepares in the seconds that another spends on its imports."""
+"""Number of records that a process prepares in the time that a new process needs for its imports."""
 
 _begun = ContextVar("begun", default=False)
-"""Whether a caller has begun processes already."""
+"""Whether an enclosing call has already started processes."""
 
 
 class WorkerKilledError(CorpusError):
@@ -51,11 +51,17 @@ def workers(
 ) -> Iterator[None]:
     """Start the worker processes that joblib's `Parallel` uses, or reuse those of an enclosing call.
 
-    `jobs` is −1 for one per core, as far as there is work for so many records; `cluster` the address of a
-    Dask scheduler, whose workers are used instead; `threads` how many each process may have, by default its
-    share of the cores, or OMP_NUM_THREADS; `where` what they write, for errors. Raises `CorpusError` where no
-    scheduler answers, `WorkerKilledError` where one of the processes was killed, `UsageError` for no
-    processes.
+    Args:
+        records: Number of records to prepare.
+        jobs: Number of processes. −1 starts a process per core, if there are enough records.
+        cluster: Address of a Dask scheduler whose workers are used instead.
+        threads: Threads per process. By default OMP_NUM_THREADS, or the process' share of the cores.
+        where: Output of the processes, for errors.
+
+    Raises:
+        CorpusError: If no scheduler responds.
+        WorkerKilledError: If a process was killed.
+        UsageError: If `jobs` is 0.
     """
     if cluster is not None:
         with _cluster(cluster):
@@ -96,13 +102,13 @@ def workers(
             raise WorkerKilledError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)
-            # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
-            # After an error their tasks may still wait for whoever takes the results: nobody does.
+            # If processes were kept, idle ones could exit just as the next call starts, which would hang.
+            # After an error, tasks may still wait for a reader of their results, so the workers are killed.
             get_reusable_executor(kill_workers=not is_done).shutdown(wait=True)
 
 
 def _have_locks() -> bool:
-    """Whether processes can share a lock, which lies in /dev/shm."""
+    """Return whether processes can share a lock. Locks need /dev/shm."""
     try:
         multiprocessing.Lock()
     except OSError:
@@ -128,9 +134,9 @@ def _cluster(address: str) -> Iterator[None]:
 def begin(parent: int, below: str) -> None:
     """Set up a worker process: exempt loaded objects from garbage collection, and end it with its parent.
 
-    Loky collects once a second, which takes a tenth of a second over the libraries' objects. A parent that
-    was killed leaves no word. Temporary files go `below` a folder of the parent's, which removes what a
-    killed worker leaves.
+    Loky collects garbage once a second, which takes a tenth of a second for the libraries' objects. A killed
+    parent can't notify its workers, so each worker watches the parent. Temporary files go into `below`, a
+    folder of the parent. The parent removes the files of killed workers.
     """
     gc.freeze()
     tempfile.tempdir = below
@@ -146,7 +152,7 @@ def begin(parent: int, below: str) -> None:
 
 @contextmanager
 def records_named(folder: Path) -> Iterator[None]:
-    """Add to the error for a killed process the records that were being read (`shards.notes`)."""
+    """Add the records that were being read to the error for a killed process (`shards.notes`)."""
     try:
         yield
     except WorkerKilledError as error:
@@ -157,7 +163,7 @@ def records_named(folder: Path) -> Iterator[None]:
 
 
 def noted(folder: Path) -> list[str]:
-    """Read and remove the notes that killed processes left in a folder; return the names in them, sorted."""
+    """Read and remove the notes of killed processes in a folder. Return the record names, sorted."""
     names = []
     for path in folder.glob(NOTES):
         names.append(path.read_text(encoding="utf-8", errors="replace"))
