@@ -116,7 +116,7 @@ class MarEcg(WindowEncoder):
         Raises:
             UsageError: If the readout is neither `wide` nor `rhythm`.
         """
-        self.to_concepts.requires_grad_(False)  # no head reads it
+        self.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
         head = Classifier(self, n_classes, trainable_readout(readout))
         return head.to(self.prototypes.device)
 
@@ -297,7 +297,7 @@ class Classifier(nn.Module):
             problem = "head.safetensors, head.json and the model don't fit each other"
             raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
         net.load_state_dict({**net.state_dict(), **tensors})
-        net.model.to_concepts.requires_grad_(False)  # no head reads it
+        net.model.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
         return net.eval().to(named_device(device))
 
     def _own(self) -> dict[str, Tensor]:

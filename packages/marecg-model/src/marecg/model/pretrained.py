@@ -232,7 +232,7 @@ def _local(given: str | Path) -> Path | None:
             return packaged
         if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
             return None
-    except (OSError, RuntimeError):  # a name too long, or ~ of nobody
+    except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
         pass
     if str(given) in FOLDERS:
         raise CheckpointError(
@@ -270,7 +270,7 @@ def names_model(given: str | Path) -> bool:
         if not path.exists():
             return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
         return any((folder / name).is_file() for folder in (path, path / "model") for name in OWN_FILES)
-    except (OSError, RuntimeError):  # a name too long, or ~ of nobody
+    except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
         return False
 
 

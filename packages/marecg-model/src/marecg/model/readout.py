@@ -9,8 +9,8 @@ A mean over all patches blurs the parts of a beat. The beat readout averages ove
 for each part of the beat. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The
 patches around it show P, ST and T. The beat readout follows the wide readout in the same vector.
 
-The full readout adds, per lead, the P, ST and T parts of the beat, and the maximum, minimum and mean of each
-part in mV. It also adds the measurements of an ECG machine (`ecg_records.measurements.measured`).
+The full readout adds, per lead, the P, ST and T parts of the beat. It also adds the maximum, minimum and mean
+of each part in mV, and the measurements of an ECG machine (`ecg_records.measurements.measured`).
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
 J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
@@ -50,8 +50,8 @@ class Block(NamedTuple):
     Attributes:
         name: name of the block in `wide_columns`.
         width: number of values.
-        joined: `windows` for the mean over windows, `beats` for the sum over windows divided by the number
-            of beats, `measured` for the mean over the measured windows.
+        joined: rule for joining. `windows` is the mean over windows. `beats` is the sum over windows divided
+            by the number of beats. `measured` is the mean over the measured windows.
     """
 
     name: str
@@ -123,10 +123,16 @@ def wide_readout(
 ) -> Tensor:
     """Return the wide readout, the concatenated parts of `wide_columns`, [B, W].
 
-    The parts are h_rhythm, the mean, max and std of H̄ over time, each lead's mean of H, each lead's log
-    scale, and the modulation spectrum if given. The scale is the standard deviation in mV that RevIN divided
-    the lead by. Patches of padding (`real_BT` False) are ignored. For an absent lead, the log scale is the
-    mean over the present leads, and the mean of H is the encoder's inference from the present leads.
+    The parts are:
+
+    - h_rhythm;
+    - mean, max and std of H̄ over time;
+    - each lead's mean of H;
+    - each lead's log scale, with the standard deviation in mV that RevIN divided by;
+    - the modulation spectrum, if given.
+
+    Patches of padding (`real_BT` False) are ignored. The log scale of an absent lead is the mean over the
+    present leads. Its mean of H is the encoder's inference from the present leads.
     """
     real_BT1 = real_or_all(real_BT)[..., None]
     share_BT1 = real_BT1.to(h_BTCD.dtype)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Zero entries with probability `rate`, and scale all others by 1 / (1 − rate).
+    """Zero entries with probability `rate`, and scale the remaining entries by 1 / (1 − rate).
 
     A rate of 0 leaves the generator unchanged.
     """

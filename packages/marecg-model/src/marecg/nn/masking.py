@@ -18,7 +18,7 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
     """
     pairs = patches * leads
     rank = torch.rand(batch, pairs, generator=generator, device=generator.device).argsort(1).argsort(1)
-    masked = math.ceil(Fraction(str(ratio)) * pairs)  # as floats 0.55 · 420 is more than 231
+    masked = math.ceil(Fraction(str(ratio)) * pairs)  # in floating point, 0.55 · 420 exceeds 231
     return (rank < masked).view(batch, patches, leads)
 
 

@@ -105,9 +105,7 @@ def _std(x_BCL: Tensor, real_B1L: Tensor) -> Tensor:
     """Return each lead's standard deviation over the record, [B, C, 1]."""
     count_B11 = real_B1L.sum(-1, keepdim=True)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / count_B11
-    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(
-        -1, keepdim=True
-    )  # padding with the mean adds no variance
+    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(-1, keepdim=True)  # the mean adds no variance
     return diluted_BC1 * ((x_BCL.shape[-1] - 1) / (count_B11 - 1)).sqrt()
 
 

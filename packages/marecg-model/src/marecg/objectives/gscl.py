@@ -54,7 +54,7 @@ class Gscl(Objective, of=GsclConfig):
         self.prototypes = PrototypeHead(a_hat_NN, settings.node_width, shape.concept_width, settings.dropout)
         self.register_buffer("family_N", torch.tensor(parts.ontology.families), persistent=False)
         self.families = settings.families
-        if parts.model.prototypes.any():  # of given weights
+        if parts.model.prototypes.any():  # set by starting weights
             self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> Losses:

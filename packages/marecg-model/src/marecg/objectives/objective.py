@@ -141,7 +141,7 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """Build the transformer for an encoder's shape. Its output width is `outputs`, by default D."""
+        """Build the transformer for an encoder's shape. The output width is `outputs`, by default H's."""
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )

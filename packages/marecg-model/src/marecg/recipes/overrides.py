@@ -129,7 +129,7 @@ def _typed(value: Any) -> Any:
         return tuple(map(_typed, value))
     if isinstance(value, float):
         integral = value.is_integer()
-        return int(value) if integral else value if math.isfinite(value) else str(value)  # always invalid
+        return int(value) if integral else value if math.isfinite(value) else str(value)  # refused later
     return value
 
 
@@ -243,7 +243,7 @@ def as_toml(config: Config) -> str:
     for name, group in groups.items():
         values, table = group.model_dump(mode="json"), tomlkit.table()
         if group is config.model and config.model.positions == config.window_patches:
-            del values["positions"]  # they follow the window
+            del values["positions"]  # positions follow the window
         for key, value in values.items():
             if value is not None:  # TOML has no null, but None is the default of every optional value
                 table.add(key, _item(value).comment(source_of(group, key)))

@@ -164,7 +164,7 @@ class Config(Settings):
     def _is_whole(self) -> Self:
         if not self.objectives:
             raise ValueError("the recipe has no objective: there is nothing to train for")
-        if "positions" not in self.model.model_fields_set:  # they follow the window
+        if "positions" not in self.model.model_fields_set:  # positions follow the window
             self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
         losses = [loss for objective in self.objectives.values() for loss in objective.captions]
         for loss in losses:
