@@ -61,7 +61,7 @@ class Audit(Frozen):
         similar: Pairs with correlated windows, and the correlation.
         codes: Overlap of the codes.
         leaves: Overlap of the leaves that the codes stand for.
-        leaking: All corpus records in one of the lists above.
+        leaking: All corpus records in any of the lists above.
     """
 
     records: int

@@ -66,8 +66,8 @@ def with_codes(
 ) -> tuple[list[Candidate], CodeAccount]:
     """Attach a table's codes to candidates. Return the candidates in order, and an account of the matches.
 
-    Raises `CorpusError` if an id in the table is the name of several records, if a record has two ids, or if
-    no id is the name of a record.
+    Raises `CorpusError` if an id in the table matches several records, if a record has two ids, or if no id
+    matches a record.
     """
     owner = _owners(candidates, table)
     if not owner:

@@ -70,12 +70,12 @@ def get(
         dataset: Dataset to download.
         out: Parent of the dataset's folder.
         base: Another address of the files, for example a mirror's.
-        verify: Check files that already exist, and replace those with a wrong checksum.
+        verify: Check existing files, and replace files with a wrong checksum.
         progress: Progress display.
 
     Raises:
-        InputError: If programs can't download the dataset, the publisher can't be reached or sends an
-            unexpected response, a checksum is wrong, or a listed path lies outside the folder.
+        InputError: If programs can't download the dataset, or the publisher can't be reached or sends an
+            unexpected response. If a checksum is wrong, or a listed path lies outside the folder.
         CorpusError: If another process is downloading the dataset.
         OutputError: If a file can't be written.
     """

@@ -39,7 +39,7 @@ ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements", "
 SAYS = "says"
 """Field to compare with a concept: true if a statement of the electrocardiograph reports the concept."""
 LISTS = ("codes", "statements", "notes", "hidden")
-"""Columns of lists. A record matches if one element equals the value."""
+"""Columns of lists. A record matches if an element equals the value."""
 EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
 _TOKEN = re.compile(r'\s*(?:([()])|(<=|>=|!=|=|<|>)|"([^"]*)"|([^\s()<>=!"]+))')
 COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {

@@ -96,9 +96,9 @@ def train(
             weights can't be loaded, or have another enumeration.
         ConfigError: If the recipe doesn't fit the corpus' graph or the weights, or if its global batch can't
             be divided among the devices.
-        UsageError: If the settings contradict torchrun or SLURM (`processes.processes_of`), if the run in
-            `out` has other settings or other starting weights, if `resume` forbids it, if MPCT has no
-            sentence embeddings and can't make them here, or if a tracker is not installed.
+        UsageError: If the settings contradict torchrun or SLURM (`processes.processes_of`). If the run in
+            `out` has other settings or starting weights, or `resume` forbids it. If MPCT has no sentence
+            embeddings and can't make them here. If a tracker is not installed.
         OutputError: If `out` can't be written, or a tracker can't be opened.
         DivergedError: If gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: If a signal ended the run before its last step.

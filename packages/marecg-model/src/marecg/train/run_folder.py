@@ -103,7 +103,7 @@ def note_length(folder: Path, config: Config) -> None:
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
-    """Return the number of records of a corpus, and hashes of their signals and labels."""
+    """Identify a corpus by the number of its records, and by hashes of their signals and labels."""
     return {
         "records": len(corpus),
         "signals": trained_on.signals_sha256(corpus),
@@ -112,7 +112,7 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
 
 
 def _begun_with(described: Path, processes: int) -> dict[str, Any]:
-    """Read the settings in config.json, with the global batch on so many processes."""
+    """Read the settings in config.json, with the global batch for a number of processes."""
     before: dict[str, Any] = read_json(described, _COPY, CheckpointError)
     try:
         config = Config.model_validate(before["config"], context={"elsewhere": True})
