@@ -1,4 +1,4 @@
-"""Errors, files and texts that several packages share; nothing here is about ECGs or about an ontology."""
+"""Errors, files and text escaping shared by several packages. Nothing here concerns ECGs or an ontology."""
 
 from ecg_base.errors import (
     ConfigError,

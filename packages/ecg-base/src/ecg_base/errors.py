@@ -1,7 +1,7 @@
 """The error tree: what is wrong, where, and what to do about it.
 
-Every error that a user can cause is an `EcgError`, so one `except` at the command line is enough.
-Every package derives its own errors from the same three branches.
+Every error that a user can cause is an `EcgError`, so a single `except` at the command line is enough. Every
+package derives its own errors from the same three branches.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class EcgError(ValueError):
-    """A problem that the user can mend.
+    """A problem that the user can fix.
 
     Args:
         problem: what is wrong, without a full stop.
@@ -33,7 +33,7 @@ class EcgError(ValueError):
 
 
 class UsageError(EcgError):
-    """The request itself is wrong: an unknown name, key or option value."""
+    """The request is invalid: an unknown name, key or option value."""
 
 
 class ConfigError(UsageError):
@@ -41,7 +41,7 @@ class ConfigError(UsageError):
 
 
 class UnknownSettingError(ConfigError):
-    """No setting has the name that was given, which is `setting`."""
+    """An unknown name of a setting. `setting` is the name."""
 
     def __init__(self, setting: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(f"there is no value named {setting!r}", where=where, remedy=remedy)
@@ -49,7 +49,12 @@ class UnknownSettingError(ConfigError):
 
 
 class StoppedError(EcgError):
-    """A signal ended training early; `signal` is its number, `step` the last step in the checkpoint."""
+    """A signal stopped training early.
+
+    Attributes:
+        signal: number of the signal.
+        step: last step in the checkpoint.
+    """
 
     def __init__(self, signal: int, step: int, *, where: object = "") -> None:
         super().__init__(f"stopped at step {step}; the same command goes on", where=where)
@@ -61,9 +66,9 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
     """Return the remedy for an unknown name.
 
     Args:
-        name: what was given.
-        choices: what there is.
-        otherwise: the remedy where none of them is spelt like the name; all of them by default.
+        name: the unknown name.
+        choices: the valid names.
+        otherwise: remedy if no choice is spelt like the name. By default it lists all choices.
 
     Example:
         >>> [suggest(name, ["tiny", "small"]) for name in ("smal", "xxl")]
@@ -77,14 +82,14 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
 
 
 def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """Check that a name is one of the choices. Raises `UsageError` otherwise."""
+    """Raise `UsageError` if a name is not among the choices."""
     if name not in choices:
         problem = f"no {kind} is called {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 
 def optional(module: str, problem: str, remedy: str) -> Any:
-    """Import an optional module. Raises `UsageError` if it isn't installed."""
+    """Import an optional module. Raise `UsageError` if it isn't installed."""
     try:
         return import_module(module)
     except ImportError as error:

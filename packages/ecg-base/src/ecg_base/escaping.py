@@ -1,21 +1,22 @@
-"""Texts of others stay text in tables and pages: no spreadsheet program calculates and no page opens them."""
+"""Escaping of untrusted text for tables (formulas), HTML and Markdown, so that it is never interpreted."""
 
 from typing import TypeVar
 
 Cell = TypeVar("Cell")
 _FORMULA = ("=", "+", "-", "@", "\t")
-"""How a formula begins, and what spreadsheet programs strip to one."""
+"""First characters of formulas, and white space that spreadsheet programs strip before a formula."""
 _RETURN = "␍"
 _MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
 
 
 def guarded(cell: Cell) -> Cell | str:
-    """Return a cell of a table; a text that would be taken for a formula has ``'`` before it.
+    """Return a table cell with ``'`` before a text that spreadsheet programs would take for a formula.
 
-    A carriage return, which no writer quotes and every reader takes for an end of line, becomes its picture.
+    A carriage return becomes its picture, because writers don't quote it and readers take it for an end of
+    line.
 
     Args:
-        cell: a text, or anything else, which stays as it is.
+        cell: a text, or any other value, which is returned unchanged.
 
     Example:
         >>> guarded("=1+1"), guarded("AF"), guarded(-1), guarded(f"a{chr(13)}b")
@@ -28,10 +29,10 @@ def guarded(cell: Cell) -> Cell | str:
 
 
 def unguarded(text: str) -> str:
-    """Return a text as it was before `guarded`.
+    """Return the text from before `guarded`.
 
     Args:
-        text: a cell that may have been quoted.
+        text: a cell that may be guarded.
 
     Example:
         >>> unguarded("'=1+1"), unguarded("'AF'"), unguarded("a␍b") == f"a{chr(13)}b"
@@ -42,7 +43,7 @@ def unguarded(text: str) -> str:
 
 
 def plain_markdown(text: str) -> str:
-    """Return a text in one line that ends no cell and opens no element, link, picture or code in Markdown.
+    """Return a text on a single line that opens no element, link, image or code in Markdown and ends no cell.
 
     Args:
         text: a name, or a sentence with names.

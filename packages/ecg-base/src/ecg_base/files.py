@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing: a file or folder is written completely or not at all."""
 
 import fcntl
 import os
@@ -15,31 +15,32 @@ from pathlib import Path
 from ecg_base.errors import OutputError, UsageError
 
 _UNFINISHED = ".unfinished"
-"""The end of a hidden folder's name: in it lies what isn't finished."""
+"""Suffix of the hidden folders that hold unfinished files."""
 _LOCK, _OLD = ".lock", ".old"
-"""In that folder: a file that is locked while its process lives, and the folder that is being replaced."""
+"""Names in the hidden folder: a file that is locked while its process lives, and the folder being
+replaced."""
 _NEW_S = 60
-"""Seconds in which a hidden folder may have no lock, since it is being created or removed."""
+"""Seconds for which a hidden folder may have no lock, because it is being created or removed."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
-"""What `Path` makes of an address such as s3://bucket/folder."""
+"""Pattern of an address such as s3://bucket/folder after `Path` has removed a slash."""
 
 
 @contextmanager
 def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    The path has the name of `target` and lies in a hidden folder beside it, which only its owner can open.
-    When the block fails, `target` is as it was and the hidden folder is gone. After a power cut `target` is
-    the old one or the new one: what was written is on the disk before it gets its name. To replace a folder
-    takes two renames; if the process is killed between them, `remove_left_over` puts the old one back.
+    The path has the name of `target` and lies in a hidden folder next to it, which only its owner can open.
+    If the block fails, `target` is unchanged and the hidden folder is removed. After a power cut, `target` is
+    either the old or the new version, because data is synced to disk before the rename. Replacing a folder
+    takes two renames. If the process is killed between them, `remove_left_over` restores the old folder.
 
     Args:
-        target: the file or folder to be written.
-        private: whether only owner and group may ever read it.
+        target: the file or folder to write.
+        private: allow only owner and group to read it.
 
     Raises:
-        OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
-        UsageError: it is an address.
+        OutputError: the disk is full, or `target` can't be written or is a device or a pipe.
+        UsageError: `target` is an address.
 
     Example:
         >>> import tempfile
@@ -68,7 +69,7 @@ def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
             else:
                 temporary.replace(target)
             _sync(target.parent)
-    except OutputError as error:  # of a file on its way: nobody knows it by that name
+    except OutputError as error:  # report the name of the target, not of the temporary file
         if hidden and error.where.startswith(hidden):
             raise OutputError(error.problem, where=target, remedy=error.remedy) from error
         raise
@@ -79,12 +80,12 @@ def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
-    """Write a file in UTF-8, whole or not at all. Raises `OutputError` if it can't be written.
+    """Write a UTF-8 file completely or not at all. Raise `OutputError` if it can't be written.
 
     Args:
         target: the file.
         text: its content.
-        private: whether only owner and group may ever read it.
+        private: allow only owner and group to read it.
 
     Example:
         >>> import tempfile
@@ -97,18 +98,19 @@ def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
 
 
 def remove_left_over(folder: Path, *, alone: bool = False) -> None:
-    """Remove from a folder what killed processes of this machine didn't finish.
+    """Remove the unfinished files that killed processes of this machine left in a folder.
 
     Args:
-        folder: where `replacing` wrote.
-        alone: whether the caller keeps all others from writing there; what other machines left goes, too.
+        folder: folder in which `replacing` wrote.
+        alone: whether the caller keeps all other processes from writing there. Then the unfinished files of
+            other machines are removed as well.
 
     Example:
         >>> import tempfile
         >>> remove_left_over(Path(tempfile.mkdtemp()))
     """
     for hidden in folder.glob(f".*{_UNFINISHED}"):
-        with suppress(OSError):  # another process removes it, too
+        with suppress(OSError):  # another process may be removing it
             if hidden.lstat().st_uid == os.getuid() and (alone or not _may_be_in_use(hidden)):
                 _put_back(hidden)
                 shutil.rmtree(hidden, ignore_errors=True)
@@ -120,7 +122,7 @@ def _may_be_in_use(hidden: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return (
                 lock.read() != platform.node()
-            )  # clusters may mount a disk with locks that others don't see
+            )  # in clusters, locks on a mounted disk may be invisible to other machines
     except FileNotFoundError:
         return time.time() - hidden.stat().st_mtime < _NEW_S
     except OSError:
@@ -128,12 +130,12 @@ def _may_be_in_use(hidden: Path) -> bool:
 
 
 _tidy_once = cache(remove_left_over)
-"""`remove_left_over`, once per folder and process."""
+"""Run `remove_left_over` once per folder and process."""
 
 
 @contextmanager
 def _hidden_folder(target: Path) -> Iterator[Path]:
-    """Create a locked hidden folder beside `target`, and remove it in the end."""
+    """Create a locked hidden folder next to `target`, and remove it at the end."""
     hidden = Path(tempfile.mkdtemp(_UNFINISHED, f".{target.stem[:50]}-", target.parent))
     try:
         with (hidden / f"{_LOCK}~").open("w") as lock:
@@ -141,7 +143,7 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
             lock.flush()
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            Path(lock.name).rename(hidden / _LOCK)  # it is locked before others can see it
+            Path(lock.name).rename(hidden / _LOCK)  # locked before other processes can see it
             yield hidden
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -158,7 +160,7 @@ def _replace_folder(target: Path, by: Path) -> None:
 
 
 def _put_back(hidden: Path) -> None:
-    """Give a folder its place again that was moved away, and whose successor isn't there."""
+    """Move the old folder back if it was moved away and the new folder isn't in its place."""
     for new in hidden.iterdir():
         target = hidden.parent / new.name
         if new.name not in (_LOCK, _OLD) and (hidden / _OLD).exists() and not target.exists():
@@ -166,14 +168,14 @@ def _put_back(hidden: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether a path is there and no file; /dev/stdout is none, wherever it leads."""
+    """Return whether a path exists and is neither file nor folder. /dev/stdout always counts as a device."""
     if path.is_symlink() and path.readlink().is_relative_to("/proc"):
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _to_disk(path: Path, private: bool) -> None:
-    """Wait until a file, or a folder with what is in it, is on the disk, and deny it to others if private."""
+    """Sync a file, or a folder with its content, to disk. If private, remove access for other users."""
     if path.is_symlink() or not path.exists():
         return
     if path.is_dir():
@@ -189,23 +191,24 @@ def _sync(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError:
-        if not path.is_dir():  # some file systems don't know how to sync a folder
+        if not path.is_dir():  # some file systems can't sync a folder
             raise
     finally:
         os.close(handle)
 
 
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
-    """Check that a folder to be replaced is new, or holds only files named in `ours`.
+    """Check that a folder to be replaced is new or holds only our files.
 
     Args:
         out: the folder.
-        ours: whether a file is called as those are that this program writes there.
-        mark: a file without which none of them is; others may call theirs the same.
+        ours: predicate for file names that this program writes there.
+        mark: file that must be there for any file to count as ours, because other programs may use the same
+            names.
 
     Raises:
-        UsageError: it is a file, or holds others, which would be lost.
-        OutputError: it can't be listed.
+        UsageError: `out` is a file, or holds foreign files, which would be lost.
+        OutputError: `out` can't be listed.
 
     Example:
         >>> import tempfile
@@ -222,7 +225,7 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
-    """Check that `out` is free, or a file with our mark. Raises `UsageError` otherwise."""
+    """Raise `UsageError` if `out` exists and isn't a file with our mark."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
         problem = "was not written by this program, and would be lost"
         raise UsageError(problem, where=out, remedy="Name a new file, or remove that one first")
@@ -233,19 +236,19 @@ def refuse_address(
     problem: str = "is an address, and a path is wanted",
     remedy: str = "Name a file or folder of this machine",
 ) -> None:
-    """Check that a path isn't an address, which would make folders called s3: and so on.
+    """Check that a path isn't an address, because writing to it would create folders such as "s3:".
 
     Args:
-        path: what is to be written, or read.
-        problem: what is wrong with an address there.
-        remedy: what to do about it.
+        path: path to write or read.
+        problem: problem of the error.
+        remedy: remedy of the error.
 
     Raises:
-        UsageError: it begins as an address with one slash does, and no file or folder is called so.
+        UsageError: the path begins like an address, and its first part doesn't exist as a file or folder.
 
     Example:
         >>> refuse_address(Path("graphs/graph.ttl"))
     """
     if _ADDRESS.match(str(path)) and not Path(Path(path).parts[0]).exists():
-        given = str(path).replace(":/", "://") if isinstance(path, Path) else path  # it drops a slash
+        given = str(path).replace(":/", "://") if isinstance(path, Path) else path  # Path drops a slash
         raise UsageError(problem, where=given, remedy=remedy)

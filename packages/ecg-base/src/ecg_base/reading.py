@@ -1,4 +1,4 @@
-"""Files that are read whole, up to a size, with errors of one line."""
+"""Bounded reading of whole files, with single-line errors."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 from ecg_base.errors import InputError
 
 MOST_BYTES = 1 << 26
-"""Bytes of a small file, as JSON of ours is; the packaged bundle has 120 thousand."""
+"""Largest size of a small file in bytes, such as our JSON files. The packaged bundle has 120 thousand."""
 
 
 def refuse_pipe(
@@ -16,16 +16,16 @@ def refuse_pipe(
     error: type[InputError] = InputError,
     most: int | None = None,
 ) -> None:
-    """Check that a path is a file, or nothing: reading a pipe would block.
+    """Check that a path is a file or doesn't exist, because reading a pipe would block.
 
     Args:
-        path: what is to be read.
-        remedy: what to do where it isn't a file.
-        error: what is raised then.
-        most: how many bytes it may have.
+        path: path to read.
+        remedy: remedy of the error.
+        error: class of the error.
+        most: largest size in bytes.
 
     Raises:
-        InputError: it is a pipe, a device, a folder, or a link to nothing, or too large.
+        InputError: the path is a pipe, a device, a folder or a broken link, or the file is too large.
 
     Example:
         >>> refuse_pipe(Path("not-there.parquet"))
@@ -47,13 +47,13 @@ def read_bounded(
     """Return the bytes of a whole file.
 
     Args:
-        path: what is to be read.
-        remedy: what to do where it can't be.
-        error: what is raised then.
-        most: how many bytes it may have.
+        path: file to read.
+        remedy: remedy of the error.
+        error: class of the error.
+        most: largest size in bytes.
 
     Raises:
-        InputError: it is missing, isn't a file, is too large, or can't be read.
+        InputError: the file is missing, isn't a regular file, is too large, or can't be read.
 
     Example:
         >>> import tempfile
@@ -70,6 +70,6 @@ def read_bounded(
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes in hexadecimal. Raises `OSError` if they can't be read."""
+    """Return the SHA-256 of a file in hexadecimal. Raise `OSError` if the file can't be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

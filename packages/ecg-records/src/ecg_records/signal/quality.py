@@ -204,8 +204,7 @@ def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
 
     Raises:
         RecordError: a limb lead or more than `limits.hidden_limit` chest leads are hidden. `reason` is the
-        first
-            broken rule, and the message names all broken rules.
+            first broken rule, and the message names all broken rules.
     """
     hidden = {lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden}
     if len(hidden) > limits.hidden_limit or hidden & {*LIMB}:
