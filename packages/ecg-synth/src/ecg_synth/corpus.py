@@ -1,8 +1,8 @@
-"""Synthetic corpora on disk: headers, signals, and the truth about every record.
+"""Synthetic corpora on disk: headers, signals, and the ground truth of every record.
 
-Records are as the CinC Challenges 2020/2021 publish them: a WFDB header with comments, and a MATLAB v4
-matrix, which is what WFDB calls format 16 behind a 24-byte prolog: MATLAB's own 20-byte header, the name
-`val` and the samples, one after the other, as little-endian 16-bit integers.
+Records have the format of the CinC Challenges 2020/2021: a WFDB header with comments, and a MATLAB v4 matrix.
+For WFDB, the matrix is format 16 after a prolog of 24 bytes. It holds MATLAB's header of 20 bytes, the name
+`val`, and the samples in order as little-endian 16-bit integers.
 
 Shapes: C signals, n samples.
 """
@@ -31,15 +31,16 @@ from ecg_synth.quirks import FRANK, QUIRKS, Quirk
 from ecg_synth.record import SyntheticRecord, drawn_record, truth
 
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
-"""Opens a count of something, such as `records`; the block calls it with how many are done, of how many."""
+"""Context manager that shows progress: takes the counted noun, yields a function of (number done, total)."""
 _WRITTEN_FILES = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
 _LABELS, _QUIRKS = 1, 2
-"""Streams of randomness beside the records' own: neither labels nor quirks change another record's signal."""
+"""Random streams apart from the signals' stream, so that labels and quirks change no other record's
+signal."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """Result of `write_corpus`: record names, and numbers of good records by diagnosis."""
+    """Result of `write_corpus`: record names, and the number of good records by diagnosis."""
 
     names: tuple[str, ...]
     diagnoses: dict[str, int]
@@ -57,7 +58,7 @@ class _Plan:
     quirks: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what can't be made."""
+        """Raise `UsageError` for settings from which no corpus can be made."""
         problem, unknown = "", [name for name in self.quirks if name not in QUIRKS]
         if self.records < 0 or not (self.records or self.quirks):
             problem, remedy = f"can't make {self.records} records", "Ask for at least one"
@@ -74,7 +75,7 @@ class _Plan:
 
 
 class _Draft(NamedTuple):
-    """A record that is about to be written."""
+    """A record to be written."""
 
     name: str
     made: SyntheticRecord
@@ -99,33 +100,30 @@ def write_corpus(
     quirks: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Written:
-    """Write a WFDB corpus in the Challenges' style; the same arguments give the same bytes.
+    """Write a WFDB corpus in the format of the Challenges. The same arguments give the same bytes.
 
-    Record i depends on (seed, i) alone, so a larger corpus begins with the smaller one. Each record has a
-    header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000/mV) and a `.truth.json`. The folder appears whole or
-    not at all.
+    Record i depends only on (seed, i), so a larger corpus starts with the records of a smaller corpus. Each
+    record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000/mV) and a `.truth.json`. The folder is
+    written completely or not at all.
 
     Args:
-        out: a folder that is new, empty, or holds an older synthetic corpus, which is replaced.
-        records: how many good records.
-        seed: of all draws.
-        diagnoses: leading findings to draw from, equally often; empty: all, by their weights.
-        noise: a factor on `Noise()`; 0 is clean.
-        label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
-            ones.
+        out: new or empty folder, or an older synthetic corpus, which is replaced.
+        records: number of good records.
+        seed: seed of all draws.
+        diagnoses: leading findings to draw from with equal probability. If empty, all findings by weight.
+        noise: factor on `Noise()`. 0 gives clean records.
+        label_noise: probability that a header lacks a code or has a wrong code. The truth keeps the right
+            codes.
         quirks: bad records to add, keys of `QUIRKS`.
-        progress: shows how many are written.
-
-    Returns:
-        names of the records, and counts of diagnoses.
+        progress: shows the number of written records.
 
     Raises:
-        UsageError: an impossible number, an unknown name, or a folder that holds something else.
+        UsageError: a number is impossible, a name is unknown, or the folder holds other files.
         OutputError: the folder can't be written.
     """
     plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
     out = Path(out)
-    refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB calls its records so too
+    refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB uses the same record names
     names: list[str] = []
     counts: Counter[str] = Counter()
     with replacing(out) as folder, progress("records") as tell:
@@ -158,7 +156,7 @@ def _bad(plan: _Plan) -> Iterator[_Draft]:
 
 
 def _write(folder: Path, draft: _Draft) -> list[str]:
-    """Write a record's files; the names it has, two for a twin."""
+    """Write the files of a record and return its names, two for a twin."""
     quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
     made = draft.made
     signals = dict(zip(LEADS, quantised(made.leads_mv), strict=True))
@@ -179,7 +177,7 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
 
 
 def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
-    """The codes with one missing, one too many, or one wrong."""
+    """Return the codes with a missing code, an extra code, or a wrong code."""
     foreign = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
     gone, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
     shorter = codes[:gone] + codes[gone + 1 :]
@@ -191,7 +189,7 @@ def _json(value: object) -> str:
 
 
 PER_MV = 1000
-"""The Challenges' gain: one step is one microvolt."""
+"""Gain of the Challenges: a step is a microvolt."""
 
 _INDEPENDENT_ROWS = [LEADS.index(lead) for lead in INDEPENDENT]
 _FULL_SCALE = 32767
@@ -199,13 +197,13 @@ _MATLAB_INT16 = 30
 
 
 def quantised(leads_mv: Array) -> NDArray[np.int16]:
-    """Return the twelve leads in steps of 1 µV, int16[12, n]; I + III = II holds exactly."""
+    """Return the twelve leads in steps of 1 µV, int16[12, n]. I + III = II holds exactly."""
     steps = np.rint(leads_mv[_INDEPENDENT_ROWS] * PER_MV)
     return np.clip(np.rint(twelve(steps)), -_FULL_SCALE, _FULL_SCALE).astype(np.int16)
 
 
 def matrix_of(samples: NDArray[np.int16]) -> bytes:
-    """Return the `.mat` file's content for int16[C, n]."""
+    """Return the content of the `.mat` file for int16[C, n]."""
     channels, n = samples.shape
     return (
         struct.pack("<5i4s", _MATLAB_INT16, channels, n, 0, 4, b"val\0") + samples.T.astype("<i2").tobytes()
@@ -221,7 +219,7 @@ def header_of(
     sex: str,
     codes: Sequence[str],
 ) -> str:
-    """Return the `.hea` file's text, with first sample and checksum of all signals."""
+    """Return the text of the `.hea` file, with first sample and checksum of each signal."""
     checksums = samples.sum(axis=1, dtype=np.int64).astype(np.int16)
     lines = [f"{name} {len(leads)} {fs} {samples.shape[1]}"]
     lines += [

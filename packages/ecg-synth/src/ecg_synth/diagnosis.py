@@ -1,4 +1,4 @@
-"""Diagnosis as data: codes, changes of beat and rhythm, patients, and companions."""
+"""Diagnosis as data: codes, changes to beat and rhythm, patients and companions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,28 +15,37 @@ class Range(NamedTuple):
 
 
 Change = Mapping[str, object]
-"""Fields of `morphology.Shape`, each with its new value or the `Range` it is drawn from."""
+"""Fields of `morphology.Shape`, each with its new value or the `Range` to draw it from."""
 
 
 def change(**fields: object) -> Change:
-    """Return a diagnosis' change to a beat, by the fields of `morphology.Shape`."""
+    """Return a change to a beat, by the fields of `morphology.Shape`."""
     return fields
 
 
 ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
-"""All that can't be seen where there are no P-waves."""
+"""Features that can't be seen without P-waves."""
 VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})
-"""All that is not the patient's own where beats arise in the ventricles."""
+"""Features that don't come from the patient's own shape if beats arise in the ventricles."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Diagnosis with alternative codes, of which one is drawn, and accompanying codes.
+    """Diagnosis: its codes and its effects on beats and rhythm.
 
-    Of the changes to the beat, `shapes`, one is drawn; `atrium`, `conduction` and `ectopy` are the parts of
-    the rhythm that it takes over, and `hides` what can't be seen beside it. `weight` is how often it leads a
-    record of a corpus, `per_decade` and `male` are odds ratios, and `companions` come with it with their
-    probability at 60 years.
+    Attributes:
+        name: name for people.
+        codes: alternative codes. A record gets a random code of these.
+        shapes: alternative changes to the beat. A record gets a random change of these.
+        atrium: the atrium of the rhythm, if the diagnosis sets it.
+        conduction: the conduction of the rhythm, if the diagnosis sets it.
+        ectopy: the early beats of the rhythm, if the diagnosis sets them.
+        hides: features that can't be seen together with the diagnosis.
+        also: codes that a record always gets in addition.
+        weight: relative frequency as the leading finding of a record.
+        per_decade: odds ratio per decade of age.
+        male: odds ratio of men to women.
+        companions: accompanying diagnoses, with their probability at 60 years.
     """
 
     name: str
@@ -54,6 +63,6 @@ class Diagnosis:
 
     @property
     def claims(self) -> frozenset[str]:
-        """Features that the diagnosis decides or hides; two that claim the same can't be in one record."""
+        """Features that the diagnosis sets or hides. Two diagnoses with a common claim exclude each other."""
         parts = {part for part in ("atrium", "conduction", "ectopy") if getattr(self, part) is not None}
         return self.hides.union(parts, *self.shapes)

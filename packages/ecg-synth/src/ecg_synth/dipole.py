@@ -1,7 +1,7 @@
 """Dipole model of the heart: a single moving dipole, seen by twelve leads.
 
 Every wave is a bump of the heart's dipole vector: an asymmetric Gaussian in time with a fixed direction in
-space. The bumps add up to the vectorcardiogram, and a fixed matrix projects that onto the leads.
+space. The sum of the bumps is the vectorcardiogram, and a fixed matrix projects it onto the leads.
 
 Shapes: K bumps, n samples. Axes are Frank's: X to the left, Y to the feet, Z to the back. Units: mV and s.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 INDEPENDENT = ("I", "II", "V1", "V2", "V3", "V4", "V5", "V6")
-"""The leads that a dipole and nine electrodes leave free; the other four follow from I and II."""
+"""The independent leads of nine electrodes. The other four follow from I and II."""
 
 DOWER = np.array(
     [
@@ -32,7 +32,7 @@ DOWER = np.array(
 vectorcardiographic leads*, Clin Cardiol 3 (1980) 87–95."""
 
 _REACH = 4.0
-"""Standard deviations after which a bump is no longer drawn: e^-8 of a 2-mV R-wave is below one microvolt."""
+"""Standard deviations after which a bump is cut off: e^-8 of a 2-mV R-wave is below a microvolt."""
 
 
 class Bumps(NamedTuple):
@@ -50,9 +50,9 @@ def joined(parts: list[Bumps]) -> Bumps:
 
 
 def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
-    """Add up the bumps: float64[3, n] in mV, sampled at `fs` from time 0.
+    """Return the sum of the bumps, float64[3, n] in mV, sampled at `fs` from time 0.
 
-    A bump may lie outside the window; what reaches into it is drawn.
+    Bumps outside the window contribute the part that reaches into it.
     """
     reach = int(np.ceil(_REACH * max(bumps.left.max(), bumps.right.max()) * fs))
     middle = np.rint(bumps.centre * fs).astype(np.int64)
@@ -75,9 +75,10 @@ def project(vcg: Array) -> Array:
 
 
 def twelve(independent: NDArray[np.generic]) -> Array:
-    """Compute the twelve leads in the order of `LEADS`, float64[12, n], from the independent ones, [8, n].
+    """Return the twelve leads in the order of `LEADS`, float64[12, n], from the independent leads, [8, n].
 
-    III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws, so noise obeys them too.
+    III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws, so noise obeys these
+    laws.
     """
     lead_i, lead_ii, chest = independent[0], independent[1], independent[2:]
     limb = [

@@ -12,7 +12,7 @@ from ecg_synth.rhythm import Rhythm
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names without repetition. Raises `UsageError` for an unknown abbreviation."""
+    """Return the names without duplicates. Raise `UsageError` for an unknown abbreviation."""
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
         problem = f"no such diagnosis: {', '.join(unknown)}"
@@ -21,9 +21,10 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def completed(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, with normal sinus rhythm if none of them is a rhythm.
+    """Return the names, with normal sinus rhythm added if no name is a rhythm.
 
-    Raises `UsageError` as `checked`, and for two findings that can't be seen in one record.
+    Raises:
+        UsageError: an abbreviation is unknown, or two findings exclude each other.
     """
     names = checked(names)
     for i, one in enumerate(names):
@@ -35,12 +36,12 @@ def completed(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def compatible(names: Sequence[str], other: str) -> bool:
-    """Whether `other` claims no feature that `names` decide already."""
+    """Return whether `other` claims no feature that `names` already claim."""
     return not _claims(names) & DIAGNOSES[other].claims
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the rhythm that findings make together; parts that none decides are a healthy heart's."""
+    """Return the joint rhythm of findings. A part that no finding sets is as in a healthy heart."""
     parts = {
         part: value
         for name in names
@@ -71,7 +72,7 @@ def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> 
 
 
 def weighted(shares: Mapping[str, float], rng: np.random.Generator) -> str:
-    """Draw a name at random, by the weights of all."""
+    """Draw a name with probability proportional to its weight."""
     weights = np.array(list(shares.values()))
     return list(shares)[int(rng.choice(weights.size, p=weights / weights.sum()))]
 

@@ -1,4 +1,4 @@
-"""Heart: the schedule and shape of beats, turned into the dipole's bumps and the truth about every beat.
+"""Heart: converts the schedule and shape of beats into bumps of the dipole and the truth about every beat.
 
 Shapes: K atrial events, N beats. Units: mV and s.
 """
@@ -18,17 +18,17 @@ from ecg_synth.patient import Patient
 from ecg_synth.rhythm import Schedule
 
 _P_WAVES = ("sinus", "ectopic")
-"""Kinds of atrial event that have an onset of their own; the others have none that a reader could mark."""
+"""Kinds of atrial events with an onset. Readers can't mark an onset of the other kinds."""
 _BREATH_SWAY = 0.04
-"""How much breathing scales the QRS, as a fraction."""
+"""Fraction by which breathing scales the QRS."""
 
 
 @dataclass(frozen=True)
 class Beats:
-    """Beats of a record: N types, R-peaks and borders of waves, in s from the record's first sample.
+    """Beats of a record: N types, R-peaks and boundaries of waves, in s from the first sample of the record.
 
-    `p_onset` is NaN for a beat that follows no P-wave. `qrs_onset` leaves a pacing spike out; `t_end` is
-    where the steepest tangent of T's descent meets the baseline.
+    `p_onset` is NaN if no P-wave precedes the beat. `qrs_onset` excludes a pacing spike. At `t_end`, the
+    steepest tangent of T's descent meets the baseline.
     """
 
     kind: NDArray[np.str_]
@@ -43,14 +43,14 @@ class Beats:
 
         Args:
             start: seconds from the first sample.
-            end: the same.
+            end: seconds from the first sample.
         """
         inside = (self.r_peak >= start) & (self.r_peak < end)
         return Beats(**{field.name: getattr(self, field.name)[inside] for field in fields(self)})
 
 
 def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
-    """Draw the shape of this patient's beats: individual variation, then the changes by findings."""
+    """Draw the shape of a patient's beats: individual variation, then the changes by findings."""
     shape = replace(
         Shape(),
         pr=rng.uniform(0.13, 0.19),
@@ -66,7 +66,10 @@ def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.
 
 
 def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
-    """Return a shape per type of beat: ventricular ones share one focus, the others the patient's shape."""
+    """Return a shape per type of beat.
+
+    Ventricular beats share a focus. Escape beats have a fixed shape, and all other types the patient's shape.
+    """
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
     focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
     return {
@@ -80,7 +83,10 @@ def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
 
 
 def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
-    """Compute the borders of all beats' waves; a beat's QT follows its RR interval and the usual one."""
+    """Return the boundaries of the waves of all beats.
+
+    QT depends on the beat's RR interval and the usual interval.
+    """
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
     rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
@@ -146,7 +152,7 @@ def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: P
 
 
 def _values(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
-    """A number of each beat's shape: float64[N]."""
+    """Return a number from each beat's shape, float64[N]."""
     distinct, where = np.unique(kinds, return_inverse=True)
     return np.array([value(shapes[kind]) for kind in distinct])[where]
 

@@ -1,8 +1,8 @@
 """Shape of a heartbeat: tables of waves, and their layout in time.
 
 A beat has three segments: P (from its onset), QRS (from its onset) and recovery (from the J point to the end
-of T). A `Wave` is placed in fractions of its segment, so the same table serves a narrow and a wide complex.
-Dipoles point in Frank's axes (X left, Y feet, Z back), in mV.
+of T). A `Wave` is placed in fractions of its segment, so that a table fits both narrow and wide complexes.
+Dipoles are in mV along Frank's axes (X left, Y feet, Z back).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Dipole = tuple[float, float, float]
 
 
 class Wave(NamedTuple):
-    """Bump of a segment: peak and flanks (standard deviations) as fractions of the segment."""
+    """Bump in a segment: peak and flanks (standard deviations) as fractions of the segment."""
 
     at: float
     left: float
@@ -29,7 +29,7 @@ Waves = tuple[Wave, ...]
 
 @dataclass(frozen=True)
 class Shape:
-    """Shape of a beat; durations in s, dipoles in mV. Defaults are a healthy adult's at 60 bpm."""
+    """Shape of a beat: durations in s, dipoles in mV. The defaults are for a healthy adult at 60 bpm."""
 
     p: Waves = (Wave(0.36, 0.14, 0.14, (0.03, 0.09, -0.06)), Wave(0.64, 0.14, 0.14, (0.07, 0.06, 0.04)))
     p_duration: float = 0.10
@@ -49,7 +49,7 @@ class Shape:
     t_gain: float = 1.0
 
 
-# The QRS of each conduction, infarction and hypertrophy. Fractions of the QRS duration.
+# QRS by conduction, infarction and hypertrophy, in fractions of the QRS duration.
 LBBB: Waves = (
     Wave(0.22, 0.09, 0.12, (0.25, 0.15, 0.25)),
     Wave(0.45, 0.12, 0.13, (0.75, 0.35, 0.72)),
@@ -108,7 +108,7 @@ PACED: Waves = (
 )
 J_NOTCH: Waves = (*Shape.qrs, Wave(0.98, 0.07, 0.09, (0.22, 0.20, -0.02)))
 
-# Atrial activity that the sinus node did not start, by the kind that `rhythm.Atrial` carries.
+# Atrial activity from outside the sinus node, by the kinds of `rhythm.Atrial`.
 ECTOPIC_P: Waves = (Wave(0.38, 0.15, 0.15, (0.02, -0.10, 0.03)), Wave(0.66, 0.13, 0.13, (-0.05, -0.07, 0.05)))
 RETROGRADE_P: Waves = (Wave(0.50, 0.18, 0.18, (0.00, -0.11, -0.03)),)
 FLUTTER: Waves = (Wave(0.62, 0.26, 0.10, (0.02, -0.22, -0.02)), Wave(0.98, 0.09, 0.12, (0.00, 0.07, -0.11)))
@@ -139,15 +139,18 @@ LV_BEAT = Shape(
 ESCAPE_BEAT = Shape(qrs=LBBB, qrs_duration=0.145, st=(-0.08, 0.00, -0.10), t=(-0.28, -0.10, -0.35), qtc=0.43)
 
 _PLATEAU = ((0.12, 0.13), (0.35, 0.13), (0.58, 0.13))
-"""Three bumps whose sum is flat to 5 % from the J point to the foot of T: (peak, standard deviation)."""
+"""Three bumps (peak, standard deviation) whose sum is flat to 5 % from the J point to the foot of T."""
 _PLATEAU_HEIGHT = 1.4
 _T_AT, _T_LEFT, _T_RIGHT = 0.70, 0.20, 0.15
-"""T peaks at 0.70 of recovery; its steepest downward tangent meets the baseline at 0.70 + 2 × 0.15 = 1, where
-T ends (the tangent method: Lepeschkin & Surawicz, Circulation 6 (1952) 378)."""
+"""Peak and flanks of T in fractions of recovery.
+
+The steepest downward tangent of T meets the baseline at 0.70 + 2 × 0.15 = 1. By the tangent method, T ends
+there (Lepeschkin & Surawicz, Circulation 6 (1952) 378).
+"""
 
 
 def recovery(shape: Shape) -> Waves:
-    """Return the waves of ST plateau and T, placed in fractions of the time from J point to end of T."""
+    """Return the waves of the ST plateau and T, in fractions of the time from the J point to the end of T."""
     st = scaled(shape.st, shape.st_gain / _PLATEAU_HEIGHT)
     plateau = tuple(Wave(at, width, width, st) for at, width in _PLATEAU)
     return (*plateau, Wave(_T_AT, _T_LEFT, _T_RIGHT, scaled(shape.t, shape.t_gain)))
@@ -160,7 +163,7 @@ def scaled(dipole: Dipole, gain: float) -> Dipole:
 
 
 def place(waves: Waves, onset: Array, duration: Array, gain: Array) -> Bumps:
-    """Place `waves` in N segments by `onset` and `duration` in s, and unitless `gain`, each float64[N]."""
+    """Place `waves` in N segments with `onset` and `duration` in s and a unitless `gain`, each float64[N]."""
     at, left, right = (np.array([wave[i] for wave in waves]) for i in range(3))
     dipole = np.array([wave.dipole for wave in waves])
     return Bumps(

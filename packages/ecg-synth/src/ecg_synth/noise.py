@@ -1,8 +1,7 @@
 """Noise of a recorder, drawn for each electrode.
 
-Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6) and reaches the leads through the
-same differences as the heart's potential, so Einthoven's law holds for a noisy record as it does for a clean
-one.
+Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6). It reaches the leads through the
+same differences as the heart's potential, so Einthoven's law also holds for noisy records.
 
 Shapes: n samples. Units: mV, Hz and s.
 """
@@ -20,7 +19,7 @@ _ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 
 
 @dataclass(frozen=True)
 class Noise:
-    """Strengths of an electrode's kinds of noise, in mV (standard deviation; `motion`: maximum)."""
+    """Strength of each kind of electrode noise in mV: standard deviation, for `motion` the maximum."""
 
     wander: float = 0.03
     mains: float = 0.003
@@ -33,7 +32,7 @@ class Noise:
         """Return the noise with all strengths multiplied by a factor.
 
         Args:
-            factor: of all strengths; 0 is a clean record.
+            factor: factor on all strengths. 0 gives a clean record.
         """
         strengths = ("wander", "mains", "muscle", "motion")
         return replace(self, **{name: factor * getattr(self, name) for name in strengths})
@@ -50,7 +49,7 @@ def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random
 
 
 def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np.random.Generator) -> Array:
-    """Baseline wander (respiration and three slower drifts) and mains hum with its third harmonic: [9, n]."""
+    """Draw baseline wander (breathing, three slow drifts) and mains hum with its third harmonic, [9, n]."""
     mains_hz = rng.choice(noise.mains_hz)
     hertz = np.array([breath_hz, *rng.uniform(0.03, 0.5, 3), mains_hz, 3 * mains_hz])
     wander, hum = noise.wander * loudness[0], noise.mains * loudness[1]
@@ -61,7 +60,7 @@ def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np
 
 
 def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
-    """Tremor of unit variance between 20 and 100 Hz, shaped in the frequency domain: [9, n]."""
+    """Draw tremor of unit variance between 20 and 100 Hz, shaped in the frequency domain, [9, n]."""
     hertz = np.fft.rfftfreq(n, 1 / fs)
     gain = 1 / np.sqrt((1 + (20 / np.maximum(hertz, 1e-6)) ** 4) * (1 + (hertz / 100) ** 4))
     spectrum = rng.standard_normal((9, hertz.size, 2)).view(np.complex128)[..., 0] * gain
@@ -69,7 +68,7 @@ def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
 
 
 def _motion(noise: Noise, time: Array, rng: np.random.Generator) -> Array:
-    """Electrodes that jump and settle again within about half a second: [9, n]."""
+    """Draw jumps of electrodes that settle within about half a second, [9, n]."""
     jumps = np.zeros((9, time.size))
     duration = time.size * (time[1] - time[0])
     for _ in range(rng.poisson(noise.motion_per_minute * duration / 60)):

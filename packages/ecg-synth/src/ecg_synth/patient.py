@@ -13,7 +13,7 @@ _AGE_WEIGHT = np.exp(-0.5 * ((_AGES - 60) / 17) ** 2)
 
 @dataclass(frozen=True)
 class Patient:
-    """Patient: age in years, sex, and breathing in Hz and rad, which sways rhythm, axis and baseline."""
+    """Patient: age in years, sex, and breathing in Hz and rad, which modulates rhythm, axis and baseline."""
 
     age: int
     sex: Literal["Male", "Female"]
@@ -22,22 +22,22 @@ class Patient:
 
     @property
     def youth(self) -> float:
-        """Factor by which respiration moves the sinus rate: 1 up to 20 years, 0 from 90 years on."""
+        """Factor on the respiratory variation of the sinus rate: 1 up to 20 years, 0 from 90 years on."""
         return float(np.clip((90 - self.age) / 70, 0, 1))
 
     @property
     def rate_shift(self) -> float:
-        """Shift of the heart rate in bpm: the young and women have slightly quicker hearts."""
+        """Shift of the heart rate in bpm. Young people and women have slightly faster hearts."""
         return 0.08 * (60 - self.age) + (2 if self.sex == "Female" else -2)
 
     @property
     def qtc_shift(self) -> float:
-        """Shift of QTc in s: women's is longer (Rautaharju et al., Can J Cardiol 8 (1992) 690)."""
+        """Shift of QTc in s. Women have a longer QTc (Rautaharju et al., Can J Cardiol 8 (1992) 690)."""
         return 0.008 if self.sex == "Female" else -0.004
 
     @property
     def voltage(self) -> float:
-        """Factor on the QRS: men's and young people's complexes are taller."""
+        """Factor on the QRS. Men and young people have taller complexes."""
         return (0.92 if self.sex == "Female" else 1.05) * (1 + 0.15 * (self.youth - 0.43))
 
     def breathing(self, time: Array) -> Array:
@@ -46,7 +46,7 @@ class Patient:
 
 
 def likelihood(age: float, male: bool, per_decade: float, male_odds: float) -> float:
-    """Return how much likelier a finding is at an age and sex than in a woman of 60, by its odds ratios."""
+    """Return how much likelier a finding is at an age and sex than in a woman of 60, from its odds ratios."""
     return float(per_decade ** ((age - 60) / 10) * (male_odds if male else 1.0))
 
 

@@ -1,7 +1,6 @@
 """Bad records of the kinds found in real corpora, for tests of corpus readers.
 
-A quirk changes a good record at one of three places: which leads it has, the header's text, or the signal
-file.
+A quirk changes the leads, the header text or the signal file of a good record.
 """
 
 import re
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 FRANK = ("vx", "vy", "vz")
 _MISSING = -32768
-"""WFDB's sign for an invalid sample in format 16."""
+"""WFDB's value for an invalid sample in format 16."""
 
 
 def _same(value: T) -> T:
@@ -30,9 +29,16 @@ def _same(value: T) -> T:
 class Quirk:
     """Kind of damage to a record.
 
-    `summary` says for people what is wrong; `readable`, whether all twelve `leads` can still be read, in
-    millivolts, from the record alone; `samples`, `header` and `matrix` are what happens to each, where
-    `matrix` None leaves the file out; with a `twin` the same record is there again under a second name.
+    Attributes:
+        summary: description of the damage for people.
+        readable: whether all twelve leads can still be read in mV from the record without other sources.
+        leads: leads of the record.
+        samples: change to the samples.
+        header: change to the text of the header.
+        matrix: change to the signal file. If it returns None, the file is left out.
+        fs: samples per second.
+        seconds: length of the record.
+        twin: whether the same record is written again under a second name.
     """
 
     summary: str
@@ -127,7 +133,7 @@ QUIRKS: Mapping[str, Quirk] = {
     ),
     "duplicate": Quirk("is there again, bit for bit, under a second name", twin=True),
 }
-"""Name → quirk, in the order in which `quirks=tuple(QUIRKS)` writes them."""
+"""Quirks by name, in the order of writing for `quirks=tuple(QUIRKS)`."""
 
 
 def _cased(header: str, case: Callable[[str], str]) -> str:

@@ -16,16 +16,22 @@ from ecg_synth.noise import Noise, lead_noise
 from ecg_synth.patient import Patient
 
 _AXIS_SPREAD = 0.16
-"""How far hearts lie turned in their chests, rad around each axis (standard deviation)."""
+"""Rotation of hearts in their chests around each axis in rad (standard deviation)."""
 
 
 @dataclass(frozen=True)
 class SyntheticRecord:
-    """Synthetic record with the truth about it.
+    """Synthetic record with its ground truth.
 
-    `leads_mv` is float64[12, n] in the order of `LEADS`; `vcg_mv` the heart's dipole without noise,
-    float64[3, n]; `p_onsets` (s) every P-wave in the record, conducted or not (fibrillatory and flutter waves
-    are none).
+    Attributes:
+        leads_mv: float64[12, n] in mV, in the order of `LEADS`.
+        vcg_mv: the heart's dipole without noise, float64[3, n] in mV.
+        fs: samples per second.
+        patient: the drawn patient.
+        diagnoses: abbreviations of the findings.
+        codes: diagnostic codes of the findings.
+        beats: the true beats.
+        p_onsets: onsets in s of all P-waves, conducted or not. Fibrillatory and flutter waves don't count.
     """
 
     leads_mv: Array
@@ -45,20 +51,17 @@ def record(
     seconds: float = 10.0,
     noise: Noise | None = None,
 ) -> SyntheticRecord:
-    """Make a record with these findings, on top of normal sinus rhythm unless one of them is a rhythm.
+    """Return a record with the given findings, in normal sinus rhythm unless a finding is a rhythm.
 
     Args:
         diagnoses: abbreviations, keys of `DIAGNOSES`.
-        rng: every draw comes from it.
-        fs: Hz.
-        seconds: the record's length.
-        noise: `Noise()` by default; `Noise().times(0)` for a clean record.
-
-    Returns:
-        leads, dipole, beats and findings of the record.
+        rng: source of all randomness.
+        fs: sampling rate in Hz.
+        seconds: length of the record.
+        noise: `Noise()` by default. `Noise().times(0)` gives a clean record.
 
     Raises:
-        UsageError: an unknown abbreviation, two findings that can't be seen in one record, or no length.
+        UsageError: an abbreviation is unknown, two findings exclude each other, or the record has no length.
 
     Example:
         >>> block = record("LBBB", "1AVB", rng=np.random.default_rng(0))
@@ -76,13 +79,13 @@ def drawn_record(
     seconds: float = 10.0,
     noise: Noise | None = None,
 ) -> SyntheticRecord:
-    """Return a record with a drawn leading finding, a patient for it, and its companions.
+    """Draw a leading finding, a patient for it and its companions, and return their record.
 
     Args:
         shares: weight of each leading finding, by abbreviation.
-        rng: every draw comes from it.
-        fs: Hz.
-        seconds: the record's length.
+        rng: source of all randomness.
+        fs: sampling rate in Hz.
+        seconds: length of the record.
         noise: as for `record`.
     """
     leading = findings.weighted(shares, rng)
@@ -119,7 +122,7 @@ def _recorded(
 
 
 def _turn(rng: np.random.Generator) -> Array:
-    """A small random rotation of the heart: [3, 3] (Cayley's map of a skew matrix)."""
+    """Return a small random rotation of the heart, [3, 3] (Cayley's map of a skew matrix)."""
     x, y, z = rng.normal(0, _AXIS_SPREAD / 2, 3)
     skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.asarray(np.linalg.solve(np.eye(3) - skew, np.eye(3) + skew))
@@ -129,14 +132,14 @@ _DECIMALS = 4
 
 
 def truth(record: SyntheticRecord) -> dict[str, Any]:
-    """Return the truth about a record, ready for JSON.
+    """Return the ground truth of a record, ready for JSON.
+
+    Times are in s from the first sample, and `r_sample` is an index. A value is null if a beat lacks the wave
+    or interval. `intervals` are medians over the beats that have the interval. `rr` is the time since the
+    previous beat.
 
     Args:
-        record: from `record` or `drawn_record`.
-
-    Times are s from the first sample, `r_sample` an index; null stands where a beat has no such wave or
-    interval. `intervals` are medians over the record, of the beats that have them; `rr` is the time since the
-    beat before.
+        record: result of `record` or `drawn_record`.
     """
     beats = record.beats
     per_beat = {
@@ -168,7 +171,7 @@ def r_samples(record: SyntheticRecord) -> NDArray[np.int64]:
     """Return the samples nearest to the R-peaks, int64[N].
 
     Args:
-        record: from `record` or `drawn_record`.
+        record: result of `record` or `drawn_record`.
     """
     nearest = np.rint(record.beats.r_peak * record.fs).astype(np.int64)
     return np.asarray(np.minimum(nearest, record.leads_mv.shape[1] - 1))

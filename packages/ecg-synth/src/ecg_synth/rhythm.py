@@ -1,8 +1,8 @@
 """Rhythm of atria and ventricles: pacemaker, conduction through the AV node, early beats.
 
-A rhythm is an atrium (`sinus`, `fibrillation`, `flutter`, `silent`), a conduction (`conducted`, `every_nth`,
-`dropping`, `independent`), both with what they take filled in, and, maybe, an `Ectopy`; `schedule` runs them
-in this order.
+A rhythm has an atrium (`sinus`, `fibrillation`, `flutter`, `silent`), a conduction (`conducted`, `every_nth`,
+`dropping`, `independent`) and an optional `Ectopy`. The other parameters of both functions are already bound.
+`schedule` runs atrium, conduction and ectopy.
 
 Shapes: K atrial events, N beats. Units: s and bpm.
 """
@@ -20,15 +20,18 @@ from ecg_synth.patient import Patient
 Between = tuple[float, float]
 
 NORMAL, ATRIAL, VENTRICULAR, JUNCTIONAL, ESCAPE, PACED = "N", "A", "V", "j", "E", "/"
-"""Beat types, by the letters of PhysioBank's annotations; j and E are escape beats."""
+"""Beat types in PhysioBank's annotation letters. j and E are escape beats."""
 
 _LEAD_IN, _LEAD_OUT = 3.0, 1.5
-"""Seconds that a schedule reaches beyond both ends of a record, so that no wave is cut off."""
+"""Seconds by which a schedule extends past the start and end of a record, so that no wave is cut off."""
 _SHORTEST_RR = 0.30
 
 
 class Atrial(NamedTuple):
-    """K atrial events: onset, kind (sinus, ectopic, retrograde, flutter, fibrillation), height (1: usual)."""
+    """K atrial events: onset, kind and height (1: usual).
+
+    Kinds are sinus, ectopic, retrograde, flutter and fibrillation.
+    """
 
     onset: Array
     kind: NDArray[np.str_]
@@ -53,9 +56,9 @@ class Session(NamedTuple):
 
 
 Atrium = Callable[[Session], Atrial]
-"""What drives the atria: their events from before the record's start to after its end."""
+"""Function that returns the atrial events, from before the start of the record to after its end."""
 Conduction = Callable[[Atrial, float, Session], Schedule]
-"""What makes the ventricles answer atrial events, PR in s later, or beat on their own."""
+"""Function that returns the ventricular beats, PR in s after atrial events or independent of them."""
 
 
 def sinus(
@@ -74,7 +77,7 @@ def sinus(
 
 
 def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between = (0.6, 1.5)) -> Atrial:
-    """Return fibrillatory waves, fine or coarse, all different, with a mean frequency in Hz."""
+    """Return fibrillatory waves, fine or coarse and all different, with a mean frequency in Hz."""
     _, seconds, rng = session
     gap = 1 / rng.uniform(*hertz)
     onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
@@ -82,12 +85,12 @@ def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between 
 
 
 def flutter(session: Session, per_minute: Between = (240.0, 320.0)) -> Atrial:
-    """Return the flutter waves of a macro-re-entry, an even sawtooth without pauses."""
+    """Return the flutter waves of a macro-re-entry: an even sawtooth without pauses."""
     return _atrial(_regular(60 / session.rng.uniform(*per_minute), session), "flutter")
 
 
 def silent(session: Session) -> Atrial:
-    """Return no atrial events: atria without visible activity."""
+    """Return no atrial events, for atria without visible activity."""
     return _atrial(np.zeros(0), "sinus")
 
 
@@ -112,8 +115,8 @@ def every_nth(
 def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int], step: Between) -> Schedule:
     """Return a schedule with second-degree AV block: the last P-wave of every `cycle` isn't conducted.
 
-    With `step` (s) PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach); without it PR is
-    constant (Mobitz II).
+    With a `step` in s, PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach). With a step of
+    0, PR is constant (Mobitz II).
     """
     length = int(session.rng.integers(cycle[0], cycle[1] + 1))
     place = np.arange(atrial.onset.size) % length
@@ -133,7 +136,7 @@ def independent(
 ) -> Schedule:
     """Return a schedule of beats that ignore P-waves: fibrillation, re-entry, escape, pacemaker, VT.
 
-    `retrograde` s after each beat, if given, follows an inverted P-wave.
+    If `retrograde` is given, an inverted P-wave follows each beat after this time in s.
     """
     _, seconds, rng = session
     gap = 60 / rng.uniform(*bpm)
@@ -147,10 +150,11 @@ def independent(
 
 @dataclass(frozen=True)
 class Ectopy:
-    """Early beats at a fraction (`coupling`) of the interval before the next expected one.
+    """Early beats, at a fraction (`coupling`) of the interval to the next expected beat.
 
-    `every` 2 is bigeminy, 3 trigeminy; None scatters about two in ten seconds. An atrial one resets the
-    sinus node; a ventricular one leaves it alone, so that the pause after it is fully compensatory.
+    If `every` is 2, the rhythm is a bigeminy, and if 3, a trigeminy. If None, about two early beats are
+    scattered over ten seconds. An atrial early beat resets the sinus node. A ventricular early beat doesn't,
+    so that the pause after it is fully compensatory.
     """
 
     atrial: bool
@@ -166,7 +170,7 @@ class Ectopy:
         return Atrial(onset, kind, atrial.gain)
 
     def usurp(self, plan: Schedule, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Replace the chosen beats by early ventricular ones; their P-waves stay, without a beat."""
+        """Replace the chosen beats by early ventricular beats. Their P-waves stay without a beat."""
         onset, kind, p_of = plan.onset.copy(), plan.kind.copy(), plan.p_of.copy()
         coupling = rng.uniform(*self.coupling)
         for k in self._chosen(onset, seconds, rng):
@@ -175,7 +179,10 @@ class Ectopy:
         return Schedule(plan.atrial, onset, kind, p_of)
 
     def _chosen(self, onset: Array, seconds: float, rng: np.random.Generator) -> list[int]:
-        """Indices of the early ones: in rising order, never the first, never two in a row."""
+        """Return the ascending indices of the early beats.
+
+        The first beat is never early, nor are two in a row.
+        """
         if self.every is not None:
             return list(range(int(rng.integers(1, self.every + 1)), onset.size, self.every))
         visible = np.flatnonzero((onset > 1.0) & (onset < seconds - 1.0))
@@ -189,7 +196,7 @@ class Ectopy:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Rhythm as its three parts: pacemaker, conduction, and early beats."""
+    """Rhythm in three parts: pacemaker, conduction and early beats."""
 
     atrium: Atrium
     conduction: Conduction = conducted
@@ -219,5 +226,5 @@ def _regular(gap: float, session: Session) -> Array:
 
 
 def _count(gap: float, seconds: float) -> int:
-    """Events enough to fill the span even where ectopy or irregularity draws them together."""
+    """Return enough events to fill the span even if ectopy or irregularity draws them together."""
     return int(np.ceil(1.35 * (_LEAD_IN + seconds + _LEAD_OUT) / gap)) + 2

@@ -1,4 +1,4 @@
-"""Conduction from the atria to the ventricles: blocks, bypasses and slow recovery."""
+"""Diagnoses of conduction from the atria to the ventricles: blocks, bypasses and slow recovery."""
 
 from collections.abc import Mapping
 from functools import partial

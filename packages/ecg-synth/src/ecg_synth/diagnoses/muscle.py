@@ -1,6 +1,7 @@
-"""Infarction by territory and age, changes of ST and T, large chambers and small voltages.
+"""Diagnoses of infarction by territory and age, ST and T changes, large chambers and low voltages.
 
-No code of the Challenges names an inferior infarction: ours carries acute infarction with inferior ischaemia.
+The Challenges have no code for an inferior infarction. Here it has the codes of acute infarction and inferior
+ischaemia.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Sinus rhythm and its harmless variants, other rhythms, and beats that come too early."""
+"""Diagnoses of rhythm: sinus rhythm with its harmless variants, other rhythms, and early beats."""
 
 from collections.abc import Mapping
 from functools import partial
