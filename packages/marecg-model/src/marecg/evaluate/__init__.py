@@ -1,4 +1,4 @@
-"""Frozen-encoder probes: tasks, methods, protocols and scores; `evaluation` combines them.
+"""Frozen-encoder probes: tasks, methods, protocols and scores. `evaluation` combines them.
 
-Beside it: sweeps and ablations over several runs, the leak check, and the paper's table.
+Further modules probe several runs, check for leaks, and print the paper's table.
 """

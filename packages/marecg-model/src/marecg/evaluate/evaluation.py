@@ -35,23 +35,23 @@ def evaluate(
     progress: Progress = shown,
     cache: TrialCache | None = None,
 ) -> Report:
-    """Probe an encoder on one task, and beside it a random encoder, hand-crafted features and zero-shot.
+    """Probe an encoder on a task, together with a random encoder, hand-crafted features and zero-shot.
 
-    Without a run the first of `features` is what the report is about. The report and all predictions are
-    kept in `out/probe`.
+    Without a run, the report is about the first of `features`. The report and all predictions are kept in
+    `out/probe`.
 
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
-        task: what `request.open` gives: the task in every rotation of `request.folds`.
-        features: other models' features by name, each an `.npz`; see `features.read_features`.
-        out: where the report goes; the run folder if None. A model that isn't a run's keeps no report.
-        features_in: where features are kept; `out/features` if None.
-        cache: the trials of former calls, which are not run again; this one's are added.
+        task: result of `request.open`: the task in every rotation of `request.folds`.
+        features: features of other models by name, each an `.npz`; see `features.read_features`.
+        out: folder of the report; the run folder if None. A model outside a run folder needs `out`.
+        features_in: folder in which features are kept; `out/features` if None.
+        cache: trials of earlier calls, which are not run again. New trials are added.
 
     Raises:
-        UsageError: an impossible request, or nothing to judge, or no place for the report.
-        InputError: concepts are asked of a task without any.
-        CheckpointError: the run's model can't be loaded, or didn't stay frozen.
+        UsageError: the request is invalid, there is nothing to evaluate, or the report has no folder.
+        InputError: the request reads concepts, but the task has none.
+        CheckpointError: the model can't be loaded, or didn't stay frozen.
     """
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
     under_test = load_under_test(run, files, request)
@@ -83,7 +83,7 @@ def evaluate(
 def _check_rows(
     methods: Sequence[Method], files: Mapping[str, Path], reference: str, request: Request
 ) -> None:
-    """See that what is left out is there and isn't the reference, and that no file takes another's name."""
+    """Check that omitted rows exist and exclude the reference, and that names of files are free."""
     computed = [name for method in methods for name in method.judged]
     choices = [name for name in (*files, *computed) if name != reference]
     if wrong := [name for name in request.without if name not in choices]:
@@ -94,7 +94,7 @@ def _check_rows(
 
 
 def _without_rows(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
-    """The methods that have a row left; of the random encoder without the readout that is left out."""
+    """Return the methods that still have a row. The random encoder drops a readout that is left out."""
     rows_of = {method: {*method.judged} - {*request.without} for method in methods}
     return tuple(
         random_control(model) if model and rows == {RANDOM} else method
@@ -110,7 +110,10 @@ def _trials(
     cache: TrialCache,
     progress: Progress,
 ) -> dict[str, list[Trial]]:
-    """Every row's trials, those in the cache as they are, rows that learn first; an error names the task."""
+    """Return the trials of every row, from the cache if possible. Rows that learn come first.
+
+    Errors name the task.
+    """
     trials: dict[str, list[Trial]] = {}
     for name, features in features_of.items():
         if features.row.without_labels:
@@ -129,7 +132,7 @@ def _trials(
 def _fitted(
     features: FeatureTable, task: Task, request: Request, what: str, progress: Progress
 ) -> list[Trial]:
-    """The trials of a row; progress tells what is being fitted, as the last fit may take longest."""
+    """Return the trials of a row. Progress shows the current fit, because the last fit may take longest."""
     trials: list[Trial] = []
     single = request.protocol.seed is not None
     count = sum(1 if single or fraction == 1 else request.seeds for fraction in request.fractions)

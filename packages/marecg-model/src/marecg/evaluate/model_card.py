@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
-    """Write the figures of `RUN/probe/*-PROTOCOL.json` into `RUN/model`: its card (returned) and config.json.
+    """Write the figures of `RUN/probe/*-PROTOCOL.json` to `RUN/model`: its card (returned) and config.json.
 
-    Raises `UsageError` where the run was not probed by that protocol, or only as another model than it holds.
+    Raises `UsageError` if the run wasn't probed by the protocol, or only with other weights than it holds.
     """
     folder = Path(run)
     model = MarEcg.from_pretrained(folder)
@@ -48,7 +48,7 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
 
 
 def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
-    """Yield the figures of a probe's report as a model card holds them."""
+    """Yield the figures of a probe's report in the form of a model card."""
     leaks = None if report.leak is None else bool(report.leak.records)
     largest = max(cell.fraction for cell in report.cells)
     for cell in report.cells:
@@ -68,7 +68,7 @@ def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
 
 
 def _classes(predictions: Predictions, cell: Cell) -> Iterable[ClassFigure]:
-    """The classes of a cell, from its logits on the test records, mean over draws."""
+    """Yield the figures of a cell's classes from its logits on the test records, averaged over draws."""
     logits_SMK = predictions.logits[cell.method, cell.fraction]
     for score in cell.classes:
         k = [predictions.classes.index(score.name)]

@@ -1,4 +1,4 @@
-"""Probes of several runs on several tasks, which share what no run owns."""
+"""Probes of several runs on several tasks, which share the features and fits of baselines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,10 +20,10 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task; yield each report, or the error in its place, with its folder.
+    """Probe every run on every task, and yield each report or its error, with the folder of the run.
 
-    What no run owns is computed and fitted once: its features are kept in one place, by default the first
-    run's. Of several tasks, one that can't be asked of the records at hand comes as its error.
+    Features and fits that don't depend on a run are computed once. The features are kept in a single folder,
+    by default the first run's. With several tasks, an `InputError` of a task is yielded instead of raised.
     """
     homes = _homes(runs, out)
     shared = features_in or ((homes[0] or Path(runs[0])) / "features" if len(runs) > 1 else None)
@@ -45,7 +45,10 @@ def probe_many(
 
 
 def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
-    """The folder of each run's reports, of several one in `out` by the run's name; None is the run's own."""
+    """Return the folder for each run's reports; None is the run folder itself.
+
+    With several runs, `out` has a folder for each run, by the run's name.
+    """
     if len(runs) < 2:
         return [out]
     if out is None:

@@ -42,10 +42,13 @@ UNTRAINED_POOL = (
 
 @dataclass(frozen=True)
 class ModelUnderTest:
-    """Tested model, which is an encoder or features; the other rows are compared with its row `name`.
+    """Tested model, which is an encoder or a file of features.
 
-    `place` is the model's folder, or the file of features, and `sha256` of its weights or bytes; `run` the
-    folder that may list what the encoder was trained on.
+    Attributes:
+        name: its row, with which the other rows are compared.
+        place: folder of the model, or file of features.
+        sha256: hash of the weights, or of the file.
+        run: folder that may list the records that the encoder was trained on.
     """
 
     name: str
@@ -62,10 +65,10 @@ class ModelUnderTest:
 
 
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
-    """Load what is tested: a run's encoder, or without a run the first of the features.
+    """Load the tested model: the encoder of a run, or without a run the first of the features.
 
-    The request's readout, or its protocol's row, is what all others are compared with. Raises `UsageError`
-    where there is neither, or concepts are asked of a model that has none.
+    Other rows are compared with the row of the request's readout, or of its protocol. Raises `UsageError` if
+    there is neither a run nor features, or if concepts are requested and the model has no prototypes.
     """
     if run is None:
         if not features:
@@ -87,12 +90,12 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
 def leak(run: Path, *rotations: Task) -> Leak | None:
     """Return the validation and test records that a run was pretrained on; None if unknown.
 
-    A run that began from weights without a list of their records is not known to be clean: what is found
-    counts, and where nothing is, nobody knows.
+    If the run started from weights without a list of training records, the list is incomplete. Records found
+    in it count as leaks. If none are found, the result is None.
 
-    Signals are compared as they stand in the task: bit-identical copies are found under any name, rescaled
-    ones are not (`marecg audit` looks for those). Where a copy in the corpus names no patient, as the
-    Challenges' of PTB-XL don't, the patient is that of the record that it is a copy of.
+    Signals are compared as they are in the task. Bit-identical copies are found under any name. Rescaled
+    copies are not found; `marecg audit` looks for them. A copy in the corpus may have no patient, such as the
+    Challenges' copies of PTB-XL. Then the patient of the original record is used.
     """
     trained = trained_on.read(run)
     if trained is None:
@@ -120,7 +123,7 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
 
 
 def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
-    """Whether a window that training would have cut from this recording is one of those it saw."""
+    """Return whether a window that training would have cut from this recording was in training."""
     if trained.fs != FS:
         return False
     try:
@@ -132,15 +135,17 @@ def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
 
 
 RANKED = 5000
-"""Of so many records at most the rank is computed."""
+"""Upper limit of records for computing the rank."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """Rotation of a task with its trials, restricted to the records that all methods can read.
 
-    `widths` counts each method's features; `unreadable` says by id why other records are left out; `rank` is
-    the effective rank of h_rhythm, None of mere features.
+    Attributes:
+        widths: number of features of each method.
+        unreadable: reason for each omitted record, by id.
+        rank: effective rank of h_rhythm; None if features are tested.
     """
 
     task: Task
@@ -151,7 +156,7 @@ class Judged:
 
 
 def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
-    """Return the output folder: the requested one, else the run folder. Raises `UsageError`."""
+    """Return the requested output folder, or else the run folder. Raises `UsageError` without both."""
     bare = under_test.run is None or under_test.run == under_test.place.absolute()
     if out is None and (bare or address(under_test.place)):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
@@ -229,7 +234,7 @@ def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None
 
 
 def _counts(judged: Sequence[Judged]) -> Counts:
-    """Count the records: of several rotations all that test, and on average those that train and select."""
+    """Count the records. Test counts are summed over rotations, train and val counts are averaged."""
     train, val, test = ([int((fold.task.split_M == part).sum()) for fold in judged] for part in SPLITS)
     task = judged[0].task
     return Counts(
@@ -243,7 +248,7 @@ def _counts(judged: Sequence[Judged]) -> Counts:
 
 
 def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
-    """Which classes zero-shot can't ask for, because the graph is another, or asks for by their family."""
+    """Yield remarks on classes whose concepts the encoder's graph lacks, or that are scored by family."""
     if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
         return
     onto = under_test.ontology

@@ -18,7 +18,7 @@ from marecg.evaluate.scores.summary import READ_AS
 from marecg.evaluate.tasks.task import Folds, Task, TaskDefinition
 
 Baseline = Callable[[Task], Method]
-"""Makes the method for a task: what it has to learn, it learns from the task's training records."""
+"""Function that returns the method for a task. The method learns only from the task's training records."""
 
 PROTOCOLS = {STRICT.name: STRICT, MERL.name: MERL}
 BASELINES: dict[str, Baseline] = {"resnet1d": resnet1d}
@@ -40,18 +40,19 @@ class Request:
     """Options of a probe, checked on creation.
 
     Attributes:
-        fractions: shares of the training part, each in (0, 1]; they are brought into ascending order.
-        splits: MERL's split tables, if labels and split shall come from there.
-        baselines: beside those that are always there.
-        readout: what of a run's encoder the others are compared with; all but `rhythm` add a random
-            encoder's too, and `concepts` is the beat readout and what the prototypes say of each class.
-        folds: which of a data set's folds train, select and test; of several, the
-            rotations, test records are pooled; the published ones if there are none.
-        resamples: of the test records, for the intervals.
-        without: rows that are left out, such as `encoder, wide`, which takes the longest.
+        fractions: shares of the training part, each in (0, 1]; sorted in ascending order.
+        splits: folder of MERL's split tables, if labels and split are to come from them.
+        baselines: further baselines, in addition to the default ones.
+        readout: readout of the run's encoder with which other rows are compared. All readouts except `rhythm`
+            add the random encoder's readout. `concepts` is the beat readout with the prototypes' score of
+            each class.
+        folds: folds of the data set for training, selection and test. With several entries (rotations), test
+            records are pooled. If empty, the published folds are used.
+        resamples: number of resamples of the test records for intervals.
+        without: rows to leave out, such as `encoder, wide`, which takes the longest.
 
     Raises:
-        UsageError: impossible fractions, seeds, resamples or readout, or what the protocol can't do.
+        UsageError: fractions, seeds, resamples or readout are invalid, or the protocol doesn't support them.
     """
 
     fractions: tuple[float, ...] = FRACTIONS

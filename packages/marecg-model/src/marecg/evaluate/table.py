@@ -1,6 +1,7 @@
-"""Tidy frame of scores, a row per figure: those of the paper's Table tab:linear_probe, and measured ones.
+"""Tidy frame of scores with a row per figure, published or measured.
 
-`published.tsv` holds the rows as the paper prints them. Measured lines come from the reports in run folders.
+`published.tsv` holds the rows of the paper's Table tab:linear_probe as printed. Measured figures come from
+the reports in run folders.
 """
 
 import logging
@@ -27,7 +28,7 @@ TITLES = {
     "ptbxl-rhythm": "PTB-XL rhythm",
     "cpsc2018": "CPSC2018",
 }
-"""The table's tasks in the paper's order; others follow under their own names."""
+"""Tasks of the table in the paper's order. Other tasks follow under their own names."""
 PRINTED, MEASURED = "published", "measured"
 KINDS = {
     **dict.fromkeys(("source", "group", "method", "task"), "str"),
@@ -37,26 +38,29 @@ KINDS = {
     **dict.fromkeys(("versus", "versus_low", "versus_high", "seconds", "h_rank"), "float64"),
     **dict.fromkeys(("auprc", "f_max"), "float64"),
 }
-"""The frame's columns.
+"""Columns of the frame. Macro AUC, its spread over seeds and its interval are in percent.
 
-`source` is `PRINTED` or `MEASURED`; `group` the run, empty where several share the figure. Macro AUC, its
-spread over seeds and its interval are in percent. Figures are compared where `task_sha256` is the same.
-`leaked_records` says on how many val and test records the encoder was pretrained, and is missing where nobody
-knows; `records` are those of one of `seeds` draws, `dimension` counts the features; `versus` is the figure
-minus that of the method which the report is about, on the same test records, with its interval; `h_rank` is
-the least effective rank of h_rhythm, of a run's own encoder; `auprc`, the mean of the classes' average
-precisions, and `f_max` (`metrics.f_max`) are in percent.
+source          `PRINTED` or `MEASURED`
+group           the run; empty if several runs share the figure
+task_sha256     figures with the same value can be compared
+leaked_records  val and test records that the encoder was pretrained on; missing if unknown
+records         training records of each of the `seeds` draws
+dimension       number of features
+versus          difference from the report's reference on the same test records, with its interval
+h_rank          least effective rank of h_rhythm, for a run's own encoder
+auprc           mean of the classes' average precisions in percent
+f_max           `metrics.f_max` in percent
 """
 VERSUS = ["versus", "versus_low", "versus_high"]
-"""What belongs to one report alone."""
+"""Columns that are only valid within a single report."""
 ROW = ["source", "group", "method"]
-"""What tells one row of a printed table from another."""
+"""Columns that identify a row of a printed table."""
 FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]
-"""What two runs must agree in to share a figure."""
+"""Columns in which two runs must agree to share a figure."""
 
 
 def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return a frame of scores from dictionaries; absent fields are missing values."""
+    """Return a frame of scores from dictionaries. Absent fields become missing values."""
     scores = pd.DataFrame(list(lines), columns=list(KINDS))
     texts = [name for name, kind in KINDS.items() if kind == "str"]
     return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
@@ -77,7 +81,7 @@ def published() -> pd.DataFrame:
 def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
     """Return the figures of all runs from `RUN/probe/*-PROTOCOL.json`, without repetition.
 
-    A folder without such a report is passed over with a warning; where none has one, that is a `UsageError`.
+    Logs a warning for a folder without such a report. Raises `UsageError` if no folder has a report.
     """
     reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in runs}
     unprobed = [run for run, paths in reports.items() if not paths]
@@ -92,7 +96,7 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
 def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
     """Return the figures of several runs' reports without repetition, baselines last.
 
-    A run goes by its folder's name, or by the path as given where two folders have the same name.
+    A run is named after its folder, or by the given path if two folders have the same name.
     """
     listed = list(reports)
     names = {run: run.resolve().name for run, _ in listed}
@@ -159,7 +163,7 @@ def _percent(share: float | None) -> float | None:
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
     """Merge rows that are equal in several runs into one.
 
-    An encoder and its prototypes are a run's own, whatever their figures.
+    Rows of an encoder or its prototypes belong to their run and are never merged.
     """
     rows: list[pd.DataFrame] = []
     scores = scores.assign(h_rank=scores.groupby(ROW)["h_rank"].transform("min"))
@@ -185,8 +189,8 @@ def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
     """Rank the best (1) and second-best (2) mean of a task and share among comparable figures.
 
-    Those are of one source, and of the measured ones those that were asked on the same records. A figure
-    alone, or figures that are all alike, have no best.
+    Figures are comparable if they have the same source, and measured figures if they have the same records.
+    A single figure, or figures that are all equal, have no best.
     """
     means = (
         scores["macro_auc"]

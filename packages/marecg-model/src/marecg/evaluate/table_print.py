@@ -1,7 +1,7 @@
 """Printed tables of scores, in which rows are marked as published or measured.
 
-Best and second best are marked among figures that can be compared; a dagger marks one whose encoder was
-pretrained on records that it is judged by.
+Best and second best are marked among comparable figures. A dagger marks a figure whose encoder was pretrained
+on validation or test records of the task.
 """
 
 import json
@@ -43,7 +43,7 @@ TEX = str.maketrans(
 class Style:
     """Marks of an output format for best, second best, spread and leak.
 
-    `plain` keeps a name from being read as marks.
+    `plain` escapes a name, so that it isn't read as markup.
     """
 
     marks: dict[int, str]
@@ -53,7 +53,7 @@ class Style:
     digits: int = 2
 
     def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
-        """Format a figure, such as `77.53 ± 1.20 [75.1, 80.2]†`, with its interval if requested."""
+        """Format figures, such as `77.53 ± 1.20 [75.1, 80.2]†`, with intervals if requested."""
         texts = []
         for line, rank in zip(scores.itertuples(), ranks(scores), strict=True):
             values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
@@ -83,7 +83,7 @@ class Grid:
 
 
 def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
-    """Return an aligned Markdown table: **best**, _second best_ of comparable figures."""
+    """Return an aligned Markdown table, with **best** and _second best_ of comparable figures."""
     grid = _grid(scores, MARKDOWN, intervals)
     heads = [plain_markdown(f"{over} {head}") for over, head in zip(grid.over, grid.heads, strict=True)]
     rows = [line for group in grid.groups for line in group]
@@ -92,7 +92,7 @@ def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
-    r"""Return a LaTeX table (booktabs): \textbf{best}, \underline{second best} of comparable figures."""
+    r"""Return a LaTeX table (booktabs), with \textbf{best} and \underline{second best} comparable figures."""
     grid = _grid(scores, LATEX, intervals)
     alignment = "l" * grid.text_columns + "r" * (len(grid.heads) - grid.text_columns)
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_spanned(grid.over)]
@@ -104,7 +104,7 @@ def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """Return one CSV line per figure, with all its fields and its interval."""
+    """Return a CSV line per figure, with all its fields and its interval."""
     texts = scores.select_dtypes("object").map(guarded)
     return str(scores.assign(**texts, rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
@@ -128,7 +128,7 @@ FORMATS: dict[str, Callable[[pd.DataFrame, bool], str]] = {
 
 
 def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
-    """One line per row and all columns abreast; with intervals one line per row and task, shares abreast."""
+    """Arrange figures in a line per row, or with intervals in a line per row and task."""
     scores = scores.assign(text=style.figures(scores, intervals), name=names_of(scores).map(style.plain))
     tasks, shares = tasks_of(scores), sorted(scores["fraction"].unique())
     present = set(zip(scores["task"], scores["fraction"], strict=True))

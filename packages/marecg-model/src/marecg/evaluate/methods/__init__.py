@@ -1,4 +1,4 @@
 """Methods that a probe compares: encoders, zero-shot, hand-crafted features, baselines and files.
 
-Each is a `Method`.
+Each of them is a `Method`.
 """

@@ -1,4 +1,4 @@
-"""Blocks of features, kept as soon as they are computed: a probe or a classifier goes on where it was killed.
+"""Blocks of features, kept as soon as they are computed, so that a killed probe or classifier can continue.
 
 Shapes: B recordings of a block, F features.
 """
@@ -18,16 +18,16 @@ logger = logging.getLogger(__name__)
 
 
 class Block(NamedTuple):
-    """Features float32 [B, F] and B reasons: NaN where a recording can't be used, "" where it can."""
+    """Features float32 [B, F] and B reasons: NaN and the reason for an unusable recording, otherwise ""."""
 
     x_BF: NDArray[np.float32]
     reasons: tuple[str, ...]
 
 
 def write_block(folder: Path, key: str, block: Block) -> None:
-    """Write a block under the hash of its key, which names all that it was computed from.
+    """Write a block under the hash of its key, which identifies everything that it was computed from.
 
-    Raises `OutputError` where it can't be written.
+    Raises `OutputError` if it can't be written.
     """
     file = _file(folder, key)
     with replacing(file, private=True) as temporary, temporary.open("wb") as stream:
@@ -35,7 +35,7 @@ def write_block(folder: Path, key: str, block: Block) -> None:
 
 
 def read_block(folder: Path, key: str, records: int) -> Block | None:
-    """Read the block of a key; return None if it is missing, damaged or another key's."""
+    """Read the block of a key. Return None if it is missing, damaged or has another key."""
     file = _file(folder, key)
     if not file.is_file():
         return None

@@ -1,6 +1,7 @@
 """Features of recordings: computed once per method and kept in the run folder, or read from a file.
 
-Elsewhere is an `.npz` with `ids` [R] and `features` [R, F], or what `marecg embed` wrote.
+A file is an `.npz` with `ids` [R] and `features` [R, F], or the output of `marecg embed`.
+
 Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C leads, L samples.
 """
 
@@ -26,10 +27,12 @@ from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 
 BLOCK_ROWS = 32
-"""Recordings in memory at a time, whose features are kept together."""
+"""Recordings that are in memory at once, and whose features are kept as a block."""
 WORTH_A_PROCESS = 256
-"""Recordings: `small` and the hand-crafted features take three times as long for them as a process does
-to begin."""
+"""Recordings per process that make it worthwhile.
+
+`small` and the hand-crafted features need three times as long for them as a process needs to start.
+"""
 
 
 def extract(
@@ -41,9 +44,9 @@ def extract(
 ) -> dict[str, FeatureTable]:
     """Return the features of all methods and `files` by name, from the cache or computed.
 
-    What `folder` holds under the same method and data is used; anything else is computed and put there block
-    by block, so that the next call goes on where a killed one was. A recording is read once, or twice where
-    only some of the methods may be computed by other processes.
+    Features in `folder` for the same method and data are reused. All others are computed and kept there block
+    by block, so that the next call continues after an interruption. A recording is read once, or twice if
+    only some methods can run in other processes.
     """
     tables = {method: _Table(recordings, method, folder) for method in methods}
     threads = torch.get_num_threads()
@@ -60,7 +63,7 @@ def extract(
 
 
 class _Table:
-    """Features of a method, whose blocks are kept in a folder of their own."""
+    """Features of a method, whose blocks are kept in a separate folder."""
 
     def __init__(self, recordings: Recordings, method: Method, folder: Path) -> None:
         name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
@@ -77,7 +80,7 @@ class _Table:
                 self.missing.add(rows)
 
     def add(self, rows: range, block: Block) -> None:
-        """Keep a block that was computed. Raises what `Method.verify` does."""
+        """Keep a computed block. Raises the errors of `Method.verify`."""
         self.method.verify()
         write_block(self.folder, self._key(rows), block)
         self._take(rows, block)
@@ -100,7 +103,7 @@ class _Table:
 
 
 def _lacking(tables: Mapping[Method, _Table], methods: Sequence[Method]) -> dict[range, list[Method]]:
-    """Return the blocks that some method lacks, in order, with the methods that lack them."""
+    """Return the blocks that any method lacks, in order, with the methods that lack them."""
     blocks = sorted(set().union(*(tables[method].missing for method in methods)), key=lambda rows: rows.start)
     return {rows: [method for method in methods if rows in tables[method].missing] for rows in blocks}
 
@@ -112,7 +115,7 @@ def _compute(
     jobs: int | None,
     progress: Progress,
 ) -> None:
-    """Compute and keep the blocks that methods lack, by `workers` or, with one job, in this process."""
+    """Compute and keep missing blocks, with `workers`, or with a single job in this process."""
     lacking = _lacking(tables, methods)
     if not lacking:
         return
@@ -173,10 +176,10 @@ def features_sha256(path: Path) -> str:
 
 
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
-    """Read a file's features and match them to recordings by id; missing ones count as unreadable.
+    """Read features from a file and match them to recordings by id. Missing recordings count as unreadable.
 
-    Of what `marecg embed` wrote the readout is taken, and h_rhythm where there is none. A damaged file,
-    arrays that don't fit, values that aren't finite and unknown ids raise `InputError`.
+    From the output of `marecg embed`, the readout is taken, or h_rhythm without a readout. Raises
+    `InputError` if the file is damaged, arrays don't match, values are not finite or all ids are unknown.
     """
     if path.is_dir() or path.suffix == ".parquet" or _is_embedded(path):
         return _of_embeddings(path, recordings)
@@ -202,11 +205,11 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
 
 
 def _is_embedded(path: Path) -> bool:
-    """Whether an `.npz` was written by `marecg embed`."""
+    """Return whether an `.npz` was written by `marecg embed`."""
     try:
         with zipfile.ZipFile(path) as file:
             return {"rhythm.npy", "record.npy"} <= {*file.namelist()}
-    except (OSError, zipfile.BadZipFile):  # which is said where it is read
+    except (OSError, zipfile.BadZipFile):  # reading the file raises the error
         return False
 
 

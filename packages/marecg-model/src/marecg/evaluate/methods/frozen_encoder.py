@@ -1,8 +1,9 @@
-"""Frozen encoders as feature methods: the tested one, and a random one of the same shape.
+"""Frozen encoders as feature methods: the tested encoder, and a random encoder of the same shape.
 
-Its prototypes read a task's classes without a single labelled record (eq. gscl-pred): q = softmax(⟨W_sca
-h_rhythm, p_c⟩/τ) over the concepts; a class's score is the log of the mass on the concepts that the task
-gives it (`Task.concepts`); a class may have none.
+The prototypes of an encoder score a task's classes without labelled records (eq. gscl-pred): q =
+softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts. The score of a class is the log of the mass on its
+concepts (`Task.concepts`). A class may have no concepts.
+
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
 """
@@ -47,34 +48,37 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
-"""What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
+"""Features read from the encoder. The number rises when they change, so that kept features are ignored."""
 BEAT_POOLING = f"beat readout behind the {POOLING}"
-"""What is read where the beats are asked for."""
+"""Features read for a readout with beats."""
 FULL_POOLING = f"full readout, 2, behind the {BEAT_POOLING}"
-"""What is read where all is asked for."""
+"""Features read for the full readout."""
 RANDOM_SEED = 1_000_003
-"""The random encoder's seed: none that a training run would use by habit."""
+"""Seed of the random encoder, which training runs are unlikely to use."""
 
 
 Reading = Literal[Readout, "concepts"]
-"""A row that the others are compared with: a readout, or the beat readout and the classes' concepts."""
+"""Reference for other rows: a readout, or the beat readout with the scores of the classes' concepts."""
 Reader = Callable[[str, MarEcg], Method]
-"""Makes the method that reads an encoder, called so."""
+"""Function that returns the method with a name that reads an encoder."""
 
 
 COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
     "rhythm": "wide", "wide": "wide", "beats": "beats", "concepts": "beats", "full": "full"
 }  # fmt: skip
-"""The readout that is computed for all rows of a method, by what the others are compared with."""
+"""Readout that is computed for all rows of a method, by the reference of the other rows."""
 
 
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     """Return a frozen encoder as a method: eval mode, no mask, no gradient.
 
-    Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
-    `concepts` that once more with the score of each class's concepts behind it. All rows come from the same
-    forward passes. With `full` there is the beat readout beside the full one, which starts from the concepts
-    where there are any. Prototypes are read without labels from h_rhythm.
+    All rows come from the same forward passes. Besides h_rhythm and the wide readout, there are these rows:
+
+    - the mean of H, if the pool of h_rhythm is untrained
+    - the beat readout, with `beats`, `full` and `concepts`
+    - the beat readout followed by the score of each class's concepts, with `concepts`
+    - the full readout, with `full`; its classifiers start from the concepts if there are prototypes
+    - zero-shot scores of the prototypes from h_rhythm, without labels
     """
     columns = wide_columns(model.config)
     rows = {ENCODER: Row(columns["rhythm"]), WIDE: Row(slice(readout_width(model.config)))}
@@ -100,7 +104,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
-    """Return an encoder and its random control as methods, both with a readout or a protocol's reader."""
+    """Return an encoder and its random control as methods, with the same readout or protocol's reader."""
     if reader is None:
         return encoder(model, readout), random_control(model, readout)
     return reader(ENCODER, model), reader(RANDOM, _blank(model))
@@ -114,7 +118,7 @@ def _blank(model: MarEcg) -> MarEcg:
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
     """Return an untrained encoder of the model's shape, with the same readout.
 
-    It has no concepts, so beside those it is read by beats.
+    It has no concepts, so the beat readout stands in for `concepts`.
     """
     config, readout = model.config, "beats" if readout == "concepts" else readout
     as_a_whole = {"wide": Row(), "beats": _by_beats(config), "full": _by_views(config)}
@@ -137,11 +141,11 @@ def _by_beats(config: ModelConfig) -> Row:
 
 
 def _by_views(config: ModelConfig) -> Row:
-    """Return the row of the full readout, with a classifier per view; measured values know no concepts."""
+    """Return the row of the full readout, with a classifier per view. Measured values have no concepts."""
     *of_encoder, measured = views(config, "full")
     three = (*((columns, True) for columns in of_encoder), (measured, False))
     weight_F = part_weights(config, "full")
-    weight_F[measured] = 1  # alone in its view, it has no other part to be weighed against
+    weight_F[measured] = 1  # it is the only part of its view, so there is nothing to balance
     return Row(slice(None), weight_F, partial(choose_averaged, views=three))
 
 
@@ -187,7 +191,7 @@ def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Flo
 
 
 def _unlearnt(model: MarEcg, rhythm_MD: NDArray[np.float32], task: Task) -> Trial | None:
-    """The zero-shot trial, where a class has concepts."""
+    """Return the zero-shot trial; None if no class has concepts."""
     return zero_shot(model, rhythm_MD, task, model.ontology) if _has_concepts(model, task) else None
 
 
@@ -205,11 +209,12 @@ def zero_shot(
 ) -> Trial:
     """Score records for all classes by h_rhythm; `onto` is the model's ontology.
 
-    A class of leaves that no training record bore is scored by the mass of their family, unless `family` is
-    false: then by their own, as the row of concepts reads them.
+    If no training record had the leaves of a class, the class is scored by the mass of their family. With
+    `family` false, it is scored by the mass of the leaves, as in the row of concepts.
 
-    A class without a concept, or with one that the model's graph lacks, scores all alike and counts as
-    untrained. Raises `UsageError` where the model was trained without GSCL and has no prototypes.
+    If a class has no concept, or the model's graph lacks a concept of it, all records get the same score and
+    the class counts as untrained. Raises `UsageError` if the model was trained without GSCL and has no
+    prototypes.
     """
     began = time.perf_counter()
     device = model.prototypes.device

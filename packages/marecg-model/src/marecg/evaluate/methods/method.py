@@ -1,4 +1,4 @@
-"""Methods, which turn signals into features, and the report's rows, which read those features.
+"""Methods, which compute features from signals, and rows of a report, which read these features.
 
 Shapes: R recordings, M labelled records, K classes, B batch, F features, L samples.
 """
@@ -18,17 +18,17 @@ Signals = list[NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a report: the columns of features that are classified, and by which rules.
+    """Row of a report: the columns of features that are classified, and the rules of classification.
 
     Attributes:
-        columns: of the features.
-        weight_F: what they are multiplied by once they are standardised, if by anything.
-        choose: the classifier that belongs to them, if any; a protocol has one for all others.
-        of_classes: a further value per class, which is read by that class alone: features [M, F] and the task
-            → [M, K].
-        own_weight: what those are multiplied by.
-        without_labels: scores the test records' features, so that nothing is learnt; None where the task
-            can't be asked so.
+        columns: columns of the features.
+        weight_F: factors of the standardised features, if any.
+        choose: classifier for these features; None for the protocol's classifier.
+        of_classes: function for a further value per class, which only this class reads: features [M, F] and
+            the task → [M, K].
+        own_weight: factor of these further values.
+        without_labels: function that scores the features of test records without learning; it returns None
+            if it can't score the task.
     """
 
     columns: slice = field(default_factory=lambda: slice(None))
@@ -41,9 +41,9 @@ class Row:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features float32 [R, F], NaN for unreadable recordings, and their reasons by id.
+    """Features float32 [R, F], NaN for unreadable recordings, and the reasons by id.
 
-    `row` says how they are judged, and `sha256` changes when they or that would.
+    `row` defines how the features are evaluated. `sha256` changes when the features or the row change.
     """
 
     x_RF: NDArray[np.float32]
@@ -77,15 +77,16 @@ class Method:
     """Method that extracts features from signals.
 
     Attributes:
-        name: such as `encoder`.
-        sha256: changes when the features would.
+        name: name of the method, such as `encoder`.
+        sha256: hash that changes when the features would change.
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
-        choose: the classifier that belongs to the features, if any; a protocol has one for all others.
-        verify: raises when the method is no longer what `sha256` says.
-        rows: what is judged, by name; all features, under the method's own name, if there are none.
-        apart: whether other processes may compute it: it is small, has no threads of its own, and
-            learns nothing from one batch for the next.
-        check: raises `InputError` where a task can't be asked of it.
+        choose: classifier for these features; None for the protocol's classifier.
+        verify: function that raises if the method no longer matches `sha256`.
+        rows: rows of the report, by name. If empty, there is a single row with all features and the name of
+            the method.
+        apart: whether other processes may compute it. Such a method is small, starts no threads, and keeps no
+            state between batches.
+        check: function that raises `InputError` if the method can't handle a task.
     """
 
     name: str

@@ -1,7 +1,9 @@
 """Baseline resnet1d: a small ResNet trained end to end on the labels.
 
-It shows what supervision alone reaches: after Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), smaller and
-with strides. It is judged as a linear probe is: the same shares, the epoch chosen on val, test scored once.
+It shows the result of pure supervision. The network follows Wang et al. 2017
+(doi:10.1109/IJCNN.2017.7966039), but is smaller and uses strides. It is evaluated like a linear probe: with
+the same shares, an epoch chosen on val, and a single scoring of test.
+
 Shapes: M records, B of a batch, C leads, L samples at 500 Hz, N at 100 Hz, K classes, F = C·N features,
 W width.
 """
@@ -35,13 +37,13 @@ SAMPLES = 10 * HZ
 
 
 def supervised(name: str, choose: Choose) -> Method:
-    """Return a network as a method: its features are the signals, its classifier the network."""
+    """Return a network as a method, with the signals as features and the network as classifier."""
     sha256 = hashlib.sha256(f"{SAMPLES} samples at {HZ} Hz".encode()).hexdigest()
     return Method(f"{name}, supervised", sha256, _flat, choose)
 
 
 def resnet1d(_task: Task) -> Method:
-    """Return the ResNet baseline for a task, as `marecg probe --baseline` requests it."""
+    """Return the ResNet baseline for a task, for `marecg probe --baseline`."""
     return supervised("ResNet1d", choose_resnet)
 
 
@@ -50,7 +52,7 @@ def _flat(signals: Signals) -> NDArray[np.floating]:
 
 
 class ResidualBlock(nn.Module):
-    """Residual block: two convolutions beside a shortcut, of which the first halves the time axis."""
+    """Residual block: two convolutions and a shortcut. The first convolution halves the time axis."""
 
     def __init__(self, width_in: int, width: int) -> None:
         super().__init__()
@@ -86,22 +88,23 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
 
 @torch.random.fork_rng()
 def choose_network(build: Callable[[int], nn.Module], train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
-    """Train by AdamW with one learning-rate cycle; keep the epoch with the best macro AUC on val.
+    """Train with AdamW and a single learning-rate cycle, and keep the epoch with the best macro AUC on val.
 
     Args:
-        build: makes the network for a number of classes: [M, C, N] in mV → logits [M, K].
-        train: signals [C, N] at 100 Hz, flat, and labels.
-        val: the same of the records that choose.
-        epochs: how often it reads train.
+        build: function from the number of classes to the network: [M, C, N] in mV → logits [M, K].
+        train: flattened signals [C, N] at 100 Hz, and labels.
+        val: signals and labels of the records by which the epoch is chosen.
+        epochs: number of epochs.
 
-    Raises `InputError` where no class has both positives and negatives in val.
+    Raises:
+        InputError: no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)
     val_MCN = _signals(val.x_MF)
     generator = torch.Generator().manual_seed(SEED)
-    torch.manual_seed(SEED)  # of the weights and of dropout; the caller's generator isn't this one
+    torch.manual_seed(SEED)  # for weights and dropout; `fork_rng` keeps the caller's state
     net = build(y_MK.shape[1]).to(device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     batches = -(-len(x_MCN) // STEP_RECORDS)

@@ -1,4 +1,4 @@
 """Probes of features: linear classifiers, choice of their strength, and protocols.
 
-Nothing here knows where the features come from.
+These modules don't depend on the origin of the features.
 """

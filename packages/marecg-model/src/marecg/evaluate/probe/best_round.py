@@ -14,10 +14,14 @@ def fit_best(
     least: float,
     patience: float = math.inf,
 ) -> tuple[int, float]:
-    """Train by rounds, and restore the best round's network; return that round (0 for none) and its score.
+    """Train by rounds, and restore the best network. Return its round (0 if there is none) and its score.
 
-    `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
-    score above `least`, and after `patience` of them without a gain it ends.
+    Args:
+        net: network to train.
+        rounds: trains the network, and yields after each round the number of finished rounds or steps.
+        score: returns the score of the network.
+        least: score that a round must exceed.
+        patience: rounds or steps without improvement after which training stops.
     """
     best, best_score, best_state = 0, least, copy.deepcopy(net.state_dict())
     for number in rounds:

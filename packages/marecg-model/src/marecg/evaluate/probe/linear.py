@@ -18,26 +18,28 @@ from marecg.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
-"""The candidates for C, the inverse of the L2 strength, strongest first."""
+"""Candidates for C, the inverse of the L2 strength, from the strongest regularisation on."""
 PATIENCE_STRENGTHS = 3
-"""After so many strengths without a gain on val, weaker ones are not tried."""
+"""Strengths without improvement on val after which the search stops."""
 COARSE, EXACT = 1e-5, 1e-8
-"""The largest slope left, per record: while strengths are compared, and for the chosen one."""
+"""Largest remaining slope per record, while strengths are compared and for the chosen strength."""
 LONGEST = 5000
-"""Steps of a fit at most."""
+"""Maximum number of steps of a fit."""
 UNSEEN_LOGIT = -1e3
-"""The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
+"""Logit of a class without training examples. It is the same for every record, so the AUC is ½."""
 ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
-"""The candidates for α, strongest first; Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
+"""Candidates for α, strongest first. Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
 
 
 @dataclass(frozen=True)
 class Part:
     """Part of a task: features (float) [M, F] and labels uint8 [M, K] of its records.
 
-    `weight_F` is what features are multiplied by once they are standardised, if by anything. With
-    `class_wise` the last K features are each read by one class alone: they say what is known of it without a
-    label. `note` is called with what is being fitted on the part, for whoever shows it.
+    Attributes:
+        weight_F: factors of the standardised features, if any.
+        class_wise: whether each of the last K features is read by a single class. Such a feature is a score
+            of the class that needs no labels.
+        note: function called with a description of the current fit, for progress.
     """
 
     x_MF: NDArray[np.floating]
@@ -51,7 +53,7 @@ class Part:
         return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
 
     def places(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
-        """Return the numbers of selected features, followed by those of the classes' own if asked for."""
+        """Return the numbers of selected features, followed on request by the class-wise features."""
         count = self.x_MF.shape[1]
         of_classes = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
         return np.array([*range(*columns.indices(count)), *of_classes])
@@ -63,7 +65,7 @@ class Part:
         return replace(self, x_MF=self.x_MF[:, places_F], weight_F=weight_F, class_wise=class_wise)
 
     def scaler(self) -> StandardScaler:
-        """Fit the standardisation of features on this part, and multiply it by their weights."""
+        """Fit the standardisation of features on this part, and include the weights of the features."""
         scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
         if self.weight_F is not None:
             scaler.scale_ = scaler.scale_ / self.weight_F
@@ -75,10 +77,11 @@ class Fitted:
     """Fitted classifier with its chosen strength.
 
     Attributes:
-        chosen: what was chosen on val, such as C.
-        val_auc: the macro AUC there, by which it was chosen.
-        untrained: the classes (by number) without positives or negatives in train.
-        logits: [M, K] of what it was fitted on, be it features or numbers of records.
+        chosen: value chosen on val, such as C.
+        val_auc: macro AUC on val, by which it was chosen.
+        untrained: numbers of the classes without positives or negatives in train.
+        logits: function that returns logits [M, K] for features or numbers of records, depending on the
+            input that it was fitted on.
     """
 
     chosen: float
@@ -88,7 +91,7 @@ class Fitted:
 
 
 Choose = Callable[[Part, Part], Fitted]
-"""Fits on the first part and chooses on the second; the test part is out of its reach."""
+"""Function that fits on the first part and chooses on the second. It has no access to the test part."""
 
 
 def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callable[[NDArray[Any]], Floats]:
@@ -99,12 +102,16 @@ def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callab
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
     """Standardise on train, fit decreasing strengths, and keep the best macro AUC on validation.
 
-    One strength serves all classes; of equal ones the strongest is kept. The search ends `PATIENCE_STRENGTHS`
-    after the last gain. Fits are coarse while they are compared; the chosen one is then made exact. With
-    features of the classes' own, reading them and doing without are compared in the same way; a class that
-    train doesn't show has its own feature, standardised around the odds of ½ positive in one more record,
-    as its logit where that varies. Raises `InputError` where no class
-    has both positives and negatives in val, so nothing can be chosen there.
+    All classes use the same strength. If strengths are equally good, the strongest is kept. The search stops
+    `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search. The chosen
+    fit is then made exact.
+
+    With class-wise features, fits with and without them are compared in the same way. If a class has no
+    positives or no negatives in train, its logit is its class-wise feature, if the feature varies. The
+    feature is then standardised around the log odds of ½ positive in one record more than train has.
+
+    Raises:
+        InputError: no class has both positives and negatives in val, so val can't choose.
     """
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()
@@ -121,8 +128,8 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     def probe(by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tol: float) -> Fitted:
         weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), speaks_K / spread_K
         bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
-        bias_K[speaks_K] = -np.log(2 * len(x_MF) + 1)  # the log odds of ½ in one more record than there are
-        with warnings.catch_warnings():  # the best that rounding allows is good enough
+        bias_K[speaks_K] = -np.log(2 * len(x_MF) + 1)  # log odds of ½ positive in one record more
+        with warnings.catch_warnings():  # convergence up to rounding is enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
                 train.note(f"{len(x_MF):,} records, strength {strength:g}, class {k + 1} of {classes}")
@@ -156,12 +163,12 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
 
 def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]]) -> Fitted:
-    """Fit a logistic regression per view; average their logits, standardised on validation.
+    """Fit a logistic regression per view, and average their logits, standardised on validation.
 
-    A view is some columns, and whether it starts from what is known of the classes without a label. The
-    average has the mean and spread of the views' logits, so that a threshold means the same for all classes;
-    of one class no record passes another. A view whose logits are all alike doesn't count for that class.
-    `chosen` and `untrained` are those of the first view. Raises as `choose_logistic` does.
+    A view is a choice of columns, and whether it uses the class-wise features. The average gets the mean and
+    spread of the views' logits, so that a threshold has the same meaning for all classes. This doesn't change
+    the ranking of records within a class. A view with constant logits is ignored for the class. `chosen` and
+    `untrained` come from the first view. Raises the errors of `choose_logistic`.
     """
     places = [train.places(columns, class_wise) for columns, class_wise in views]
     fits = [
@@ -187,9 +194,9 @@ def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]])
 
 
 def span(x_MF: Floats) -> Floats | None:
-    """Return an orthonormal basis [F, M] of M vectors; None unless they are fewer than their values.
+    """Return an orthonormal basis [F, M] of M vectors; None unless M is less than F.
 
-    The weights of least L2 norm lie there, so a fit on `x_MF @ span` is the same, and cheaper.
+    The weights with the least L2 norm lie in their span. So a fit on `x_MF @ span` is equivalent and cheaper.
     """
     return np.linalg.qr(x_MF.T)[0] if len(x_MF) < x_MF.shape[1] else None
 
@@ -198,7 +205,7 @@ def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
     """Check that at least one class can be scored on a part.
 
     Raises:
-        InputError: no class has both positives and negatives there.
+        InputError: no class has both positives and negatives in the part.
     """
     if not scorable(y_MK).any():
         raise InputError(
@@ -208,9 +215,9 @@ def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
 
 
 def choose_ridge(train: Part, val: Part) -> Fitted:
-    """Standardise on train, fit every α by one eigendecomposition, and keep the best on validation.
+    """Standardise on train, fit every α with a single eigendecomposition, and keep the best on validation.
 
-    Raises `InputError` where no class has both positives and negatives in val.
+    Raises `InputError` if no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()
@@ -228,9 +235,10 @@ def choose_ridge(train: Part, val: Part) -> Fitted:
 
 
 def _decompose(x_MF: Floats, target_MK: Floats) -> tuple[Floats, Floats, Floats]:
-    """(basis [F, G], projected targets [G, K], eigenvalues [G]): the weights are basis · projected / (λ + α).
+    """Return basis [F, G], projected targets [G, K] and eigenvalues λ [G].
 
-    By the smaller of the two Gram matrices: with fewer records than features that of the records.
+    The weights are basis · projected / (λ + α). The smaller Gram matrix is decomposed: the records' matrix if
+    there are fewer records than features, otherwise the features' matrix.
     """
     if len(x_MF) <= x_MF.shape[1]:
         eigenvalue_G, u_MG = np.linalg.eigh(x_MF @ x_MF.T)

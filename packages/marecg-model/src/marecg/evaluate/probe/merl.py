@@ -1,6 +1,7 @@
 """Protocol `merl`: the linear probe of MERL (Liu et al. 2024, arXiv:2403.06659), on frozen features.
 
-It exists so that numbers can be put beside those that its users publish; `strict` is the better measurement.
+It allows comparisons with numbers published under MERL's protocol. `strict` is the better measurement.
+
 Shapes: M records, K classes, F features, C leads, L samples.
 """
 
@@ -29,7 +30,7 @@ DECAY_EPOCH = 40
 """The learning rate is divided by ten after this many epochs."""
 SAMPLES = 5000
 SAMPLES_KEPT = {"cpsc2018": 2500}
-"""By data set, how many samples of a recording are kept; of others `SAMPLES`."""
+"""Samples kept of each recording, by data set; `SAMPLES` for other data sets."""
 
 NOTES = (
     "labels are read by name; MERL's code reads them by position, which mislabels three classes of sub",
@@ -41,7 +42,7 @@ NOTES = (
     "a recording of less than 5000 samples ends where it ends; MERL's code adds zeros that count as signal",
     "the shares are drawn from the records on disk; with all records there it is the same draw",
 )
-"""Differences from MERL's published code, and so reasons for other numbers."""
+"""Differences from MERL's published code, which can lead to different numbers."""
 
 
 class LinearHead(nn.Linear):
@@ -54,7 +55,7 @@ class LinearHead(nn.Linear):
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, at least one."""
+    """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, but at least one record."""
     records = np.arange(len(y_MK))
     if fraction == 1:
         return records
@@ -65,7 +66,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
 def choose(train: Part, val: Part) -> Fitted:
     """Fit the linear classifier on train, and keep the epoch with the best macro AUC on val.
 
-    Raises `InputError` where no class has both positives and negatives in val.
+    Raises `InputError` if no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     head, epoch, val_auc = fit(train, val)
@@ -74,7 +75,7 @@ def choose(train: Part, val: Part) -> Fitted:
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
-    """Train by Adam on binary cross-entropy; return the head of the best epoch on val, the epoch, its AUC."""
+    """Train with Adam on binary cross-entropy. Return the best head on val, its epoch and its AUC."""
     generator = torch.Generator().manual_seed(SEED)
     x_MF, y_MK = torch.from_numpy(train.x_MF).float(), torch.from_numpy(train.y_MK).float()
     with torch.random.fork_rng():
@@ -98,8 +99,8 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 def merl_view(recordings: Recordings) -> Recordings:
     """Return recordings as MERL's loader reads them: cut, and scaled to 0–1 over all leads.
 
-    MERL's loader fills them with zeros up to `SAMPLES` and then scales them. Here they are scaled alike, but
-    not filled: a method is given the end of a recording and handles what follows.
+    MERL's loader pads recordings with zeros up to `SAMPLES`, and then scales them. Here they are scaled in
+    the same way, but not padded. A method receives the actual end of a recording and does its own padding.
     """
     keep = SAMPLES_KEPT.get(recordings.name, SAMPLES)
 
@@ -129,4 +130,4 @@ MERL = Protocol(
     view=merl_view,
     seed=SEED,
 )
-"""Every share is drawn once, with the seed 42."""
+"""Protocol of MERL. Every share is drawn once, with seed 42."""

@@ -1,9 +1,10 @@
-"""Protocols of probing: what each chooses, and the steps that all share.
+"""Protocols of probing: their choices, and the steps that all protocols share.
 
-Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
-signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
-`STRICT`; others are in files of their own (`merl`) or in other packages. What learns is a `Learn`: a
-classifier on features (`Protocol.on_features`), or a network that reads the records themselves.
+The steps are: draw a share of the training part, fit on it, choose on val, score test once. A protocol
+defines how signals are prepared, how a share is drawn, what is fitted, and the notes of a report. Our
+protocol is `STRICT`. Other protocols are in separate files (`merl`) or in other packages. A `Learn` is a
+classifier on features (`Protocol.on_features`), or a network that reads the records.
+
 Shapes: M records, K classes, F features.
 """
 
@@ -23,18 +24,18 @@ from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unc
 from marecg.model.mar_ecg import MarEcg
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
-"""Labels of the training part, share and seed → the numbers of the drawn records."""
+"""Function from labels of the training part, share and seed to the numbers of the drawn records."""
 Rows = NDArray[np.int64]
 """Numbers of a task's labelled records."""
 OVER = "mean over the classes that have positives and negatives in test; the others are left out"
-"""Which classes the macro AUC is over, by every protocol."""
+"""Classes that the macro AUC averages over, in every protocol."""
 Learn = Callable[[Rows, Rows], Fitted]
-"""Learns a task's labels from some of its records, and chooses on others."""
+"""Function that learns a task's labels from the first records, and chooses on the second records."""
 
 
 @dataclass
 class SealedTest:
-    """Test records that are scored once, by the chosen classifier."""
+    """Test records that can be scored only once, by the chosen classifier."""
 
     _rows: Rows
     _open: bool = field(default=False, init=False)
@@ -48,23 +49,22 @@ class SealedTest:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Rules by which features are judged.
+    """Rules for evaluating features.
 
     Attributes:
-        name: by which `marecg probe --protocol` knows it.
-        normalisation: how signals and features are scaled, in words; see `results.Report`.
-        policy: which classes the macro AUC is over, in words.
-        draw: how a share of the training part is drawn.
-        choose: the classifier that is put on the features.
+        name: name for `marecg probe --protocol`.
+        normalisation: description of how signals and features are scaled; see `results.Report`.
+        policy: description of the classes that the macro AUC averages over.
+        draw: function that draws a share of the training part.
+        choose: classifier for the features.
         notes: differences from the published code that the protocol follows.
-        view: how the recordings are handed to a method.
-        seed: of the only draw of a share; None where there is one per seed that was asked for.
-        own_classifiers: whether a method with a classifier of its own is judged by that, as baselines are.
-        unseen_logit: what counts of a class that the drawn records don't show, whatever the classifier says
-            of it; None if that counts.
-        reader: makes the method (`methods.method.Method`) that reads an encoder, by its name, in place of a
-            readout; None where the readout that was asked for is read.
-        row: of what that reads, the row that a report is about.
+        view: function that prepares the recordings for a method.
+        seed: seed of the only draw of a share; None for a draw with each requested seed.
+        own_classifiers: whether a method's own classifier is used, for example a baseline's.
+        unseen_logit: logit of a class without examples in the drawn records; None for the classifier's logit.
+        reader: function from a name and an encoder to the method (`methods.method.Method`) that reads it
+            instead of a readout; None to read the requested readout.
+        row: row of the reader's method that a report is about.
     """
 
     name: str
@@ -93,16 +93,16 @@ class Protocol:
         return learn
 
     def trials(self, learn: Learn, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
-        """Yield a trial per share of the training records and seed; the whole of them is probed once.
+        """Yield a trial for each share of the training records and each seed. The full set is probed once.
 
         Args:
-            learn: from the task's records by their numbers.
+            learn: function that learns from the task's records by their numbers.
             task: labels and split.
             fractions: shares of the training part.
-            seeds: how many draws of each share below 1.
+            seeds: number of draws of each share below 1.
 
         Raises:
-            InputError: a part has no records, or nothing can be told on test or chosen on val.
+            InputError: a part has no records, or no class has both positives and negatives in test or val.
         """
         part = {name: np.flatnonzero(task.split_M == name) for name in SPLITS}
         if empty := [name for name, rows in part.items() if not len(rows)]:
@@ -131,10 +131,11 @@ class Protocol:
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw a stratified share: sorted numbers of round(fraction · M) records, at least one.
+    """Draw a stratified share: sorted numbers of round(fraction · M) records, but at least one record.
 
-    Systematic sampling (Cochran 1977, §8) from the list ordered by label set, rarest class first and at
-    random within a set: each label set, and the rarest class as a whole, gets its share to within one record.
+    This is systematic sampling (Cochran 1977, §8). Records are ordered by label set, starting with the rarest
+    class, and at random within a set. So each label set, and the rarest class, gets its share to within one
+    record.
     """
     count = max(1, round(fraction * len(y_MK)))
     generator = np.random.default_rng((seed, count))

@@ -33,13 +33,13 @@ SPLIT_RULE = (
     "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
 )
 LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
-"""How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
+"""Least number of records with a leaf, and without it, in each part for the leaf to be a class."""
 
 
 def corpus_task(root: Path) -> Task:
     """Build a task of all leaves with enough support, split by a hash of patient or record.
 
-    Raises `CorpusError` where `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
+    Raises `CorpusError` if `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
     """
     corpus = Corpus.open(root)
     onto, recordings = corpus.ontology(), corpus_recordings(corpus)
@@ -64,7 +64,7 @@ def corpus_task(root: Path) -> Task:
 
 
 def _record_names(corpus: Corpus) -> tuple[str, ...]:
-    """Return the records' names: source and own name, or the file's where several share that."""
+    """Return the records' names: source and record name, or the file if several records share the name."""
     names = [f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True)]
     counts = Counter(names)
     if len(counts) == len(names):
@@ -78,7 +78,7 @@ def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
     """Return the mask of rows that begin a record, bool [M]."""
     if corpus.config.windows == "1":
         return np.ones(len(corpus.ids), bool)
-    columns = ["root", "path", "start"]  # the windows of a record stand side by side
+    columns = ["root", "path", "start"]  # the windows of a record are adjacent rows
     cells = zip(*index.of(corpus.folder, columns).to_pydict().values(), strict=True)
     records = [(root, path.removesuffix(f"@{start:.12g}")) for root, path, start in cells]
     return np.array([row == 0 or record != records[row - 1] for row, record in enumerate(records)], bool)
@@ -101,7 +101,10 @@ def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """Return the recordings of a corpus at 500 Hz by row; the row that begins one reads all its windows."""
+    """Return the recordings of a corpus at 500 Hz by row.
+
+    The first row of a recording reads all its windows.
+    """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
         raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)

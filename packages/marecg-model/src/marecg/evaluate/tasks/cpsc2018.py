@@ -1,8 +1,8 @@
 """CPSC2018: nine classes, several per record.
 
-Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as its organisers published it or in the
-WFDB form of the CinC Challenges (folder `cpsc_2018`). Its hidden test set was never published, so there is no
-official split: MERL's tables give one, and without them a record's part follows from a hash of its name.
+Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as published by the organisers or in the
+WFDB format of the CinC Challenges (folder `cpsc_2018`). The hidden test set was never published, so there is
+no official split. MERL's tables define a split. Without them, a record's part is a hash of its name.
 
 Shapes: M labelled records, K classes, C leads, L samples.
 """
@@ -46,15 +46,15 @@ NAMES = {
     "STD": "STD",
     "STE": "STE",
 }
-"""CPSC2018's labels → the names that MERL's tables and the benchmark before them use."""
+"""Labels of CPSC2018 → class names of MERL's tables and the benchmark before them."""
 CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
 """SNOMED-CT code → class."""
 
 
 def cpsc2018_task(root: Path, splits: Path | None = None) -> Task:
-    """Build the task on the records at any depth under `root`; with `splits`, by MERL's tables.
+    """Build the task on the records at any depth under `root`, with `splits` by MERL's tables.
 
-    Raises `CorpusError` where a table is damaged, or no record has one of the classes.
+    Raises `CorpusError` if a table is damaged, or if no record has any of the classes.
     """
     candidates = cpsc2018.recordings(root)
     recordings = _recordings(root, candidates)

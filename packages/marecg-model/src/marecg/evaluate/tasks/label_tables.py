@@ -1,8 +1,8 @@
-"""Tables of labels: the user's for a prepared corpus, and MERL's splits.
+"""Tables of labels: a user's table for a prepared corpus, and MERL's splits.
 
-One's own has a row per record and a column per class. MERL published a table per part:
-`ptbxl/super_class/ptbxl_super_class_train.csv` (sub_class, form, rhythm likewise) and
-`icbeb/icbeb_train.csv`, each with val and test beside it. Liu et al. 2024, arXiv:2403.06659.
+A user's table has a row per record and a column per class. MERL (Liu et al. 2024, arXiv:2403.06659) published
+a table for each of train, val and test: `ptbxl/super_class/ptbxl_super_class_train.csv`, the same for
+sub_class, form and rhythm, and `icbeb/icbeb_train.csv`.
 
 Shapes: R recordings, M labelled records, K classes.
 """
@@ -25,19 +25,19 @@ from marecg.evaluate.tasks.corpus import SPLIT_RULE, begins_record, corpus_recor
 from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
-"""What the column may be called that names the records; the first column otherwise."""
+"""Possible names of the column that names the records. Without any of them, it is the first column."""
 MOST_COLUMNS = 2000
-"""Of a table of labels, each of which is learnt: SNOMED CT has fewer findings of the ECG."""
+"""Upper limit of columns, because each column is learnt. SNOMED CT has fewer findings of the ECG."""
 ENDING = r"\.[A-Za-z]\w{1,7}$"
-"""Of a file's name, which a record may be called by."""
+"""Suffix of a file name, which may be used as the name of a record."""
 SPLIT = "split"
-"""The column that says `train`, `val` or `test`, where there is one."""
+"""Optional column with the values `train`, `val` or `test`."""
 CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
 META = {
     *("ecg_id", "patient_id", "strat_fold", "filename_lr", "filename_hr", "filename", "validation"),
     *("age", "sex", "scp_codes", "super_class", "sub_class", "form", "rhythm"),
 }
-"""The columns that aren't classes; those behind them are."""
+"""Columns that aren't classes. All other columns are classes."""
 
 
 def labels_task(path: Path, root: Path) -> Task:
@@ -47,13 +47,15 @@ def labels_task(path: Path, root: Path) -> Task:
 
 
 def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
-    """Read a CSV of labels against a prepared corpus: the task, and which labels are known, bool [M, K].
+    """Read a CSV of labels for a prepared corpus. Return the task and the mask of known labels, bool [M, K].
 
-    A record is named as in `index.parquet` (`id`), with its source before it (`ptbxl/00001`), as `marecg
-    embed` calls it, or by the number that its `id` is (`1`). Empty cells are labels that nobody knows, 0 in
-    `y_MK`. Without a column `split` the parts follow from a hash of each record's patient. Raises
-    `InputError` where it isn't such a table, names no record of the corpus, or splits a patient;
-    `CorpusError` where `root` isn't a corpus at 500 Hz.
+    A record may be named in four ways: by its `id` in `index.parquet`, by source and id (`ptbxl/00001`), by
+    its name in `marecg embed`, or by its id as a number (`1`). Empty cells are unknown labels, 0 in `y_MK`.
+    Without a column `split`, the part of a record is a hash of its patient.
+
+    Raises:
+        InputError: the file isn't such a table, names no record of the corpus, or splits a patient.
+        CorpusError: `root` isn't a corpus at 500 Hz.
     """
     corpus = Corpus.open(root)
     recordings = corpus_recordings(corpus)
@@ -97,7 +99,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """A table of text, parted by commas or semicolons. Raises `InputError`."""
+    """Read a table of text, separated by commas or semicolons. Raises `InputError`."""
     remedy = "Write CSV with a header line"
     content = read_bounded(path, remedy)
     line = content.partition(b"\n")[0].decode("utf-8-sig", errors="replace").strip()
@@ -126,14 +128,14 @@ def _table(path: Path) -> pd.DataFrame:
 
 
 def _rows_by_name(corpus: Corpus) -> dict[str, int]:
-    """Every name that means one record alone, and its row; −1 where it means several."""
+    """Return the row of each name of a record; −1 for a name of several records."""
     places = index.of(corpus.folder, ["root", "path"]).to_pylist()
     rows: dict[str, int] = {}
     columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
     for row, (record, source, place, begins) in enumerate(columns):
         if not begins:
             continue
-        # As `embed` calls it, and the recording of which it is a window.
+        # its name in `embed`, and the name of the recording that the window was cut from
         files = {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
         names = {record, f"{source}/{record}", *files}
         if record.isdecimal():
@@ -155,7 +157,7 @@ def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:
 
 
 def _cells(table: pd.DataFrame, classes: tuple[str, ...], path: Path) -> NDArray[np.float64]:
-    """0, 1, or NaN where a cell is empty, [M, K]."""
+    """Return the labels [M, K]: 0, 1, or NaN for an empty cell. Raises `InputError`."""
     if not classes:
         raise InputError("has no column for a class", where=path, remedy="Add one, with 0 and 1 in it")
     y_MK = np.full((len(table), len(classes)), np.nan)
@@ -170,7 +172,7 @@ def _cells(table: pd.DataFrame, classes: tuple[str, ...], path: Path) -> NDArray
 
 
 def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> None:
-    """See that parts are parts, and that no patient is in two of them."""
+    """Check that all parts are valid, and that no patient is in two parts. Raises `InputError`."""
     odd = sorted(set(split_M.tolist()) - set(SPLITS))
     if odd:
         problem = f"column {SPLIT}: {odd[0]!r}"
@@ -185,8 +187,8 @@ def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> 
 def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
     """Read `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv`, whose column `key` identifies a record.
 
-    Labels are read by the names of the columns, whose order may differ between the files. A missing or
-    damaged file, or other classes in one, raise `CorpusError`.
+    Labels are read by the names of the columns, because their order differs between files. Raises
+    `CorpusError` if a file is missing or damaged, or if its classes differ from the other files.
     """
     ids: list[str] = []
     labels: list[list[bool]] = []

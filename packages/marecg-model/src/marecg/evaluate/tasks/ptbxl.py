@@ -1,9 +1,9 @@
 """The PTB-XL tasks by the rules of its benchmark, with its official folds.
 
-Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class when one of its SCP statements,
-at whatever likelihood, is of the task's kind and belongs to that class; records without a class take no
-part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `scp_statements.csv` (`NST_` is
-`NST`), as in MERL's tables, which say the same.
+Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class if any of its SCP statements, with
+any likelihood, has the task's kind and belongs to the class. Records without a class are left out. Folds 1–8
+are train, 9 is val, 10 is test. Class names lose the underscores of `scp_statements.csv` (`NST_` is `NST`) as
+in MERL's tables, whose labels agree.
 
 Shapes: M labelled records, K classes, C leads, L samples.
 """
@@ -44,21 +44,21 @@ CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
     "ptbxl-form": lambda statement: statement.name if statement.form else None,
     "ptbxl-rhythm": lambda statement: statement.name if statement.rhythm else None,
 }
-"""Per task, the class that a statement belongs to, if any."""
+"""Function from a statement to its class or None, by task."""
 TABLES = {
     "ptbxl-super": "super_class",
     "ptbxl-sub": "sub_class",
     "ptbxl-form": "form",
     "ptbxl-rhythm": "rhythm",
 }
-"""Per task, its name in MERL's tables."""
+"""Name of each task in MERL's tables."""
 
 
 def ptbxl_task(name: str, root: Path, splits: Path | None = None, folds: Folds = OFFICIAL) -> Task:
     """Build one of the four tasks (`CLASS_OF`) on the records under the folder of `ptbxl_database.csv`.
 
-    Labels follow the rules of `scp_statements.csv` and the split these folds; or both MERL's tables in
-    `splits`. Raises `CorpusError` where a table is missing or damaged, or no record of the task is on disk.
+    By default, labels follow `scp_statements.csv`, and the split follows `folds`. With `splits`, both come
+    from MERL's tables. Raises `CorpusError` if a table is missing or damaged, or no record is on disk.
     """
     entries = ptbxl.entries(root)
     recordings = _recordings(root, entries)

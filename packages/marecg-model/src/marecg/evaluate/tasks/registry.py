@@ -14,11 +14,11 @@ from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
 from marecg.evaluate.tasks.task import TaskDefinition
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
-"""The tasks of published data sets."""
+"""Tasks of published data sets."""
 TASKS = {**PUBLISHED, CORPUS.name: CORPUS}
 
 ALL = "all"
-"""Stands for every published task."""
+"""Name for all published tasks."""
 
 
 def task_named(name: str) -> TaskDefinition:
@@ -31,9 +31,9 @@ def task_named(name: str) -> TaskDefinition:
 def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefinition, Path]:
     """Return the data folder of each task in the order of `names`; `ALL` means all published tasks.
 
-    Each of `folders` is `DATA=PATH`, where DATA is a data set or a task; or one PATH alone, which holds the
-    data set of the first task that none is named for. Raises `UsageError` where there is no such task, or a
-    task's data isn't named.
+    Each of `folders` is either `DATA=PATH`, with a data set or a task as DATA, or only PATH. A PATH without
+    DATA is for the first task that has no folder yet. Raises `UsageError` for an unknown task, a folder that
+    no task reads, or a task without a folder.
 
     Example:
         >>> [task.name for task in roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"])]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from marecg.errors import UsageError
 
 FS = 500
-"""Samples per second of every recording that a task hands out."""
+"""Sampling rate in Hz of every recording of a task."""
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 
 
@@ -26,15 +26,16 @@ class Recordings:
     """Signals of a data set, independent of tasks; features are cached per recording.
 
     Attributes:
-        ids: R record names, each once.
-        sha256: changes when the recordings do.
-        window: what part of a recording is read, in words.
-        read: record number → float32 [12, L] in mV at 500 Hz, leads in `LEADS` order. It raises
-            `RecordError` for a record that can't be used.
-        identities, patients: R of each, where known (`identity.published_as`, `identity.patient_of`).
-        patient_by_identity: patients of the data set's records, on disk or not, by what the world calls
-            those: other collections ship copies that name no patient.
-        people: R ages in years, sexes, sources, … by these words, as far as they are known.
+        ids: R unique record names.
+        sha256: hash that changes when the recordings change.
+        window: description of the part of a recording that is read.
+        read: record number → float32 [12, L] in mV at 500 Hz, leads in the order of `LEADS`. Raises
+            `RecordError` for an unusable record.
+        identities: R published names (`identity.published_as`), or empty if unknown.
+        patients: R patients (`identity.patient_of`), or empty if unknown.
+        patient_by_identity: patient of each record of the data set, on disk or not, by its published name,
+            because copies in other collections drop the patient.
+        people: R ages in years, sexes, sources, …, by `age`, `sex`, `source`, …, if known.
     """
 
     name: str
@@ -49,11 +50,11 @@ class Recordings:
 
 
 View = Callable[[Recordings], Recordings]
-"""The recordings as a data set holds them → as a method gets them."""
+"""Function from the recordings of a data set to the recordings that a method receives."""
 
 
 def unchanged(recordings: Recordings) -> Recordings:
-    """Return the recordings as they are: the view of a task without another."""
+    """Return the recordings unchanged: the default view of a task."""
     return recordings
 
 
@@ -73,13 +74,14 @@ class Task:
 
     Attributes:
         classes: K names; labels are always read by name, never by position.
-        row_M: int64 [M], each labelled record's number in `recordings`.
-        y_MK: uint8 [M, K], 1 where a record has a class.
-        split_M: M names out of `SPLITS`; `folds` says in words how they came about.
-        missing: records that the labels name and the disk lacks.
-        unlabelled: how many recordings have none of the classes and take no part.
-        concepts: by class, the abbreviations of the concepts that stand for it: what zero-shot reads it by.
-        view: how the protocol hands the recordings to a method.
+        row_M: int64 [M], number of each labelled record in `recordings`.
+        y_MK: uint8 [M, K], 1 if a record has a class.
+        split_M: M names from `SPLITS`.
+        folds: description of how the split was made.
+        missing: labelled records that are not on disk.
+        unlabelled: number of recordings without a class, which are left out.
+        concepts: abbreviations of the concepts of each class, used for zero-shot scores.
+        view: the protocol's function for preparing recordings for a method.
     """
 
     name: str
@@ -113,7 +115,7 @@ class Task:
 
     @property
     def sha256(self) -> str:
-        """Hash of the task: equal for the same records, labels and split."""
+        """Return a hash of the task, which is equal for the same records, labels and split."""
         digest = hashlib.sha256("\n".join(self.classes).encode())
         for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
             digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
@@ -135,9 +137,9 @@ def assemble(
     absent: tuple[str, ...] = (),
     concepts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Task:
-    """Match a label table to recordings by id, in the table's order; absent recordings are listed.
+    """Match a label table to recordings by id, in the table's order, and list missing recordings.
 
-    `folds` says in words how the split came about; `absent` are further records known to be missing.
+    `folds` describes how the split was made. `absent` lists further records known to be missing.
     """
     number = {record: row for row, record in enumerate(recordings.ids)}
     here = [place for place, record in enumerate(table.ids) if record in number]
@@ -169,7 +171,7 @@ def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDAr
 
 
 def files_sha256(root: Path, files: Iterable[Path]) -> str:
-    """Identify files by path within `root`, size and time of change, without reading them."""
+    """Return a hash of files by path within `root`, size and modification time, without reading them."""
     digest = hashlib.sha256()
     for file in files:
         state = file.stat()
@@ -178,7 +180,7 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """Return the part of a record or patient by a hash of its name alone.
+    """Return the part of a record or patient, which depends only on a hash of its name.
 
     Example:
         >>> split_of("georgia/E00001")
@@ -205,7 +207,7 @@ class Folds:
 
     @classmethod
     def of(cls, text: str) -> "Folds":
-        """Read `TRAIN,VAL,TEST`, each a fold, folds in a row, or rows joined by `+`. Raises `UsageError`."""
+        """Parse `TRAIN,VAL,TEST`, each a fold, a range, or ranges joined by `+`. Raises `UsageError`."""
         parts = tuple(_numbers(part) for part in text.split(","))
         numbers = [number for part in parts for number in part]
         if len(parts) != 3 or not all(parts) or len(set(numbers)) != len(numbers):
@@ -223,7 +225,7 @@ class Folds:
 
 
 def _numbers(part: str) -> tuple[int, ...]:
-    """The folds of a part; none where it isn't one."""
+    """Return the folds of a part; () if the text is invalid."""
     runs = [re.fullmatch(r"(\d+)(?:-(\d+))?", run.strip()) for run in part.split("+")]
     if not all(runs):
         return ()
@@ -235,9 +237,10 @@ class TaskDefinition:
     """Definition of a task, which opens the task from a folder.
 
     Attributes:
-        name: by which `marecg probe --task` knows it, and its reports are called.
-        data: the data set whose folder it reads, and shares with other tasks (`--root DATA=PATH`).
-        build: makes the task from that folder. Raises `CorpusError` where it isn't there or can't be read.
+        name: name for `marecg probe --task` and for reports.
+        data: data set whose folder it reads; tasks may share it (`--root DATA=PATH`).
+        build: function that builds the task from the folder. Raises `CorpusError` if the folder is missing or
+            unreadable.
         takes: further keywords of `build`: `splits`, a folder of MERL's split tables, and `folds`.
     """
 
@@ -249,8 +252,9 @@ class TaskDefinition:
     def open(self, root: Path, splits: Path | None = None, *, folds: Folds | None = None) -> Task:
         """Build the task from its folder, with its own or given labels and folds.
 
-        Raises `UsageError` where it has no split tables, or no folds, or is given both; `CorpusError`
-        where the data isn't there or can't be understood.
+        Raises:
+            UsageError: the task supports no split tables or no folds, or both are given.
+            CorpusError: the data is missing or unreadable.
         """
         if folds is not None:
             if "folds" not in self.takes or splits is not None:
