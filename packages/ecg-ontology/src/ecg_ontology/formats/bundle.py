@@ -1,7 +1,7 @@
-"""Bundle: a draft as one JSON file with a hash of its bytes, in the wheel and in run folders.
+"""Bundle: a draft as a single JSON file with a hash of its bytes. The wheel and run folders contain bundles.
 
-The first field states the SHA-256 of the file without this field and the final newline. The hash covers
-bytes, not the parsed draft, so that a bundle stays readable when another version knows more or fewer fields.
+The first field is the SHA-256 of the file without this field and the final newline. The hash covers the bytes
+and not the parsed draft, so that versions with more or fewer fields can read the bundle.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _HASH = "bundle_sha256"
 BUNDLE_MARK = f'"{_HASH}"'.encode()
 _STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
-"""Where a file states something is the file's; so is what a row calls its node."""
+"""Fields that describe the source files and not the ontology: places, and node labels as written in rows."""
 _LISTS = ("concepts", "relations", "mappings", "crosswalks", "misstatements")
 _EXCLUDED: dict[str, Any] = {
     **{field: {"__all__": _NOT_CONTENT} for field in _LISTS},
@@ -29,10 +29,10 @@ _EXCLUDED: dict[str, Any] = {
 
 
 def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json` or a run's `ontology.json`), ignoring fields that this version doesn't know.
+    """Read a bundle, such as `ccg.json` or a run's `ontology.json`. Unknown fields are ignored.
 
     Raises:
-        SourceError: the file isn't a bundle, or was changed since it was written.
+        SourceError: the file isn't a bundle, or was changed after it was written.
     """
     text = read_bounded(path, error=SourceError)
     stated = _STATED.match(text)
@@ -53,13 +53,13 @@ def read_bundle(path: Path) -> Draft:
 
 
 def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle; the same content gives the same text."""
+    """Return the text of the bundle. Equal content gives equal text."""
     content = _content(draft)
     return f'{{\n "{_HASH}": "{_sha256(content.encode())}",{content.removeprefix("{")}\n'
 
 
 def bundle_sha256(draft: Draft) -> str:
-    """Return the SHA-256 of a bundle's content: labels, texts, flags and routing too."""
+    """Return the SHA-256 of a bundle's content, including labels, texts, flags and routing."""
     return _sha256(_content(draft).encode())
 
 

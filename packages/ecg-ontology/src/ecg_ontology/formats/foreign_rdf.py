@@ -1,4 +1,4 @@
-"""Foreign vocabularies: a hierarchy in SKOS or of OWL classes, as a draft."""
+"""Foreign vocabularies as drafts: hierarchies in SKOS or of OWL classes."""
 
 import re
 from pathlib import Path
@@ -15,10 +15,10 @@ _LABELS = (SKOS.prefLabel, RDFS.label)
 
 
 def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
-    """Return the concepts of a graph by ``skos:broader``, ``skos:narrower`` or ``rdfs:subClassOf``.
+    """Return a draft of a graph's hierarchy by ``skos:broader``, ``skos:narrower`` or ``rdfs:subClassOf``.
 
-    What lies under nothing is a family. Indices follow the IRIs, families first. `None` where the graph
-    states no such hierarchy.
+    Concepts without a parent are families. Indices are in the order of the IRIs, families first. Return
+    `None` if the graph has no such hierarchy.
     """
     kinds = {*graph.subjects(RDF.type, SKOS.Concept), *graph.subjects(RDF.type, OWL.Class)}
     retired = set(graph.subjects(OWL.deprecated, rdflib.Literal(True)))
@@ -71,11 +71,11 @@ def _literals(graph: rdflib.Graph, node: rdflib.term.Node, word: rdflib.URIRef) 
 
 
 def _variants(graph: rdflib.Graph, node: rdflib.term.Node) -> tuple[Name, ...]:
-    """Its labels, those of SKOS before those of RDF."""
+    """Return the labels of a node, SKOS labels before RDFS labels."""
     return tuple(dict.fromkeys(name for word in _LABELS for name in _literals(graph, node, word)))
 
 
 def _of(names: tuple[Name, ...], label: str) -> tuple[Name, ...]:
-    """One name for each language but that of the label."""
+    """Return a name for each language except English, without names that equal the label."""
     by_language = {name.language: name for name in reversed(names) if name.language[:2] not in ("en", "")}
     return tuple(name for _, name in sorted(by_language.items()) if name.text != label)

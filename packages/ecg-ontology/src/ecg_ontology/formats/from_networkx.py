@@ -1,7 +1,7 @@
 """Graphs of networkx as drafts, for any domain.
 
-Shapes of graph: a ring of families as in the cardiac graph, a forest of families that nothing joins, and
-within a family any hierarchy, findings of several parents included.
+The families can form a ring, as in the cardiac graph, or be unconnected. Within a family, any hierarchy is
+allowed, including findings with several parents.
 """
 
 import re
@@ -17,29 +17,33 @@ if TYPE_CHECKING:
     import networkx as nx
 
 KINDS = {kind.value.casefold(): kind for kind in Kind}
-"""Kinds of edge by name, in small letters."""
+"""Kinds of edge by lower-case name."""
 _IS_A = {"", "is_a", "isa", "is a"}
 
 
 def draft_from_networkx(
     graph: "nx.Graph[Any]", iri: str, *, title: str = "", version: str = "0.1.0", licence: str = ""
 ) -> Draft:
-    """Return a graph of networkx as a draft.
+    """Return a draft of a networkx graph.
+
+    Nodes become concepts. All node attributes are optional: ``label`` and ``abbr`` (default: the node as
+    text), ``index`` (default: roots first, then node order), ``iri``, ``variants`` and ``synonyms`` (lists of
+    texts), and ``root`` (default in a directed graph: the node has no parent; required in an undirected
+    graph).
+
+    An edge may have the attribute ``kind``: a name of `Kind`, or ``is_a``. In a directed graph, edges without
+    a kind are ``is_a`` and point to the parent. In an undirected graph, they join a finding to its family,
+    families in a ring, and findings as siblings.
 
     Args:
-        graph: nodes become concepts. They may carry ``label`` and ``abbr`` (by default the node as text),
-            ``index`` (by default roots first, then the order of the nodes), ``iri``, ``variants`` and
-            ``synonyms`` (texts), ``root`` (by default: nothing lies above it). An edge may carry ``kind``: a
-            name of `Kind`, or ``is_a``. In a directed graph edges without a kind are ``is_a`` and point
-            upwards; in an undirected one they join a finding to its family, families in a ring, and findings
-            as siblings.
-        iri: name of the ontology; concepts are named ``<iri>#<abbr>``.
-        title: one line; by default the end of `iri`.
+        graph: nodes and edges of the ontology.
+        iri: name of the ontology. Concepts are named ``<iri>#<abbr>``.
+        title: title of a single line. The default is the end of `iri`.
         version: ``major.minor.patch``.
         licence: IRI of the licence.
 
     Raises:
-        UsageError: a node or an edge carries what can't be read.
+        UsageError: an attribute of a node or an edge can't be read.
     """
     if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
         raise UsageError(f"{iri!r} isn't an IRI", remedy="Name the ontology, as https://example.org/lung")
@@ -63,7 +67,7 @@ def draft_from_networkx(
 
 
 def _kind(data: dict[str, Any]) -> Kind | None:
-    """The kind that an edge states; `None` for IS_A and for none."""
+    """Return the kind of an edge, or `None` if it is IS_A or isn't stated."""
     name = str(data.get("kind", "")).casefold()
     if name in _IS_A:
         return None
@@ -74,7 +78,7 @@ def _kind(data: dict[str, Any]) -> Kind | None:
 
 
 def _above(graph: "nx.Graph[Any]", node: Hashable) -> Iterator[Hashable]:
-    """What a node is stated to be a kind of."""
+    """Yield the parents of a node."""
     if graph.is_directed():
         for _, parent, data in graph.out_edges(node, data=True):
             if _kind(data) in (None, Kind.family, Kind.subtype_of):
@@ -133,7 +137,7 @@ def _edges(
     import networkx as nx
 
     hierarchy = nx.DiGraph(above)
-    for node in graph:  # a subtype belongs to the family of what it is a subtype of
+    for node in graph:  # a subtype belongs to the family of its parents
         if node not in tops:
             over = nx.descendants(hierarchy, node)
             yield from ((Kind.family, node, root) for root in roots if root in over)

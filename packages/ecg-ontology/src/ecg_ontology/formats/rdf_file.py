@@ -14,19 +14,19 @@ from ecg_ontology.base.xml_entities import refuse_nested_entities
 from ecg_ontology.formats.rdf_writer import RDF_FORMATS
 
 _BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
-"""How rdflib refuses a Turtle file."""
+"""Pattern of rdflib's message for a syntax error in Turtle."""
 
 
 def parse(path: Path) -> rdflib.Graph:
-    """Return the triples of a file. Raises `SourceError` if it isn't in the form of its ending."""
+    """Return the triples of a file. Raises `SourceError` if the content doesn't match the suffix."""
     refuse_pipe(path, error=SourceError)
-    graph = rdflib.Graph(store="SimpleMemory")  # a sixth of the time of a store with contexts
+    graph = rdflib.Graph(store="SimpleMemory")  # six times as fast as a store with contexts
     rdf_log = logging.getLogger("rdflib.term")
     form = RDF_FORMATS[path.suffix]
     try:
         if form == "xml":
             refuse_nested_entities(path)
-        rdf_log.setLevel(logging.ERROR)  # an ill-typed literal is reported by the checks, in our words
+        rdf_log.setLevel(logging.ERROR)  # the checks report ill-typed literals
         graph.parse(path, format=form)
     except SourceError:
         raise
@@ -34,7 +34,7 @@ def parse(path: Path) -> rdflib.Graph:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
     except Exception as error:
         reason = " ".join(str(error).split())
-        if syntax_error := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
+        if syntax_error := _BAD_SYNTAX.match(reason):  # bytes of the file follow
             reason = "line {}: {}".format(*syntax_error.groups())
         raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
     finally:
@@ -43,7 +43,7 @@ def parse(path: Path) -> rdflib.Graph:
 
 
 class SourceLines:
-    """Line numbers of the statements of a Turtle file: RDF parsers keep none, so its layout is searched."""
+    """Line numbers of statements in a Turtle file, found by layout because RDF parsers don't keep them."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
@@ -60,6 +60,6 @@ class SourceLines:
                 self._lines.setdefault((subject, statement[1]), number)
 
     def of(self, subject: Node, word: str = "") -> str:
-        """Return ``file:line`` of a statement by its word, of its subject's entry, or the file alone."""
+        """Return ``file:line`` of a statement, or else of its subject's entry, or else only the file."""
         number = self._lines.get((str(subject), word)) or self._lines.get((str(subject), ""))
         return f"{self._name}:{number}" if number else self._name

@@ -1,4 +1,4 @@
-"""Reader of RDF files as drafts; statements that a draft has no field for are preserved."""
+"""Reader of RDF files as drafts. Statements without a field in a draft are preserved."""
 
 import logging
 import re
@@ -34,23 +34,23 @@ logger = logging.getLogger(__name__)
 CCG = rdflib.Namespace(SCHEMA)
 Node = rdflib.term.Node
 Values = dict[Node, list[Node]]
-"""What is stated of one subject: objects by predicate."""
+"""Statements about a subject: objects by predicate."""
 _PREFIXED = rdflib.Graph()
 _PREFIXED.bind("ccg", CCG)
 _KINDS = {CCG[kind] for kind in Kind}
 _OF_CONCEPT = {*_KINDS, CCG["index"], CCG["yields"], CCG["eitherParent"], SKOS.notation, OWL.deprecated}
-"""Of these a draft holds one value, however it is spelt: no other is kept."""
+"""Predicates with a single value in a draft, in a normalised form. Other spellings aren't preserved."""
 _CLASSES = {CCG[name] for name in (*Tier, "Concept")}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read_graph(path: Path) -> Draft:
-    """Read the graph in a file of any RDF form. Raises `SourceError` if it has no concept."""
+    """Read the graph in a file of any RDF format. Raises `SourceError` if it has no concept."""
     return _Reading(path).draft()
 
 
 def read_errata(path: Path) -> tuple[Erratum, ...]:
-    """Read a file of errata. Raises `SourceError` if it is unreadable."""
+    """Read a file of errata. Raises `SourceError` if the file is unreadable."""
     graph = parse(path)
     fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
     entries = (
@@ -61,7 +61,7 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
 
 
 class _Reading:
-    """One pass over the triples of a file: a draft of what is understood, the rest kept as it is."""
+    """Reading of a file's triples into a draft. Triples that aren't understood are kept unchanged."""
 
     def __init__(self, path: Path) -> None:
         self.graph = parse(path)
@@ -150,7 +150,7 @@ class _Reading:
         )
 
     def _relations(self, subject: Node, header: str) -> list[DraftRelation]:
-        """What leads from a subject; a word of our namespace that means nothing there is misstated."""
+        """Return the edges from a subject. Record a misstatement for each `ccg:` term invalid there."""
         values = self.subjects[subject]
         if str(subject).startswith(SCHEMA) and not _is_concept(values):
             return []
@@ -171,7 +171,10 @@ class _Reading:
         ]
 
     def _one(self, subject: Node, predicate: URIRef) -> str:
-        """The only value; of several the first in order of text, and a misstatement."""
+        """Return the only value, or the first in text order.
+
+        Record a misstatement if there are several values.
+        """
         texts = sorted({str(value) for value in self.subjects[subject][predicate]})
         if len(texts) > 1:
             problem = f"has {len(texts)} values of {_short(predicate)}: {', '.join(texts)}"
@@ -179,7 +182,10 @@ class _Reading:
         return texts[0] if texts else ""
 
     def _english(self, subject: Node, predicate: URIRef) -> str:
-        """The English text, else one without a language; two of one language are a misstatement."""
+        """Return the English text, or else the text without a language.
+
+        Record a misstatement if a language has two texts.
+        """
         by_language: dict[str, list[str]] = defaultdict(list)
         for value in self.subjects[subject][predicate]:
             if isinstance(value, Literal):
@@ -194,7 +200,7 @@ class _Reading:
         return next((min(by_language[tag]) for tag in (*english, "") if tag in by_language), "")
 
     def _boolean(self, subject: Node, predicate: URIRef) -> bool:
-        """Whether the only value is true; no value is false, and any other word a misstatement."""
+        """Return whether the value is true. A missing value is false. Other words are misstatements."""
         stated = {str(value) for value in self.subjects[subject][predicate]}
         if strange := sorted(stated - _BOOLEANS.keys()):
             self._misstate(subject, f"has {_short(predicate)} {strange[0]!r}, not true or false", predicate)
@@ -204,12 +210,12 @@ class _Reading:
         return True in booleans
 
     def _misstate(self, subject: Node, problem: str, predicate: Node | None = None) -> None:
-        """Note a problem, with the line of the statement that has it."""
+        """Record a problem with the line of its statement."""
         place = self.lines.of(subject, str(predicate or "").removeprefix(SCHEMA))
         self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
 
     def _left(self, draft: Draft, concepts: set[Node]) -> tuple[ForeignStatement, ...]:
-        """What the draft neither states nor implies, in a fixed order."""
+        """Return the statements that the draft neither states nor implies, in a fixed order."""
         stated = {*statements(draft), *(_terms(triple) for triple in derived(draft) | schema())}
         iri, rest = draft.header.iri, []
         for subject, predicate, end in self.graph:
@@ -219,13 +225,14 @@ class _Reading:
             taken |= predicate == RDF.type and end in _CLASSES
             if not taken and _terms((subject, predicate, end)) not in stated:
                 rest.append((subject, predicate, end))
-        # A text kept in its own language is not written in ours; if it is stated in both, both are kept.
+        # A preserved text replaces the text that would be written with another language tag. If the file
+        # states both, both are kept.
         for subject, predicate, end in rest.copy():
             for language in (None, "en") if isinstance(end, Literal) else ():
                 twin = (subject, predicate, Literal(str(end), lang=language))
                 rest += [twin] if twin in self.graph else []
         if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
-            graph = rdflib.Graph()  # the same names for nodes without one, however the file was read
+            graph = rdflib.Graph()  # blank nodes get the same names in every read
             graph += rest
             rest = list(to_canonical_graph(graph))
         terms = sorted({*map(_terms, rest)})
@@ -258,7 +265,7 @@ def _sorted(values: Iterable[Node]) -> tuple[str, ...]:
 
 
 def _variants(values: list[Node]) -> tuple[Name, ...]:
-    """The texts with their languages, by language and text."""
+    """Return the texts with their languages, sorted by language and text."""
     texts = (value for value in values if isinstance(value, Literal))
     names = {Name(text=str(text), language=_language_of(text)) for text in texts}
     return tuple(sorted(names, key=lambda name: (name.language, name.text)))

@@ -1,4 +1,4 @@
-"""Writer of drafts as RDF in any form, converted from the canonical Turtle of `turtle`."""
+"""Writer of drafts as RDF in any format, converted from the canonical Turtle of `turtle`."""
 
 from functools import cache
 
@@ -20,15 +20,16 @@ _VOCABULARY = {
     OWL.Class: (SKOS.Concept, SKOS.ConceptScheme),
     OWL.ObjectProperty: (SKOS.inScheme, SKOS.topConceptOf, SKOS.hasTopConcept, SKOS.broader),
 }
-"""What OWL 2 DL wants declared of the words of others that every graph uses."""
+"""Declarations that OWL 2 DL requires for foreign terms that every graph uses."""
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
 
 
 def rdf_text(draft: Draft, suffix: str) -> str:
-    """Return the graph of `draft` (no routing) as text, by file ending.
+    """Return the graph of `draft` without routing as text, in the format of a file suffix.
 
-    ``.ttl`` is canonical, the form that a curator edits. ``.owl`` and ``.rdf`` are XML, ``.nt`` has its lines
-    sorted; these also state what `derived` adds. Raises `SourceError` where XML can't hold a text.
+    ``.ttl`` is the canonical form that curators edit. ``.owl`` and ``.rdf`` are XML. ``.nt`` has sorted
+    lines. All formats but ``.ttl`` include the statements of `derived`. Raises `SourceError` if XML can't
+    represent a text.
     """
     text = turtle_text(draft)
     if suffix == ".ttl":
@@ -42,7 +43,7 @@ def rdf_text(draft: Draft, suffix: str) -> str:
         problem = f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}"
         raise SourceError(problem, where=draft.header.iri, remedy="Remove it, or export .ttl or .nt")
     done = graph.serialize(format=RDF_FORMATS[suffix])
-    # Not `splitlines`: a literal may hold U+2028, which ends a line of Python's and none of N-Triples.
+    # `splitlines` would split at U+2028, which may occur within a literal of N-Triples.
     return "".join(sorted(f"{line}\n" for line in done.split("\n") if line)) if suffix == ".nt" else done
 
 
@@ -52,7 +53,7 @@ def derived(draft: Draft) -> set[Triple]:
     triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))
     above: dict[str, list[str]] = {}
-    for kind in (Kind.family, Kind.subtype_of):  # a subtype stands below its parents, not below its family
+    for kind in (Kind.family, Kind.subtype_of):  # subtypes are below their parents and not their family
         ends: dict[str, list[str]] = {}
         for relation in draft.relations:
             if relation.kind is kind:
@@ -73,7 +74,7 @@ def derived(draft: Draft) -> set[Triple]:
 
 @cache
 def schema() -> frozenset[Triple]:
-    """Return the statements on the vocabulary itself, equal in every graph."""
+    """Return the statements about the vocabulary itself, which are the same in every graph."""
     graph = rdflib.Graph()
     graph.parse(data=schema_text(), format="turtle")
     return frozenset(graph)

@@ -1,4 +1,4 @@
-"""Sources as drafts: an RDF graph, a folder of a graph with its tables, or a bundle."""
+"""Sources as drafts: an RDF graph, a folder with a graph and its tables, or a bundle."""
 
 import csv
 import io
@@ -21,22 +21,28 @@ ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
 SHAPES = "shapes.ttl"
 EXTENDS = "extends.txt"
-"""Names the folder whose graph and tables this folder's are added to."""
+"""File with the path of another folder, whose graph and tables this folder extends."""
 _COMPANIONS = {SHAPES, ERRATA}
 _ENDINGS = "|".join(map(re.escape, RDF_FORMATS))
 _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDINGS})$")
-"""Names of what looks like a table, or like a graph but for capital letters."""
+"""Names of files that look like tables, or like graphs with capital letters in the suffix."""
 
 
 def read_source(source: Path) -> Draft:
-    """Read a folder of sources, a file of a graph (without routing), or a bundle, else `SourceError`.
+    """Read a folder of sources, a file of a graph (without routing), or a bundle.
 
-    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``), and where there are any:
-    ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
-    (rows that replace others in the profile of that name), further vocabularies as
-    ``routing.<name>.sssom.tsv``, codes that never supervise as ``crosswalk.<name>.sssom.tsv``,
-    ``challenge.tsv`` (the official codes) and ``enumeration.lock``. A folder with ``extends.txt`` holds
-    what is added to the folder that the file names; a code that one of its tables routes has its rows alone.
+    A folder must contain one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``). It may also contain:
+
+    - ``routing.sssom.tsv``: the base table.
+    - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace base rows in this profile.
+    - ``routing.<name>.sssom.tsv``: further vocabularies.
+    - ``crosswalk.<name>.sssom.tsv``: codes that never supervise.
+    - ``challenge.tsv``: the official codes.
+    - ``enumeration.lock``: the frozen enumeration.
+    - ``extends.txt``: path of a folder that this folder extends. A code that this folder routes uses only the
+      rows of this folder.
+
+    Raises `SourceError` if the source can't be read.
     """
     if source.is_dir():
         return _read_folder(source)
@@ -54,7 +60,7 @@ def read_source(source: Path) -> Draft:
 
 
 def graph_file(folder: Path) -> Path:
-    """Return the graph's file in a folder of sources. Raises `SourceError` if there isn't just one."""
+    """Return the file of the graph in a folder. Raises `SourceError` unless there is exactly one."""
     graphs = [
         path
         for path in _listed(folder)
@@ -80,7 +86,7 @@ def _read_folder(folder: Path) -> Draft:
 
 
 def _extended(folder: Path, draft: Draft) -> Draft:
-    """What a folder adds, together with what the folder holds that it extends."""
+    """Return the draft of a folder together with the draft of the folder that it extends."""
     place = folder / EXTENDS
     name = read_text(place).strip()
     other = folder / name
@@ -133,7 +139,7 @@ def _read_own(folder: Path) -> Draft:
 
 
 def _tables(folder: Path) -> list[Path]:
-    """The base table first: its order is the order of the codes."""
+    """Return the routing tables. The base table comes first, because its order is the order of the codes."""
     return sorted(
         folder.glob("routing*.sssom.tsv"), key=lambda path: (_table_name(path) != BASE_TABLE, path.name)
     )
@@ -144,7 +150,7 @@ def _table_name(path: Path) -> str:
 
 
 def _read_crosswalk(path: Path, draft: Draft) -> tuple[RoutingRow, ...]:
-    """The rows of a crosswalk, each of which says that it is one."""
+    """Return the rows of a crosswalk. Each row must have the regime crosswalk."""
     rows = read_sssom(path, _table_name(path), draft.concepts)
     for row in rows:
         if not row.crosswalk:

@@ -1,7 +1,7 @@
 """Routing tables as SSSOM/TSV, the Simple Standard for Sharing Ontological Mappings.
 
-One row per code and node. A code that no node can carry has one row that ends at ``sssom:NoTermFound``,
-with its reason as comment. The regime stands in the slot ``other`` as ``regime: …``.
+A table has a row per code and node. A code that no node can represent has a single row to
+``sssom:NoTermFound`` with the reason as comment. The regime is in the slot ``other`` as ``regime: …``.
 """
 
 import csv
@@ -17,7 +17,7 @@ from ecg_ontology.graph.drafts import DraftConcept, RoutingRow, TableHead
 from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, canonical_code, regime_of
 
 SNOMED = "snomedct"
-"""Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
+"""Prefix of SNOMED CT identifiers in tables. Everywhere else, these codes have no prefix."""
 NO_TERM = "sssom:NoTermFound"
 MAPPING_COLUMNS = (
     "subject_id",
@@ -31,9 +31,9 @@ MAPPING_COLUMNS = (
     "comment",
 )
 REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
-"""What SSSOM requires of every mapping."""
+"""Columns that SSSOM requires."""
 TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
-"""Predicates by which a code may be replaced by the other."""
+"""Predicates that allow replacing the subject code by the object code."""
 AUTHOR = "author_label"
 DATE = "mapping_date"
 MANUAL = "semapv:ManualMappingCuration"
@@ -46,11 +46,11 @@ _VERSION_SLOT = "mapping_set_version"
 def read_sssom(
     path: Path, table: str, concepts: Iterable[DraftConcept] = (), text: str | None = None
 ) -> tuple[RoutingRow, ...]:
-    """Read a routing table from its file or from a text. Raises `SourceError`, which names the line.
+    """Read a routing table from its file or from a text. Raises `SourceError` with the line of the problem.
 
-    Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes. A
-    node can be named by the ontology's short name (``lung:COPD`` for ``https://example.org/lung#COPD``) where
-    the file declares no prefixes.
+    Only the columns required by SSSOM are needed. If the regime isn't stated, it is derived from the nodes.
+    If the file declares no prefixes, the ontology's short name can be the prefix of a node, for example
+    ``lung:COPD`` for ``https://example.org/lung#COPD``.
     """
     head, rows = _table(path, read_text(path) if text is None else text)
     tiers = {concept.iri: concept.tier for concept in concepts}
@@ -86,7 +86,7 @@ def read_sssom(
 
 
 def read_head(path: Path, text: str | None = None) -> TableHead:
-    """Read the metadata above a table's rows. Raises `SourceError` if it is unreadable."""
+    """Read the metadata above the rows of a table. Raises `SourceError` if it is unreadable."""
     head, body = metadata_and_table(read_text(path) if text is None else text)
     prefixes = curie_map(head)
     entries = (line.removeprefix("#").partition(":") for line in head if line[1:2].strip())
@@ -110,10 +110,10 @@ def with_version(text: str, version: str) -> str:
 
 
 def code_pairs(path: Path) -> list[tuple[str, str]]:
-    """Return the rows of a mapping to SNOMED CT: (subject, identifier).
+    """Return the rows of a mapping to SNOMED CT as pairs (subject, identifier).
 
-    Only objects that mean the same or are broader: a narrower one says more than the code, a denied one the
-    opposite.
+    Only equivalent and broader objects are returned. A narrower object would state more than the code, and a
+    negated object would state the opposite.
     """
     head, rows = _table(path, read_text(path))
     prefixes = {**BUILT_IN, **curie_map(head)}
@@ -167,13 +167,13 @@ def metadata_and_table(text: str) -> tuple[list[str], str]:
 
 
 def _unquoted(line: str) -> str:
-    """A line of metadata as it was before a spreadsheet program filled it up with tabs and quoted it."""
+    """Return a line of metadata without the tabs and quotes that spreadsheet programs add."""
     line = line.rstrip("\r").rstrip("\t")
     return line[1:-1].replace('""', '"') if line.startswith('"#') and line.endswith('"') else line
 
 
 def curie_map(lines: Iterable[str]) -> dict[str, str]:
-    """Return the prefixes of a metadata block: entries indented below ``curie_map:``."""
+    """Return the prefixes in a metadata block, which are the indented entries below ``curie_map:``."""
     prefixes: dict[str, str] = {}
     outer: int | None = None
     for line in lines:
@@ -190,7 +190,7 @@ def curie_map(lines: Iterable[str]) -> dict[str, str]:
 
 
 def short_names(iris: Iterable[str]) -> dict[str, str]:
-    """Return prefixes without a declaration: last part of an ontology's IRI, for its concepts."""
+    """Return prefixes that need no declaration: the last part of an ontology's IRI, for its concepts."""
     bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
     return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
 
@@ -201,12 +201,12 @@ def other_text(regime: Regime, override: str = "") -> str:
 
 
 def override_of(other: str) -> str:
-    """Return a row's reason for contradicting its label, or ""."""
+    """Return the stated reason for contradicting the label, or "" if there is none."""
     return other.partition(_OVERRIDE)[2].strip()
 
 
 def _regime(other: str, place: str) -> Regime | None:
-    """The regime that the slot ``other`` states, if it states one."""
+    """Return the regime in the slot ``other``, or `None` if it states no regime."""
     other = other.partition(_OVERRIDE)[0]
     regime = other.removeprefix(_REGIME)
     if regime in _REGIMES:
@@ -227,7 +227,7 @@ def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:
     prefix, _, local = curie.partition(":")
     if prefix in prefixes:
         return prefixes[prefix] + local
-    if local.startswith("//"):  # an IRI in full
+    if local.startswith("//"):  # a complete IRI
         return curie
     raise SourceError(f"the prefix of {curie!r} is not in the curie_map", where=place, remedy="Add it there")
 
@@ -239,7 +239,7 @@ def sssom_text(
     prefixes: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> str:
-    """Return a routing table as SSSOM/TSV; the curie_map of `prefixes` shortens the nodes' IRIs."""
+    """Return a routing table as SSSOM/TSV. `prefixes` becomes the curie_map, which shortens nodes' IRIs."""
     rows = list(rows)
     out = io.StringIO()
     out.write(metadata_text(metadata, prefixes))
@@ -272,7 +272,7 @@ def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> s
 
 
 def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
-    """Return `iri` as a CURIE by its longest known prefix, or unchanged."""
+    """Return `iri` as a CURIE with the prefix of the longest matching namespace, or unchanged."""
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

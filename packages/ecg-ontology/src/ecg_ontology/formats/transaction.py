@@ -1,7 +1,8 @@
-"""Transactions: several files of a folder are all written, or none.
+"""Transactions that write either all files of a change to a folder, or none.
 
-What is to be written waits in a folder of its own; its renaming is the moment from which the change holds. A
-process that is killed before that has changed nothing. After that, whoever reads the folder next finishes it.
+The new files are first written to a separate folder. Renaming this folder commits the change. A process that
+is killed before the renaming has changed nothing. If it is killed later, the next process that reads the
+sources finishes the change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,14 +13,14 @@ from ecg_base import OutputError, replacing, write_text
 
 FILE_LOCK = ".ecgonto.lock"
 PENDING = ".ecgonto.pending"
-"""The folder of a change that holds and isn't finished: its files replace their namesakes beside it."""
+"""Folder of a committed but unfinished change. Its files replace the files of the same name in the parent."""
 
 
 @contextmanager
 def editing(sources: Path) -> Iterator[None]:
-    """Lock a folder of sources against other editors; finish the change of a killed process.
+    """Lock a folder of sources against other editors, and finish the change of a killed process.
 
-    Raises `OutputError` where the folder can't be written.
+    Raises `OutputError` if the folder can't be written.
     """
     from filelock import FileLock
 
@@ -33,9 +34,9 @@ def editing(sources: Path) -> Iterator[None]:
 
 
 def write_all(sources: Path, files: Mapping[Path, str]) -> None:
-    """Write the files inside of `sources` all or none, then the others one by one.
+    """Write all files inside `sources` or none of them, then the other files one by one.
 
-    Raises `OutputError` where it fails: before the change holds, nothing is another than before.
+    Raises `OutputError` if writing fails. If the failure precedes the commit, no file has changed.
     """
     inside = {path: text for path, text in files.items() if path.parent.resolve() == sources.resolve()}
     if inside:
@@ -56,7 +57,7 @@ def finish(sources: Path) -> None:
         return
     try:
         for staged in sorted(pending.iterdir()):
-            with suppress(FileNotFoundError):  # another finishes it at the same time
+            with suppress(FileNotFoundError):  # another process finishes it at the same time
                 staged.replace(sources / staged.name)
         with suppress(FileNotFoundError):
             pending.rmdir()

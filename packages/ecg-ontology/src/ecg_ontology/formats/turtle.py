@@ -1,6 +1,6 @@
-"""The canonical Turtle text of an ontology: one statement a line, in a fixed order, made for diffs.
+"""Canonical Turtle text of an ontology: one statement per line in a fixed order, designed for diffs.
 
-Reading it back gives the same draft, and writing that the same bytes.
+Reading the text gives an equal draft. Writing this draft gives the same bytes.
 """
 
 import re
@@ -21,7 +21,7 @@ def _ends(domain: str, range_: str, *, symmetric: bool = False) -> tuple[str, ..
 
 
 Pair = tuple[str, str]
-"""Predicate and object, as Turtle writes them."""
+"""Predicate and object in Turtle."""
 PREFIXES = {
     "ccg": SCHEMA,
     "dcterms": "http://purl.org/dc/terms/",
@@ -30,7 +30,7 @@ PREFIXES = {
 }
 _RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-"""What an IRI can't hold unescaped."""
+"""Characters that must be escaped in an IRI."""
 _FUNCTIONAL = "a owl:FunctionalProperty"
 
 _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -60,10 +60,10 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 def turtle_text(draft: Draft) -> str:
-    """Return the graph of `draft` (no routing) as canonical Turtle.
+    """Return the graph of `draft` without routing as canonical Turtle.
 
-    Statements that the draft holds as they are stand below what it understands of the same subject; those of
-    other subjects stand at the end.
+    Preserved foreign statements follow the other statements about their subject. Foreign statements about
+    other subjects come last.
     """
     prefixes = _prefixes(draft.header)
     foreign: dict[str, list[Pair]] = {}
@@ -83,7 +83,7 @@ def turtle_text(draft: Draft) -> str:
 
 
 def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
-    """Yield a draft's statements, without preserved foreign ones, with terms in N-Triples."""
+    """Yield the statements of a draft with terms in N-Triples, without preserved foreign statements."""
     prefixes = _prefixes(draft.header)
     for subject, pairs in _stated(draft, prefixes).items():
         for predicate, end in pairs:
@@ -91,7 +91,7 @@ def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
 
 
 def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
-    """What a draft states of the ontology, of the vocabulary, and of each concept in its order."""
+    """Return the statements about the ontology, the vocabulary and each concept, in output order."""
     stated = {iri_text(draft.header.iri): _header(draft.header)}
     stated |= {iri_text(SCHEMA + entry[0]): _schema(*entry) for entry in _SCHEMA}
     order = {concept.iri: concept.index or 0 for concept in draft.concepts}
@@ -109,7 +109,7 @@ def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
 
 
 def schema_text() -> str:
-    """Return the statements on the vocabulary itself, as Turtle."""
+    """Return the statements about the vocabulary itself as Turtle."""
     blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
     return _prefix_lines(PREFIXES) + "\n".join(blocks)
 
@@ -120,7 +120,7 @@ def concept_namespace(header: OntologyHeader) -> str:
 
 
 def code_namespace(header_iri: str, vocabulary: str) -> str:
-    """Return the namespace of a vocabulary's codes, beside the ontology's."""
+    """Return the namespace for codes of a vocabulary, next to the ontology's namespace."""
     return f"{header_iri.rpartition('/')[0]}/{vocabulary}/"
 
 
@@ -157,7 +157,7 @@ def _schema(name: str, facts: tuple[str, ...], label: str) -> list[Pair]:
 
 
 def _concept(concept: DraftConcept) -> list[Pair]:
-    """What is stated of a concept alone; its edges come after that."""
+    """Return the statements about a concept without its edges."""
     statements = [
         ("a", f"ccg:{concept.tier or 'Concept'}"),
         ("ccg:index", str(concept.index)),
@@ -178,7 +178,10 @@ def _concept(concept: DraftConcept) -> list[Pair]:
 
 
 def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
-    """One subject's statements. One that is kept as it was, perhaps in another language, replaces ours."""
+    """Return the text of a subject's statements.
+
+    A preserved statement replaces the draft's own statement with the same text, even if the language differs.
+    """
     as_they_were = {(predicate, _bare(end)) for predicate, end in foreign}
     ours = [(p, o) for p, o in stated if (p, _bare(o)) not in as_they_were]
     if "owl:versionIRI" in {predicate for predicate, _ in foreign}:
@@ -187,12 +190,12 @@ def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
 
 
 def _bare(end: str) -> str:
-    """An object without what marks it as a literal of a language or as an IRI."""
+    """Return an object without quotes, language tag or angle brackets."""
     return end[1 : end.rindex('"')] if end.startswith('"') else end.strip("<>")
 
 
 def _ordered(draft: Draft) -> list[DraftConcept]:
-    """Roots first, then each family's leaves: the order in which a clinician looks for a concept."""
+    """Return the concepts in the order in which clinicians search: roots, then the leaves of each family."""
     family, index = draft.families, {concept.iri: concept.index or 0 for concept in draft.concepts}
     return sorted(
         draft.concepts,
@@ -201,7 +204,7 @@ def _ordered(draft: Draft) -> list[DraftConcept]:
 
 
 def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
-    """An IRI by the prefix that fits and leaves a plain name; any other term as it is."""
+    """Return an IRI with a prefix if a plain name remains, and any other term unchanged."""
     if term == _RDF_TYPE:
         return "a"
     if term.startswith("<"):
@@ -213,7 +216,7 @@ def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
-    """A term of a statement of ours as N-Triples write it."""
+    """Return a term of the draft's own statements in N-Triples."""
     if term == "a" or term.startswith(("<", '"')):
         return _RDF_TYPE if term == "a" else term
     if ":" not in term:
