@@ -1,6 +1,6 @@
-"""The findings catalogue, a module for each chapter, and the check of a draft against all of it.
+"""Catalogue of rules, with a module for each chapter, and the check of a draft against all rules.
 
-A rule has an id that never changes meaning. The letter is its severity, the first digit its chapter:
+The id of a rule never changes its meaning. The letter is the severity. The first digit is the chapter:
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
@@ -26,14 +26,14 @@ CHAPTERS: tuple[Chapter[Draft], ...] = (
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
 
 BUILDABLE = frozenset(rule.id for chapter in (STRUCTURE, DECISIVE) for rule in chapter.rules)
-"""Rules without whose keeping no ontology can be built of a draft."""
+"""Ids of the rules that a draft must keep so that an ontology can be built."""
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of the whole catalogue, in its order; () when all is well.
+    """Return the findings of all rules in the order of the catalogue, or () if there are none.
 
-    Under ``curated`` the rows printed otherwise by the paper are not used, and not reported. Raises
-    `UsageError` where there is no such profile.
+    Under ``curated``, the paper's deviating rows aren't used and aren't reported. Raises `UsageError` if the
+    profile is unknown.
     """
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
@@ -41,7 +41,7 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def refuse_unsound(draft: Draft, where: object) -> None:
-    """Raise `SourceError` by the first error of structure, decisive rows or the lock, if a draft has one."""
+    """Raise `SourceError` for the first error in the structure, the decisive rows or the lock of a draft."""
     found = (finding for rules in (STRUCTURE, DECISIVE, LOCKED) for finding in rules.findings(draft))
     errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:

@@ -1,4 +1,4 @@
-"""Enumeration: what a lock file freezes is unchanged, or the version is higher."""
+"""Enumeration: the frozen content is unchanged, or the version is higher."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ecg_ontology.graph.enumeration import (
 )
 
 LOCKED: Chapter[Draft] = Chapter("Lock")
-"""Rules whose breach shows that the lock or a table was exchanged: no ontology is built against them."""
+"""Rules that detect an exchanged lock or table. No ontology is built if they are broken."""
 FROZEN = "CCG-E206"
 NO_LOCK = "CCG-E208"
 OTHER_VERSION = "CCG-E210"
@@ -48,7 +48,7 @@ def _other_version(draft: Draft) -> Iterator[Breach]:
     rising = lock is not None and version_of(draft.header.version) > version_of(lock.version)
     for name, head in draft.tables.items():
         if rising and lock is not None and head.version == lock.version:
-            continue  # the version was raised by hand: the next build writes it into the table
+            continue  # the version was raised by hand; the next build updates the table
         if head.version and head.version != draft.header.version:
             message = f"{name} is of the version {head.version}, and the graph of {draft.header.version}"
             yield Breach(name, message, name)
@@ -177,15 +177,15 @@ def _lower_version(draft: Draft) -> Iterator[Breach]:
 
 
 def _without_moved(lock: Lock, draft: Draft) -> list[str]:
-    """The lock's lines without the nodes that E202 reports, so that no change is reported twice."""
+    """Return the lock's lines without the nodes that E202 reports, so that no change is reported twice."""
     now = set(draft_lines(draft))
     return [line for line in lock.lines if line in now or line.startswith("edge\t")]
 
 
 def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
-    """Return a version's sort key: numbers, whether it is final, and the pre-release's parts.
+    """Return the sort key of a version: numbers, whether it is final, and the parts of the pre-release.
 
-    As semver.org, 11: 1.1.0-rc1 comes before 1.1.0; what stands after "+" makes no difference.
+    As in semver.org, 11: 1.1.0-rc1 precedes 1.1.0, and the text after "+" is ignored.
     """
     plain, _, before_release = text.partition("+")[0].partition("-")
     numbers = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in plain.split("."))
@@ -198,9 +198,9 @@ def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int,
 
 
 def _rose(draft: Draft, lock: Lock, parts: int) -> bool:
-    """Whether the version is higher than the lock's within its first numbers.
+    """Return whether the version is higher than the lock's version in its first `parts` numbers.
 
-    A pre-release of such a version isn't final: what the version may change it may change until it is.
+    A pre-release isn't final. Until its release, everything may change that the version itself may change.
     """
     (new, *_), (old, final, _) = version_of(draft.header.version), version_of(lock.version)
     higher = version_of(draft.header.version) > version_of(lock.version)

@@ -11,7 +11,7 @@ from ecg_ontology.graph.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.graph.routing import PROFILES
 
 DECISIVE: Chapter[Draft] = Chapter("Routing")
-"""Rules whose breach would route a code otherwise than its rows say: no ontology is built against them."""
+"""Rules that keep codes from being routed against their rows. No ontology is built if they are broken."""
 MAPPINGS: Chapter[Draft] = Chapter("Mappings")
 
 PREDICATES = tuple(f"skos:{relation}Match" for relation in ("exact", "close", "broad", "narrow", "related"))
@@ -188,7 +188,7 @@ def _unread_table(draft: Draft) -> Iterator[Breach]:
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:
-    """Return a breach by a row, with its code as subject."""
+    """Return a breach in a row, with the row's code as subject."""
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 

@@ -64,7 +64,7 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
     for rows in _by_code(draft).values():
         nodes = [row.node for row in rows]
         if not {node for node in nodes if node is not None} <= tiers.keys():
-            continue  # E302's business: without its node nothing can be said about a row
+            continue  # E302 reports missing nodes, without which a row can't be checked
         if None in nodes and len(nodes) > 1:
             problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
         elif len(set(nodes)) < len(nodes):

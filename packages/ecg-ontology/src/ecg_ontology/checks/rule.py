@@ -1,6 +1,6 @@
-"""Rules with an id and a severity, and functions that find their breaches in a subject.
+"""Rules with an id and a severity, and functions that find breaches in a subject.
 
-The subject is a draft; for the rules about a SNOMED CT release, the draft and the release.
+The subject is a draft. Rules about a SNOMED CT release have the ontology and the release as subject.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +26,11 @@ class Rule(Generic[Subject]):
     """Entry of the catalogue.
 
     Attributes:
-        id: ``CCG-`` + E, W or I for the severity + three digits; the first digit is the chapter.
-        title: the rule as a sentence that holds when all is well.
-        why: what goes wrong when it is broken.
-        fix: what to do about a breach.
-        find: yields the breaches in a subject.
+        id: ``CCG-`` + E, W or I for the severity + three digits. The first digit is the chapter.
+        title: the rule as a sentence that is true if there is no breach.
+        why: consequence of a breach.
+        fix: remedy for a breach.
+        find: function that yields the breaches in a subject.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """Group of rules: those of its parts, then its own, in order of definition."""
+    """Group of rules: the rules of its parts, then its own rules in order of definition."""
 
     def __init__(self, title: str, *parts: "Chapter[Subject]") -> None:
         self.title = title
@@ -76,6 +76,6 @@ class Chapter(Generic[Subject]):
         return enter
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
-        """Yield the findings of every rule of the chapter."""
+        """Yield the findings of all rules in the chapter."""
         for rule in self.rules:
             yield from rule.findings(subject)

@@ -1,4 +1,4 @@
-"""Statements outside of the graph: preserved, and checked for contradictions with it."""
+"""Statements outside the graph, which are preserved and checked for contradictions with the graph."""
 
 from collections import defaultdict
 from collections.abc import Iterator

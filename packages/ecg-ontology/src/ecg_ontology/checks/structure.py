@@ -11,7 +11,7 @@ from ecg_ontology.graph.drafts import MISSTATED_INDEX, Draft, DraftConcept, Draf
 from ecg_ontology.graph.hierarchy import reachable
 
 STRUCTURE: Chapter[Draft] = Chapter("Structure")
-"""A draft that breaks one of these rules can't be built."""
+"""Rules that a draft must keep so that an ontology can be built."""
 
 _BETWEEN_LEAVES = (Kind.subtype_of, Kind.manifestation_of, Kind.sibling)
 _ENDS = {
@@ -46,7 +46,7 @@ def _duplicate_index(draft: Draft) -> Iterator[Breach]:
 def _index_gap(draft: Draft) -> Iterator[Breach]:
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
     if len(indices) < len(draft.concepts):
-        return  # an index that is missing at its concept, or twice, is E003's or E001's business
+        return  # E003 and E001 report missing and duplicate indices
     for before, after in pairwise([-1, *sorted(index for index in indices if index >= 0)]):
         if after - before > 1:
             name = f"index {before + 1}" if after - before == 2 else f"indices {before + 1} to {after - 1}"
@@ -103,7 +103,7 @@ def _misstatement(draft: Draft) -> Iterator[Breach]:
 
 
 def resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
-    """Return relations of given kinds (default: all) between existing concepts."""
+    """Return the relations of some kinds (default: all) between existing concepts."""
     concepts = draft.by_iri
     chosen = (edge for edge in draft.relations if edge.kind in (kinds or tuple(Kind)))
     return [edge for edge in chosen if edge.subject in concepts and edge.object in concepts]
@@ -281,6 +281,6 @@ def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
 
 
 def _breach(draft: Draft, relation: DraftRelation, problem: str) -> Breach:
-    """What is wrong with a relation, which stands first."""
+    """Return a breach by a relation. The message begins with the relation."""
     name = f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"
     return Breach(name, f"{name} {problem}", relation.place)

@@ -17,7 +17,7 @@ KNOWN_PREFIXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SNOMED_PREFIXES, SNOMED_IRIS),
     **{prefix: (iri,) for prefix, iri in BUILT_IN.items()},
 }
-"""Prefixes that mean one thing everywhere, each with its expansions."""
+"""Prefixes with a fixed meaning, and their expansions."""
 MIN_CONFIDENCE = 0.5
 MAX_NAME_LETTERS = 200
 SSSOM_SLOTS = frozenset(
@@ -131,7 +131,7 @@ def _other_edition(draft: Draft) -> Iterator[Breach]:
 
 
 def _is_past(date: str, tomorrow: datetime.date) -> bool:
-    """Whether a text is a day before the day after tomorrow, wherever on earth."""
+    """Return whether a text is a date up to `tomorrow`, because today depends on the time zone."""
     try:
         return datetime.date.fromisoformat(date) <= tomorrow
     except ValueError:
@@ -146,7 +146,7 @@ def _is_share(text: str) -> bool:
 
 
 def bad_name(author: str) -> str:
-    """Return why a text can't be a person's name; "" if it can, or is empty."""
+    """Return why a text can't be the name of a person, or "" if it can or is empty."""
     if author and not author.strip():
         return "is called by blanks"
     if len(author) > MAX_NAME_LETTERS:

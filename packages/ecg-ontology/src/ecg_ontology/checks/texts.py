@@ -14,7 +14,7 @@ VARIANTS_PER_CONCEPT = 3
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff{UNSEEN}]")
 
 _IN_CELL = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff{UNSEEN}]")
-"""A cell of a table may hold a line break."""
+"""Control and invisible characters except line breaks, which are allowed in cells of a table."""
 
 TEXTS: Chapter[Draft] = Chapter("Text variants")
 
