@@ -1,1 +1,1 @@
-"""Validation against external references: SNOMED CT releases, OWL, SHACL; reports of findings."""
+"""Validation against SNOMED CT releases, OWL and SHACL, and reports of findings."""

@@ -1,7 +1,7 @@
-"""The ontology as an owlready2 world, and its consistency by a reasoner. Needs the extra ``owl``.
+"""Ontology as an owlready2 world, and its consistency by a reasoner. Needs the extra ``owl``.
 
-Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``; the relations are object properties that work from
-both sides where they are symmetric.
+Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``. Relations are object properties. Symmetric
+relations hold in both directions.
 
 Example:
     >>> import ecg_ontology
@@ -25,17 +25,17 @@ from ecg_ontology.ontology import Ontology
 
 
 def world(onto: Ontology) -> Any:
-    """Return an `owlready2.World` in memory that holds `onto`. Raises `UsageError` without owlready2."""
+    """Return an `owlready2.World` in memory with `onto`. Raises `UsageError` if owlready2 is missing."""
     owlready2 = _owlready2()
     fresh = owlready2.World()
-    # owlready2 reads no Turtle: N-Triples in memory, loaded under the ontology's own IRI.
+    # owlready2 can't read Turtle, so N-Triples are loaded from memory under the ontology's own IRI.
     triples = rdf_text(onto.draft, ".nt")
     fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=io.BytesIO(triples.encode()))
     return fresh
 
 
 def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
-    """Return the individual of a concept. Raises `UnknownConceptError` where there is none."""
+    """Return the individual of a concept. Raises `UnknownConceptError` if the concept is unknown."""
     return heart[onto.node(name).iri]
 
 
@@ -62,7 +62,7 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
     except owlready2.OwlReadyInconsistentOntologyError:
         yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
         return
-    if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT ends with 0 although it could not open its file
+    if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT exits with 0 even if it can't open its file
         problem = "the reasoner can't read its file in this folder"
         remedy = "Set TMPDIR to a folder without blanks and accents in its name"
         raise UsageError(problem, where=tempfile.gettempdir(), remedy=remedy)
@@ -71,10 +71,9 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
 
 
 def consistency(onto: Ontology) -> tuple[Finding, ...]:
-    """Check the ontology's consistency by owlready2's reasoner (HermiT); () if it is consistent.
+    """Check the ontology with owlready2's reasoner (HermiT). Return () if it is consistent.
 
-    Raises `UsageError` where there is no owlready2, no Java to run the reasoner, or no folder that it can
-    read.
+    Raises `UsageError` if owlready2 or Java is missing, or if the reasoner can't read its temporary folder.
     """
     if shutil.which("java") is None:
         remedy = "Install a Java runtime, or leave out --engine reasoner"

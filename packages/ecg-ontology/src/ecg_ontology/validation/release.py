@@ -1,7 +1,7 @@
-"""Reader of a SNOMED CT release that the user holds: the Snapshot of an RF2 zip or folder, streamed.
+"""Reader of the user's own SNOMED CT release: the Snapshot of an RF2 zip or folder, streamed.
 
-Only rows of the requested codes are kept, and of relationships two integers for each active IS_A row: a
-release of 1.5 GB passes in some tens of megabytes. No release is shipped and none is downloaded.
+Only rows of the requested codes are kept, and two integers for each active IS_A row. A release of 1.5 GB
+needs some tens of megabytes of memory. Releases are neither shipped nor downloaded.
 """
 
 import csv
@@ -26,7 +26,7 @@ _CONCEPT = ("id", "effectiveTime", "active")
 _DESCRIPTION = (*_CONCEPT, "conceptId", "term")
 _RELATIONSHIP = (*_CONCEPT, "sourceId", "destinationId", "typeId")
 _ASSOCIATION = ("id", "effectiveTime", "active", "refsetId", "referencedComponentId", "targetComponentId")
-_REPLACED = {  # reference sets of associations, by which an inactive concept names its successors
+_REPLACED = {  # reference sets that associate inactive concepts with their successors
     "900000000000527005": "same as",
     "900000000000526001": "replaced by",
     "1186921001": "possibly replaced by",
@@ -45,13 +45,13 @@ _RF2 = re.compile(
 
 @dataclass
 class Release:
-    """Content of a release on the requested codes.
+    """Content of a release about the requested codes.
 
     Attributes:
-        active: whether the concept is active, by code; codes that the release lacks are missing.
-        terms: its active descriptions, by code.
+        active: whether the concept is active, by code. Codes that aren't in the release are missing.
+        terms: active descriptions by code.
         replacements: successors of inactive codes, such as ``replaced by 3424008``.
-        parents: IS_A above the codes, child → parents; {} where the release has no relationships.
+        parents: IS_A relations above the codes, child → parents. {} if the release has no relationships.
     """
 
     active: dict[str, bool] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Release:
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
-    """Read the Snapshot of an RF2 zip or folder for given codes.
+    """Read the content for some codes from the Snapshot of an RF2 zip or folder.
 
-    Raises `InputError` where the path isn't a release.
+    Raises `InputError` if the path isn't a release.
     """
     path = Path(path)
     identifiers = frozenset(codes)
@@ -79,7 +79,7 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
         with zipfile.ZipFile(path) as archive:
             members = [Path(name) for name in sorted(archive.namelist())]
             return _from_rf2(path, members, archive, identifiers)
-    except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: it needs a password
+    except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: the zip needs a password
         remedy = "Give an RF2 zip or folder"
         raise InputError(f"cannot be unpacked ({error})", where=path, remedy=remedy) from error
 
@@ -117,7 +117,7 @@ def _rows_of(codes: frozenset[str], key: str, rows: Iterable[dict[str, str]]) ->
 
 
 def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
-    """The row with the newest effectiveTime of each id: a folder may hold several releases."""
+    """Return the newest row of each id by effectiveTime, because a folder may contain several releases."""
     newest: dict[str, dict[str, str]] = {}
     for row in rows:
         held = newest.get(row["id"])
@@ -127,7 +127,10 @@ def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
 
 
 def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> NDArray[np.uint64]:
-    """Active IS_A pairs (child, parent), uint64[M, 2]; of `several` files the newest row of each id."""
+    """Return the active IS_A pairs (child, parent), uint64[M, 2].
+
+    If the rows come from `several` files, only the newest row of each id counts.
+    """
     codes, versions = array("Q"), array("Q")
     for row in rows:
         if row["typeId"] != IS_A or not (several or row["active"] == "1"):
@@ -154,7 +157,7 @@ def _number(row: dict[str, str], column: str) -> int:
 
 
 def _above(pairs: NDArray[np.uint64], codes: Collection[str]) -> dict[str, set[str]]:
-    """The part of the IS_A graph that lies above `codes`."""
+    """Return the part of the IS_A graph above `codes`, child → parents."""
     parents: dict[str, set[str]] = defaultdict(set)
     frontier = np.array([int(code) for code in codes], dtype=np.uint64)
     while len(frontier):

@@ -19,7 +19,7 @@ from ecg_ontology.validation.owl import REASONER
 from ecg_ontology.validation.snomed import SNOMED
 
 CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, AGAINST_OTHERS, REASONER)
-"""Every chapter, whatever its rules look at."""
+"""All chapters, for any subject."""
 RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule in chapter.rules}
 
 _GITHUB = {Severity.error: "error", Severity.warn: "warning", Severity.info: "notice"}
@@ -35,20 +35,20 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
 
 
 def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
-    """Whether a finding is at least as severe as `at`."""
+    """Return whether any finding is at least as severe as `at`."""
     failing = _SEVEREST_FIRST[: _SEVEREST_FIRST.index(at) + 1]
     return any(finding.severity in failing for finding in findings)
 
 
 def _path_from(file: str, source: str | Path) -> Path:
-    """The path of a file of a source, which is a folder or one file."""
+    """Return the path of a file in a source, which is a folder or a single file."""
     return (Path(source) if Path(source).is_dir() else Path(source).parent) / file
 
 
 def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
-    """Return the findings as workflow commands for the lines of a pull request.
+    """Return the findings as GitHub workflow commands, which annotate the lines of a pull request.
 
-    `source`, which was checked, leads to the files from the working directory.
+    `source` is the checked source. It gives the paths of the files relative to the working directory.
     """
     return "\n".join(_command(finding, source) for finding in findings)
 

@@ -1,4 +1,4 @@
-"""Check of routing against the user's SNOMED CT release (chapter 4 of the findings catalogue)."""
+"""Check of the routing against the user's SNOMED CT release (chapter 4 of the catalogue of rules)."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Subject of this chapter's rules: an ontology and a release's content on its codes."""
+    """Subject of the rules in this chapter: an ontology, and the content of a release about its codes."""
 
     onto: Ontology
     release: Release
@@ -32,7 +32,7 @@ class Reviewed:
         ]
 
     def active_routes(self) -> Iterator[Route]:
-        """Return routes of the codes that are active in the release."""
+        """Return the routes of the codes that are active in the release."""
         return (route for route in self.routes if self.release.active.get(route.code))
 
 
@@ -80,7 +80,7 @@ def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
         theirs = {_said(reviewed.onto, term, route.code) for term in terms} - {""}
         reached = {reviewed.onto.nodes[leaf].abbr for leaf in route.leaves}
         if route.code in overridden and theirs & reached:
-            continue  # the row says already why its label differs from the concept that the release names
+            continue  # the row already explains why its label differs from the release
         if words and not any(words & _words(term) for term in terms):
             said = "no term of the release says so"
         elif ours and theirs and ours not in theirs:
@@ -126,18 +126,18 @@ def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
 
 
 def _plain(term: str) -> str:
-    """A term without its semantic tag and what every ECG finding begins with."""
+    """Return a term without its semantic tag and without the prefix of ECG findings."""
     return re.sub(r"(?i)^electrocardiogram:? |^ecg:? | ?\([^)]*\)$", "", term)
 
 
 def _said(onto: Ontology, text: str, code: str) -> str:
-    """The concept that a text means, or "" where the matcher isn't sure."""
+    """Return the abbreviation of the concept that a text names, or "" if the match isn't certain."""
     match = next(iter(match_label(onto, _plain(text), 1, without=code)), None)
     return match.concept.abbr if match and match.concept and match.present and match.score >= SURE else ""
 
 
 def _words(text: str) -> set[str]:
-    """Words in lower case, British and American spelling, plural and singular taken as one."""
+    """Return the words in lower case, without differences of British spelling and plural."""
     plain = re.sub(r"\([^)]*\)$", "", text.casefold()).replace("ae", "e").replace("oe", "e")
     words = re.findall(r"[a-z0-9]+", plain)
     return {word.removesuffix("s") for word in words} - _STOP_WORDS
@@ -146,7 +146,7 @@ def _words(text: str) -> set[str]:
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
     """Check the routing of `onto`, in its profile, against the Snapshot of an RF2 zip or folder.
 
-    You need your own licence for it. Raises `InputError` where the path isn't a release.
+    SNOMED CT needs a licence of your own. Raises `InputError` if the path isn't a release.
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))
