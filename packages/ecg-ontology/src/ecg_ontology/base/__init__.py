@@ -1,1 +1,1 @@
-"""The ground of the package: errors, sources as text, tables, text folding and XML entities."""
+"""Basics of the package: errors, sources as text, tables, text folding and XML entities."""

@@ -1,4 +1,4 @@
-"""Errors of an ontology, beside those that all packages share."""
+"""Errors that are specific to ontologies."""
 
 from ecg_base import EcgError, InputError, UsageError
 
@@ -6,8 +6,8 @@ __all__ = ["EcgError", "InputError", "SourceError", "UnknownConceptError", "Usag
 
 
 class SourceError(InputError):
-    """An ontology source is unreadable or does not describe a concept graph."""
+    """An ontology source is unreadable or doesn't describe a concept graph."""
 
 
 class UnknownConceptError(UsageError):
-    """No concept carries this index or abbreviation."""
+    """No concept has this index, abbreviation or name."""

@@ -9,21 +9,21 @@ from ecg_base import InputError, optional
 from ecg_ontology.base.workbooks import read_workbook
 
 _LONGEST = 1 << 20
-"""Characters of a header; the csv module's own limit for a cell is lower."""
+"""Largest number of characters in a header. The csv module has a lower limit for a cell."""
 
 
 def column_names(path: Path, *, quoted: bool = True) -> list[str]:
-    """Return the names in the header; [] of an empty file. Raises `InputError` where it can't be read."""
+    """Return the column names, or [] for an empty file. Raises `InputError` if the file can't be read."""
     if path.suffix == ".parquet":
         return [str(name) for name in _parquet(path).schema_arrow.names]
     return next(lines(path, quoted=quoted), (1, list[str]()))[1]
 
 
 def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each row's place, such as ``line 3``, and its cells in these columns, text but for Parquet.
+    """Yield the place of each row, such as ``line 3``, and its cells in some columns.
 
-    Raises `InputError` where the table can't be read, two columns have one of these names, or a row has not
-    as many cells as the header.
+    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, if two columns have the
+    same requested name, or if a row and the header have different numbers of cells.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):
@@ -45,9 +45,10 @@ def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[
     """Yield number and cells of each row that isn't empty.
 
     Args:
-        path: a text or a workbook.
-        strict: refuse a cell with a stray quote.
-        quoted: quotes enclose a cell. If not, they are letters of a text with tabs, as OMOP writes it.
+        path: a delimited text or a workbook.
+        strict: raise for cells with a stray quote.
+        quoted: whether quotes enclose cells. If false, quotes in tab-separated text are ordinary characters,
+            as in OMOP's tables.
     """
     _refuse_missing(path)
     if path.suffix.lower() == ".xlsx":
@@ -57,7 +58,7 @@ def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[
         with path.open(encoding="utf-8-sig", newline="") as file:
             head = file.readline(_LONGEST)
             file.seek(0)
-            separator = max("\t;,", key=head.count)  # spreadsheet programs save with that of their country
+            separator = max("\t;,", key=head.count)  # spreadsheet programs use their locale's
             letters = not quoted and separator == "\t" and '"' not in head
             reader = csv.reader(
                 file,
@@ -96,7 +97,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
     try:
         for batch in table.iter_batches(columns=sorted(set(columns))):
             yield from batch.to_pylist()
-    except (ArrowException, OSError, UnicodeDecodeError) as error:  # which its foot does not tell
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the footer can be intact
         raise _no_parquet(path, error) from error
 
 

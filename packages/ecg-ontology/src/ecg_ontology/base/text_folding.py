@@ -1,4 +1,4 @@
-"""Words as people type them: letter case, accents, hyphens and spelling variants are equal."""
+"""Folding of text for comparison: case, accents, hyphens and spelling variants are ignored."""
 
 import re
 import unicodedata
@@ -9,19 +9,19 @@ from functools import lru_cache
 _NO_WORD = re.compile(r"[^\w]+|_+")
 _DIGRAPH = re.compile("ae|oe")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l"})
-"""Letters that Unicode does not take apart."""
+"""Letters that Unicode normalisation doesn't decompose."""
 UNSEEN = r"\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
-"""Soft hyphen, blanks of no width, and what turns the direction of a text."""
+"""Soft hyphen, zero-width blanks, and characters that control the direction of text."""
 _UNSEEN = re.compile(f"[{UNSEEN}]")
 MAX_LETTERS = 100_000
-"""Letters of a text that are read; reports and labels have fewer."""
+"""Largest number of letters to read from a text. Reports and labels have fewer."""
 _LONG = 5
-"""From this length on a word's ae and oe are spelling (ischaemia, oedema); LAE stays itself."""
+"""Least length of words whose ae and oe are spelling variants (ischaemia, oedema). LAE stays unchanged."""
 
 
 @lru_cache(maxsize=1 << 14)  # a search compares every text of the ontology
 def fold(text: str) -> str:
-    """Return `text` for comparison: small letters without accents, words separated by one blank.
+    """Return `text` for comparison: lower case without accents, words separated by single blanks.
 
     Example:
         >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
@@ -34,15 +34,15 @@ def fold(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Small letters without accents."""
-    one_form = unicodedata.normalize("NFKD", text)  # first: a letter of a formula has no small one of its own
+    """Return a text in lower case without accents."""
+    one_form = unicodedata.normalize("NFKD", text)  # first: mathematical letters have no lower case
     letters = unicodedata.normalize("NFKD", one_form.casefold().translate(_LIGATURES))
     unseen = ("Cf", "Mn", "Me")  # formats such as a soft hyphen, and marks
     return "".join(letter for letter in letters if unicodedata.category(letter) not in unseen)
 
 
 def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` of `names` that are spelt like `text`, the nearest first."""
+    """Return up to `n` of `names` with a spelling similar to `text`, nearest first."""
     by_fold: dict[str, str] = {}
     for name in names:
         by_fold.setdefault(fold(name), name)
@@ -50,7 +50,7 @@ def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return a text in the form NFKC without unseen characters, cut at `MAX_LETTERS`.
+    """Return a text in the form NFKC without invisible characters, cut at `MAX_LETTERS`.
 
     Example:
         >>> plain("atrial ﬂu\u200btter")

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from ecg_base import InputError, optional
 
 _MOST_BYTES = 1 << 24
-"""What a workbook that is read may unpack to: some hundred thousand short rows."""
+"""Largest unpacked size of a workbook in bytes, enough for some hundred thousand short rows."""
 
 
 def openpyxl() -> Any:
@@ -17,7 +17,7 @@ def openpyxl() -> Any:
 
 
 def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
-    """Return number and cells of each row of a workbook's first sheet. Raises `InputError` if it can't."""
+    """Return number and cells of each row in the first sheet. Raises `InputError` if it can't be read."""
     module = openpyxl()
     try:
         with path.open("rb") as file, ZipFile(file) as archive:
@@ -39,7 +39,7 @@ def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _text(cell: Any, path: Path) -> str:
-    """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
+    """Return a cell as text, because spreadsheet programs convert codes to numbers and texts to dates."""
     value = cell.value
     if cell.data_type == "f":
         remedy = "Write the text itself, or save the sheet with its values"

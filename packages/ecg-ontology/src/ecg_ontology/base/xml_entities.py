@@ -7,19 +7,20 @@ from xml.parsers import expat
 from ecg_ontology.base.errors import SourceError
 
 LONGEST = 1000
-"""Characters of an entity; a namespace has fewer."""
+"""Largest number of characters in an entity. Namespaces have fewer."""
 XML_FORBIDS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML file can hold, whatever stands for them."""
+"""Characters that XML can't represent, even escaped."""
 
 
 class _RootReached(Exception):  # noqa: N818 — ends the parse, no error
-    """What comes after the declarations is the RDF parser's."""
+    """Signal that the declarations are complete. The RDF parser handles the rest."""
 
 
 def refuse_nested_entities(path: Path) -> None:
-    """Check that an XML file's entities are short plain texts. Raises `SourceError` otherwise.
+    """Check that the entities in an XML file are short plain texts. Raises `SourceError` otherwise.
 
-    Six entities, each made of ten of the one before, become a million texts; one can name a file to fetch.
+    Six nested entities, each with ten references to the previous entity, expand to a million texts. An
+    external entity can name a file to fetch.
     """
 
     def declared(
@@ -39,4 +40,4 @@ def refuse_nested_entities(path: Path) -> None:
         try:
             parser.ParseFile(file)
         except (_RootReached, expat.ExpatError):
-            return  # what is wrong beyond the declarations, the RDF parser says
+            return  # the RDF parser reports errors after the declarations
