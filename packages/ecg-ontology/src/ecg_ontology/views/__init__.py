@@ -1,1 +1,1 @@
-"""Views of the graph for people: explanation, search, languages, figures, the browse page and exports."""
+"""Views of the graph: explanation, search, languages, figures, the browse page and exports."""

@@ -1,7 +1,7 @@
-"""Browse page: search, tree, and all details of every concept.
+"""Browse page with search, tree, and the details of every concept.
 
-The page needs no network and no server. Without scripts everything on it can be read; its script adds the
-search. Every text is escaped, and the page's own policy forbids whatever is not its one style and one script.
+The page needs no network and no server. All content is readable without scripts. The script adds only the
+search. Every text is escaped. The content security policy of the page allows only its own style and script.
 """
 
 import json
@@ -27,9 +27,9 @@ from ecg_ontology.views.languages import label_in, language_notes
 from ecg_ontology.views.search import Field, searchable_texts
 
 MARK = "<!doctype html>\n<!-- written by ecgonto -->\n"
-"""How a page begins: by it the command knows what it may replace."""
+"""Beginning of a page. The command may replace files that begin like this."""
 MAX_DRAWN = 500
-"""The page of a graph of more concepts has no picture."""
+"""Largest number of concepts of a page with a picture."""
 _HERE = Path(__file__).parent
 _GLOSSARY = {
     "family": "a root of the graph: a group of findings, never supervised by itself",
@@ -52,10 +52,11 @@ _WORD = re.compile(r"\w+")
 
 
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write an ontology's page, with the routes of its profile, as an .html file; return its path.
+    """Write the page of an ontology to an .html file. Return its path.
 
-    Labels are in `language`, and English where there is none. Raises `UsageError` where another file is
-    there, which would be lost; `OutputError` where the file can't be written.
+    The page contains the routes of both profiles, and initially shows the profile of `onto`. Labels are in
+    `language`, or in English if missing. Raises `UsageError` if the path exists and isn't a browse page.
+    Raises `OutputError` if the file can't be written.
     """
     refuse_unmarked(Path(out), MARK.encode())
     write_text(out, page_text(onto, language))
@@ -91,15 +92,15 @@ def _digest(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that can stand in a script element: no character of it ends the element or begins a comment."""
+    """Return JSON for a script element, in which no character can end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _search_index(onto: Ontology) -> list[list[str]]:
-    """For every text: the place on the page, the text as it is compared, what it is, and the text itself.
+    """Return the place on the page, the folded text, its field and the text itself, for every text.
 
-    They stand in the order in which equally good hits are listed.
+    The order is the order of equally good hits.
     """
     order = list(Field)
     texts = sorted(
@@ -131,7 +132,7 @@ def _header(onto: Ontology, title: str, language: str) -> str:
 
 
 def _graph(onto: Ontology) -> str:
-    """The picture, whose nodes lead to their concepts; without matplotlib what is missing."""
+    """Return the picture, whose nodes link to their concepts, or a note if it can't be drawn."""
     if len(onto) > MAX_DRAWN:
         problem = f"{len(onto)} concepts in one picture can't be read"
         return f"<p>{problem}; ecgonto export graph.svg writes it anyway</p>"
@@ -168,13 +169,13 @@ def _link(concept: Concept, language: str) -> str:
 
 
 def _title(concept: Concept, name: Name) -> str:
-    """Abbreviation and label; once where they are the same."""
+    """Return abbreviation and label, or only the label if they are equal."""
     label = f'<span lang="{escape(name.language)}">{escape(name.text)}</span>'
     return f"<b>{label}</b>" if name.text == concept.abbr else f"<b>{escape(concept.abbr)}</b> {label}"
 
 
 def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
-    """Every concept, in the order of the tree; one that no root reaches comes last."""
+    """Yield every concept in the order of the tree. Concepts that no root reaches come last."""
     concerning = _errata_by_concept(onto)
     listed = {
         branch.concept.index: branch.concept for branch in branches(onto.nodes, onto.relations, onto.roots)
@@ -220,7 +221,7 @@ def _article(
 
 
 def _definition(node: Concept) -> str:
-    """What the concept means, with its sources; an address that is none of the web's is text."""
+    """Return the definition of a concept with its sources. Only web addresses become links."""
     links = ", ".join(map(_source_link, node.sources))
     sources = f" <small>{links}</small>" if links else ""
     return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
@@ -232,7 +233,7 @@ def _source_link(iri: str) -> str:
 
 
 def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
-    """The errata that name a concept by abbreviation, by label, or by a code that reaches it."""
+    """Return the errata that name a concept by abbreviation, label, or a code that reaches the concept."""
     errata: dict[int, list[Erratum]] = {}
     for entry in onto.draft.errata:
         text = f"{entry.printed} {entry.found} {entry.decision}"

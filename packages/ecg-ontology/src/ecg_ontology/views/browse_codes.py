@@ -1,4 +1,4 @@
-"""Codes on the browse page: their routes in both profiles, their authors, and other systems' codes."""
+"""Codes on the browse page: routes in both profiles, authors, and codes of other systems."""
 
 from collections.abc import Iterable
 from html import escape
@@ -10,9 +10,9 @@ from ecg_ontology.ontology import Ontology
 
 
 def code_items(onto: Ontology) -> dict[int | None, list[str]]:
-    """Return each concept's codes as list items by index; unrouted codes under `None`.
+    """Return the codes of each concept as list items by index. Unrouted codes are under `None`.
 
-    What holds under one profile alone is marked with it, and the page shows it under that profile.
+    Items that are valid in only one profile are marked with the profile.
     """
     items: dict[int | None, dict[str, list[str]]] = {}
     for profile in get_args(Profile):
@@ -33,19 +33,19 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """Return codes of other systems, which supervise nothing."""
+    """Return the codes of other systems for a concept. They supervise nothing."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
     return [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
 
 
 def tag(text: str) -> str:
-    """Return a short mark behind a text; "" for none."""
+    """Return a tag to append to a text, or "" if `text` is empty."""
     return f' <span class="tag">{escape(text)}</span>' if text else ""
 
 
 def _item(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -> str:
-    """A code with its relation to the concept, who decided on it, and what should be known of it."""
+    """Return a code with its relation to the concept, the author of the decision, and notes."""
     relation = tag(row.predicate.rpartition(":")[2]) if row and row.node else ""
     who = tag(" ".join(filter(None, (row.author or row.source, row.date)))) if row else ""
     remarks = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)

@@ -1,7 +1,7 @@
-"""Pictures of the graph, and of a soft target on it, as SVG, PNG or PDF by the file's ending.
+"""Pictures of the graph, and of a soft target on the graph, as SVG, PNG or PDF.
 
-Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
-differ in stroke.
+Families have the colours of Okabe and Ito, which colour-blind readers can distinguish, and different shapes.
+Kinds of edge have different strokes.
 
 Shapes: N concepts, P control points of a curve, X two coordinates.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
 RING = "#c1121f"
-"""Around the concepts that are marked."""
+"""Colour of the ring around marked concepts."""
 SHAPES = "osDh^v<>"
 STROKES: dict[Kind, Any] = {
     Kind.family: "solid",
@@ -37,22 +37,22 @@ STROKES: dict[Kind, Any] = {
 }
 
 _BENDS = (0.25, -0.25, 0.4, -0.4, 0.55, -0.55)
-"""Parts of an edge's length by which its middle may lie aside, in the order tried."""
+"""Offsets of an edge's middle from the straight line, relative to its length, in the order to try."""
 _CLEARANCE = 0.06
-"""Distance, in the unit of the positions, at which an edge doesn't touch a concept or its name."""
+"""Least distance of an edge from other concepts and their names, in the unit of the positions."""
 _NAME_BELOW = 0.08
-"""The distance of a concept's name below it."""
+"""Distance of a concept's name below the concept."""
 _READABLE = 200
-"""Concepts up to which edges are led around others; of more no picture can be read."""
+"""Largest number of concepts for which edges are bent around concepts. Larger pictures are unreadable."""
 
 Positions = dict[int, tuple[float, float]]
 
 
 def family_colours(onto: Ontology) -> tuple[str, ...]:
-    """Return the colour of each concept's family, as in every picture of the graph.
+    """Return the colour of each concept's family, as used in all pictures of the graph.
 
     Args:
-        onto: of any number of families; eight have colours of their own.
+        onto: an ontology with any number of families. Colours repeat after eight families.
 
     Example:
         >>> import ecg_ontology
@@ -67,14 +67,14 @@ def family_colours(onto: Ontology) -> tuple[str, ...]:
 def graph_figure(
     onto: Ontology, mass: ArrayLike | None = None, marked: Collection[int] = (), links: str = ""
 ) -> "Figure":
-    """Return a figure of the graph, for `inline_svg` or a notebook.
+    """Return a figure of the graph for `inline_svg` or a notebook.
 
     Args:
         onto: the ontology.
-        mass: one number per concept, not negative: a node's area, the largest being the highest; by tier if
-            None.
-        marked: indices of concepts with a red ring.
-        links: where a click on a node leads, such as ``#c-{}``, filled in with its index.
+        mass: a non-negative number per concept. The area of a node is proportional to its mass, relative to
+            the largest. If `None`, the area depends on the tier.
+        marked: indices of the concepts that get a red ring.
+        links: link of a node, such as ``#c-{}``. The placeholder becomes the index of the concept.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -95,10 +95,10 @@ def graph_figure(
 
 
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
-    """Draw the graph as .svg, .png or .pdf; with an explanation a node's area is its mass in the target.
+    """Draw the graph as .svg, .png or .pdf.
 
-    Raises `UsageError` where the ending isn't a picture's, or matplotlib is not installed; `OutputError`
-    where the file can't be written.
+    If an explanation is given, the area of a node shows its mass in the target. Raises `UsageError` if the
+    suffix is unknown, or matplotlib is not installed. Raises `OutputError` if the file can't be written.
     """
     mass, leaves = None, set() if why is None else set(why.leaves)
     title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
@@ -114,9 +114,9 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 
 
 def node_positions(onto: Ontology) -> Positions:
-    """Return where each concept stands, by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
+    """Return the position of each concept by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
 
-    Roots stand on an inner ellipse in ring order, each family's leaves fanned out beyond its root.
+    Roots are on an inner ellipse in ring order. The leaves of each family are fanned out beyond its root.
     """
     family = onto.families
     ring = _ring_order(onto)
@@ -124,7 +124,7 @@ def node_positions(onto: Ontology) -> Positions:
         root: _adjacent_leaves_together([leaf for leaf in onto.leaves if family[leaf] == root], onto)
         for root in ring
     }
-    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
+    # A family's share of the circle grows with its leaves. Small families still get room for their names.
     share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
     widths = share / share.sum() * 2 * np.pi
     positions: dict[int, tuple[float, float]] = {}
@@ -139,7 +139,7 @@ def node_positions(onto: Ontology) -> Positions:
 
 
 def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
-    """The leaves of a family in an order that keeps joined ones together."""
+    """Return the leaves of a family in an order that keeps adjacent leaves together."""
     joined = nx.Graph()
     joined.add_nodes_from(leaves)
     joined.add_edges_from(
@@ -149,7 +149,7 @@ def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
 
 
 def _ring_order(onto: Ontology) -> list[int]:
-    """Roots in the order of the ring, where it is one cycle; else by index."""
+    """Return the roots in the order of the ring if it is a single cycle, or else by index."""
     ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
     is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
     if is_cycle and set(ring) == set(onto.roots):
@@ -176,7 +176,7 @@ def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
 
 
 def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of an edge that keeps clear of other concepts, as far as it can."""
+    """Return the control points [3, 2] of an edge that avoids other concepts as far as possible."""
     start, end = positions[source], positions[target]
     curves = [curve(start, end, bend) for bend in _BENDS]
     if not 2 < len(positions) <= _READABLE:
@@ -189,14 +189,14 @@ def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.floa
 
 
 def curve(start: tuple[float, float], end: tuple[float, float], bend: float = 0.0) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of a line whose middle lies aside by a part of its length."""
+    """Return the control points [3, 2] of a line. `bend` is its middle's offset relative to its length."""
     (x, y), (to_x, to_y) = start, end
     middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
     return np.array([start, middle, end])
 
 
 def clearance(curve_PX: NDArray[np.float64], points_NX: NDArray[np.float64]) -> float:
-    """Return the least distance of a quadratic curve to points, sampled at 41 places."""
+    """Return the least distance of a quadratic curve to points. The curve is sampled at 41 places."""
     t = np.linspace(0, 1, 41)[:, None]
     line = (1 - t) ** 2 * curve_PX[0] + 2 * t * (1 - t) * curve_PX[1] + t**2 * curve_PX[2]
     return float(np.linalg.norm(line[:, None] - points_NX[None], axis=-1).min())
@@ -206,7 +206,7 @@ def _draw_nodes(
     onto: Ontology, axes: "Axes", at: Positions, sizes: NDArray[np.float64], marked: Collection[int], url: str
 ) -> None:
     colours, places = family_colours(onto), _family_places(onto)
-    for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once
+    for root in onto.roots:  # nodes of a family share shape and colour, so draw them at once
         members = [node.index for node in onto.nodes if onto.families[node.index] == root]
         x, y = zip(*(at[index] for index in members), strict=True)
         dots = axes.scatter(
@@ -239,13 +239,13 @@ def _draw_nodes(
 
 
 def _family_places(onto: Ontology) -> list[int]:
-    """The place of each concept's family among the roots."""
+    """Return the position of each concept's family among the roots."""
     place = {root: number for number, root in enumerate(onto.roots)}
     return [place[root] for root in onto.families]
 
 
 def _sizes(onto: Ontology, mass: ArrayLike | None) -> NDArray[np.float64]:
-    """Areas in points²: by tier, or by mass."""
+    """Return the areas of the nodes in points², by tier or by mass."""
     if mass is None:
         return np.array([700.0 if node.root else 320.0 for node in onto.nodes])
     mass_N = np.asarray(mass, np.float64)

@@ -1,4 +1,4 @@
-"""Explanation of a record's supervision: routes, both selection rules, distances, soft target."""
+"""Explanation of a record's supervision: routes, both selection rules, distances and the soft target."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,13 @@ from ecg_ontology.graph.targets import RULES
 from ecg_ontology.ontology import Ontology
 
 _NAMED = 5
-"""Nodes of the target that are named without bars."""
+"""Number of target nodes to list without bars."""
 _BAR = 30
 """Width of the longest bar, in characters."""
 
 
 class Mass(FrozenModel):
-    """Share of one node in the soft target."""
+    """Share of a node in the soft target."""
 
     index: int
     abbr: str
@@ -28,10 +28,10 @@ class Explanation(FrozenModel):
     Attributes:
         routes: π of each code.
         leaves: the active leaves.
-        primary: c* under each rule, as an abbreviation; "" when there is no leaf.
-        rule: the rule of the target.
-        sigma: its temperature in edges.
-        target: all nodes by falling mass; () for a record without a leaf.
+        primary: abbreviation of c* under each rule, or "" if there is no leaf.
+        rule: selection rule of the target.
+        sigma: temperature of the target in edges.
+        target: all nodes by decreasing mass. () if the record has no leaf.
     """
 
     routes: tuple[Route, ...]
@@ -50,16 +50,16 @@ class Explanation(FrozenModel):
 def explain_codes(
     onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
-    """Return the supervision of a record with these codes: routes, the leaf of each rule, target.
+    """Return the supervision of a record with these codes: routes, the leaf of each rule, and the target.
 
     Args:
         onto: the ontology.
-        codes: those of one record.
+        codes: codes of a single record.
         sigma: temperature in edges, > 0.
-        rule: how c* is chosen.
+        rule: rule that selects c*.
 
     Raises:
-        UsageError: `sigma` is not positive, or there is no such rule.
+        UsageError: `sigma` is not positive, or the rule is unknown.
 
     Example:
         >>> import ecg_ontology
@@ -93,7 +93,11 @@ def explain_codes(
 
 
 def explanation_text(onto: Ontology, why: Explanation, *, bars: bool = True) -> str:
-    """Return the explanation as plain text; with `bars` the target, nodes of equal mass on one line."""
+    """Return the explanation as plain text.
+
+    With `bars`, the text contains the complete target as a bar chart, with nodes of equal mass on the same
+    line.
+    """
     lines = []
     for route in why.routes:
         reached = ", ".join(onto.nodes[index].abbr for index in route.nodes) or route.status.value

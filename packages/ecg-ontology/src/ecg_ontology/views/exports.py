@@ -1,4 +1,4 @@
-"""Exports for other programs, by the file's ending: arrays, RDF, mappings, a page, a picture."""
+"""Exports for other programs, by file suffix: arrays, RDF, mappings, a page, a picture."""
 
 import re
 from collections.abc import Callable
@@ -23,9 +23,9 @@ from ecg_ontology.views.figures import ENDINGS as PICTURES
 from ecg_ontology.views.routing_export import routing_text
 
 _READ_AGAIN = (".json", ".ttl", ".owl", ".nt")
-"""The forms that `read_source` reads."""
+"""Suffixes of formats that `read_source` reads."""
 _URL = rb'"url"\s*:\s*"([^"]+)"'
-"""Where a FHIR resource states its own name."""
+"""Pattern of the name that a FHIR resource states for itself."""
 _TURTLE_TOKEN = re.compile(
     r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals
     r'|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
@@ -36,7 +36,7 @@ _TURTLE_TOKEN = re.compile(
 
 
 def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write `onto` in the form that the ending of `out` names.
+    """Write `onto` in the format given by the suffix of `out`.
 
     ====================  =================================================================================
     ``.npz``              distances, adjacency, a_hat, abbr, root; sha256 and iri as string arrays
@@ -48,18 +48,19 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     ``.svg .png .pdf``    a picture of the graph (extra ``draw``)
     ====================  =================================================================================
 
-    A file or folder that names the ontology as an export does is replaced; nothing else is.
+    Only an earlier export of the same ontology is replaced.
 
     Args:
-        onto: in the profile to be written.
-        out: a path whose ending is in the table.
-        language: of the page's labels, English where there is none; the other forms have all languages.
+        onto: ontology in the profile to write.
+        out: path with a suffix from the table.
+        language: language of the page's labels. Missing labels are in English. Other formats have all
+            languages.
 
     Returns:
         The path that was written.
 
     Raises:
-        UsageError: no form has this ending, something else is there, or the form has no language.
+        UsageError: the suffix is unknown, something else exists at the path, or the format has no language.
         OutputError: the file can't be written.
 
     Example:
@@ -99,7 +100,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
 
 def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
-    """See that nothing stands at `out`, or what names this ontology and holds no comments to be lost."""
+    """Raise unless `out` is new, or is an export of this ontology without comments that would be lost."""
     if not out.exists():
         return
     remedy = "Name a new file, or remove that one first"
@@ -120,14 +121,14 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
 
 
 def _named_in(path: Path, ending: str) -> set[str]:
-    """The IRIs by which an earlier export names its ontology."""
+    """Return the IRIs that an earlier export gives for its ontology."""
     try:
         if ending in _READ_AGAIN:
             return {read_source(path).header.iri}
         if ending == ".npz":
             with np.load(path) as arrays:
                 return {str(arrays["iri"])}
-    except (EcgError, OSError, ValueError, LookupError, EOFError, BadZipFile, AttributeError):  # others' work
+    except (EcgError, OSError, ValueError, LookupError, EOFError, BadZipFile, AttributeError):  # not ours
         return set()
     return {iri.decode(errors="replace") for iri in re.findall(_URL, path.read_bytes())}
 

@@ -1,7 +1,7 @@
 """FHIR R4 resources of the ontology, for terminology servers of hospitals.
 
-One CodeSystem holds the concepts; for each of them a ValueSet holds the codes that are read as it; for each
-vocabulary a ConceptMap says how its codes reach them. Source: HL7 FHIR R4, "Terminology Module".
+The CodeSystem contains the concepts. Each concept has a ValueSet with the codes that are read as the concept.
+Each vocabulary has a ConceptMap from its codes to the concepts. Source: HL7 FHIR R4, "Terminology Module".
 """
 
 import json
@@ -19,7 +19,7 @@ from ecg_ontology.graph.hierarchy import broader
 from ecg_ontology.ontology import Ontology
 
 FILE = re.compile(r"(CodeSystem|ValueSet|ConceptMap)-[A-Za-z0-9.-]{1,64}\.json")
-"""What a file of this export is called."""
+"""Pattern of the file names in this export."""
 _SYSTEMS = {
     "": "http://snomed.info/sct",
     "icd10": "http://hl7.org/fhir/sid/icd-10",
@@ -32,11 +32,11 @@ _EQUIVALENCE = {
     "skos:narrowMatch": "narrower",
     "skos:relatedMatch": "relatedto",
 }
-"""How the concept stands to the code, as FHIR R4 has it; FHIR has no word for close."""
+"""Relation of the concept to the code in the terms of FHIR R4, which has no term for close matches."""
 
 
 def write_fhir(onto: Ontology, folder: Path) -> None:
-    """Write one file per resource into a new folder."""
+    """Write a file per resource to a new folder."""
     folder.mkdir()
     for resource in resources(onto):
         path = folder / f"{resource['resourceType']}-{resource['id']}.json"
@@ -65,7 +65,7 @@ def resources(onto: Ontology) -> Iterator[dict[str, Any]]:
 
 
 def _head(onto: Ontology, kind: str, part: str, title: str) -> dict[str, Any]:
-    """What every resource begins with; `part` says which it is of several of a kind."""
+    """Return the first fields of a resource. `part` distinguishes resources of the same kind."""
     header, base = onto.header, onto.header.iri.rstrip("/#")
     names = filter(None, (base.rpartition("/")[2], part))
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(names))[:64]
@@ -122,7 +122,7 @@ def _concept(onto: Ontology, node: Concept, parents: Sequence[str]) -> dict[str,
 def _value_set(
     onto: Ontology, node: Concept, rows: Sequence[RoutingRow], below: Sequence[str]
 ) -> dict[str, Any]:
-    """The codes of a concept and of its kinds: those that supervise it, and of a crosswalk no wider ones."""
+    """Return the codes that supervise a concept or its subtypes, and crosswalk codes that aren't wider."""
     selected = [row for row in rows if _is_read_as(onto, row, node)]
     include: list[dict[str, Any]] = [{"system": onto.header.iri, "concept": [{"code": node.abbr}]}]
     for vocabulary, of_vocabulary in groupby(sorted(selected, key=_vocabulary), key=_vocabulary):
@@ -135,7 +135,7 @@ def _value_set(
 
 
 def _is_read_as(onto: Ontology, row: RoutingRow, node: Concept) -> bool:
-    """Whether a code is read as the concept, and neither as one of its findings nor as more than it."""
+    """Return whether a code is read as this concept, and neither as a narrower nor as a wider concept."""
     if row.crosswalk:
         return row.predicate in TRANSLATING
     route = onto.route(row.code)
@@ -155,7 +155,7 @@ def _concept_map(onto: Ontology, vocabulary: str, rows: list[RoutingRow]) -> dic
 
 
 def _target(onto: Ontology, row: RoutingRow) -> dict[str, Any]:
-    """Where a code goes; FHIR wants a comment on what is narrower or inexact."""
+    """Return the target of a code. FHIR requires a comment if the target is narrower or inexact."""
     if row.node is None:
         return {"equivalence": "unmatched", "comment": row.reason or "no concept can carry it"}
     node = onto.draft.by_iri[row.node]
@@ -173,5 +173,5 @@ def _local(row: RoutingRow) -> str:
 
 
 def _system(onto: Ontology, vocabulary: str) -> str:
-    """The vocabulary as FHIR names it; one that it has no name for stands beside the ontology."""
+    """Return FHIR's name of a vocabulary, or a name next to the ontology's IRI if FHIR has none."""
     return _SYSTEMS.get(vocabulary) or f"{onto.header.iri.rpartition('/')[0]}/{vocabulary}"

@@ -1,4 +1,4 @@
-"""Figures of matplotlib as files or SVG in a page; the same figure gives the same bytes."""
+"""Figures of matplotlib as files or as SVG in a page. Equal figures give equal bytes."""
 
 import re
 from html import escape
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".pdf")
 _MARK = "ecg-ontology"
-"""By this creator a picture is one of ours, which may be replaced."""
+"""Creator in the metadata of our pictures. Pictures with this creator may be replaced."""
 REM_PER_INCH = 5
-"""As wide a figure is on a page that has the room."""
+"""Width of a figure on a wide page, in rem per inch of the figure."""
 _HEAD = (
     '<svg viewBox="0 0 {:g} {:g}" width="{:g}rem" role="img" fill="currentColor" '
     'stroke-linejoin="round" aria-label="{}">'
@@ -29,11 +29,11 @@ _PLAINER = {
     r"\s+": " ",
     r"(?<=[ \"])(-?\d+\.\d\d)\d+(?=[ \"])": r"\1",
 }
-"""What a page needs no more than this of, a third of the bytes."""
+"""Patterns in matplotlib's SVG with shorter replacements, which reduce it to a third of the bytes."""
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return a figure of a size in inches. Raises `UsageError` if matplotlib is not installed."""
+    """Return an empty figure. The size is in inches. Raises `UsageError` if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -42,7 +42,11 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def save_figure(figure: "Figure", out: str | Path) -> Path:
-    """Write a figure by its file's ending. Raises `UsageError` over a foreign file, or `OutputError`."""
+    """Write a figure in the format of the suffix.
+
+    Raises `UsageError` if the suffix is unknown or the path is a foreign file. Raises `OutputError` if the
+    file can't be written.
+    """
     out = Path(out)
     if out.suffix not in ENDINGS:
         raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
@@ -50,7 +54,7 @@ def save_figure(figure: "Figure", out: str | Path) -> Path:
 
     refuse_unmarked(out, _MARK.encode())
     with replacing(out) as temporary, rc_context({"svg.hashsalt": "ccg", "svg.fonttype": "none"}):
-        stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(out.suffix)  # left out: same picture, same bytes
+        stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(out.suffix)  # a date would change the bytes
         metadata: dict[str, Any] = {"Software" if out.suffix == ".png" else "Creator": _MARK}
         metadata |= {stamp: None} if stamp else {}
         figure.savefig(temporary, dpi=150, metadata=metadata)
@@ -58,14 +62,14 @@ def save_figure(figure: "Figure", out: str | Path) -> Path:
 
 
 def inline_svg(figure: "Figure", label: str) -> str:
-    """Return a figure of matplotlib as an element of a page.
+    """Return a matplotlib figure as an SVG element of a page.
 
-    Black becomes the colour of the text around it and white that of the page (``--back``), so that it is
-    legible in the dark and in print. Figures with different labels share no id.
+    Black becomes the colour of the surrounding text, and white becomes the colour of the page (``--back``).
+    The figure is therefore legible in dark mode and in print. Figures with different labels share no ids.
 
     Args:
-        figure: of matplotlib.
-        label: what a reader who can't see it is told.
+        figure: the matplotlib figure.
+        label: description for screen readers.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -89,6 +93,6 @@ def inline_svg(figure: "Figure", label: str) -> str:
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """A style as attributes, which no page's policy forbids; the page chooses the font."""
+    """Return a style as attributes, which content security policies allow. The page chooses the font."""
     values = (rule.partition(":")[::2] for rule in style[1].split(";") if "family" not in rule)
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in dict(values).items() if value)

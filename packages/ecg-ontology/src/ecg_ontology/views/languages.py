@@ -1,4 +1,4 @@
-"""Labels in other languages, with English as the fallback."""
+"""Labels in other languages. English is the fallback."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,13 +10,14 @@ ENGLISH = "en"
 
 
 def label_in(concept: Concept, language: str = ENGLISH) -> Name:
-    """Return a concept's label in a language, else in its parent (``de`` for ``de-AT``), else English.
+    """Return the label of a concept in a language.
 
-    The `Name` says which of them it is, and that the concept is retired where it is.
+    If it is missing, return the label in the parent language (``de`` for ``de-AT``), or else in English. The
+    `Name` contains the actual language. The text marks retired concepts.
 
     Args:
-        concept: of an ontology.
-        language: a BCP 47 tag.
+        concept: a concept of an ontology.
+        language: BCP 47 tag.
 
     Example:
         >>> import ecg_ontology
@@ -33,13 +34,13 @@ def label_in(concept: Concept, language: str = ENGLISH) -> Name:
 
 
 def languages_of(onto: Ontology) -> dict[str, int]:
-    """Return the languages of the labels, each with the number of concepts that have one."""
+    """Return the number of concepts with a label, by language."""
     counts = Counter(name.language for node in onto.nodes for name in node.translations)
     return {ENGLISH: len(onto), **dict(sorted(counts.items()))}
 
 
 def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
-    """Return notes on labels that are missing or unreviewed in a language."""
+    """Return notes about missing or unreviewed labels in a language."""
     used = [label_in(concept, language).language for concept in concepts]
     asked = language.casefold()
     notes = []

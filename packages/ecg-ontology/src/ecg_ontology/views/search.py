@@ -26,10 +26,10 @@ class Match(FrozenModel):
     """Text that matches a search.
 
     Attributes:
-        field: what the text is of the concept.
-        text: the text as it stands.
-        code: the code concerned, for codes and their labels.
-        language: the text's language, where it has one.
+        field: kind of text.
+        text: the original text.
+        code: the code, for codes and their labels.
+        language: language of the text, or "".
     """
 
     field: Field
@@ -42,8 +42,8 @@ class Hit(FrozenModel):
     """Concept with matching texts, or an unrouted code.
 
     Attributes:
-        concept: the concept; `None` for a code that is unrouted.
-        matches: its texts that match, the best first.
+        concept: the concept, or `None` for an unrouted code.
+        matches: the matching texts, best first.
     """
 
     concept: Concept | None
@@ -51,15 +51,15 @@ class Hit(FrozenModel):
 
 
 def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
-    """Return the concepts with a text that has all words.
+    """Return the concepts with a text that contains all words.
 
-    Letter case, accents and hyphens make no difference. A code stands for the leaves that it reaches, or for
-    its root where it reaches no leaf. The best hits come first: whole texts, then beginnings of words, then
-    letters within words.
+    Case, accents and hyphens are ignored. A code matches the leaves that it reaches, or its root if it
+    reaches no leaf. The best hits come first: complete texts, then beginnings of words, then letters within
+    words.
 
     Args:
-        onto: with the profile that routes the codes.
-        words: what to look for; parts of words and of codes count.
+        onto: ontology in the profile that routes the codes.
+        words: words or codes to search for, or parts of them.
 
     Example:
         >>> import ecg_ontology
@@ -84,7 +84,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
-    """Return all searchable texts with the concept's index, or the code without a concept."""
+    """Yield all searchable texts, each with the index of its concept or with an unrouted code."""
     for node in onto.nodes:
         names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
         names += [(Field.label, name) for name in node.translations]
@@ -101,13 +101,13 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
             if short := onto.draft.abbreviations.get(code):
                 yield place, Match(field=Field.code_label, text=short, code=code)
     index = {node.iri: node.index for node in onto.nodes}
-    for row in onto.draft.crosswalks:  # the codes alone: a label of ICD-10 often names two findings
+    for row in onto.draft.crosswalks:  # without labels: ICD-10 labels often name two findings
         if row.node is not None:
             yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
 
 
 def _fit(query: str, text: str) -> int | None:
-    """0 where words are the whole of a text, 1 where its words begin so, 2 where they are within it."""
+    """Return 0 if the query equals the text, 1 if words begin with it, 2 if the text contains it, or None."""
     if query == text:
         return 0
     parts, words = text.split(), query.split()
@@ -120,11 +120,11 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     """Return the concept with an index, abbreviation, label, synonym, text variant or code.
 
     Args:
-        onto: with the profile that routes the codes.
-        name: what is looked for.
+        onto: ontology in the profile that routes the codes.
+        name: name to look up.
 
     Raises:
-        UnknownConceptError: it means none, or several; the message lists what was perhaps meant.
+        UnknownConceptError: no concept matches, or several match. The message lists suggestions.
 
     Example:
         >>> import ecg_ontology
@@ -150,7 +150,7 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
 
 
 def _full_texts(match: Match) -> tuple[str, ...]:
-    """A text as it may be asked for: a code also without the name of its vocabulary."""
+    """Return the spellings that match a text completely. Codes also match without their vocabulary."""
     local = (fold(match.text.rpartition(":")[2]),) if match.field is Field.code else ()
     return (fold(match.text), *local)
 
@@ -165,7 +165,7 @@ def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
 
 
 def suggestions(onto: Ontology, name: str) -> list[Concept]:
-    """Return the concepts with an abbreviation, label or synonym spelt like `name`."""
+    """Return the concepts with an abbreviation, label or synonym similar to `name`."""
     texts: dict[str, Concept] = {}
     for node in onto.nodes:
         further = (variant.text for variant in (*node.translations, *node.synonyms))
