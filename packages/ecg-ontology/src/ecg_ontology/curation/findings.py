@@ -135,8 +135,8 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
 def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozenset[str]) -> bool:
     """Return whether a match agrees with the leaves of a code.
 
-    It agrees if its concept or a more general concept is a leaf of the code, or if the remaining words of the
-    label name a leaf.
+    It agrees if its concept or a more general concept is a leaf of the code. It also agrees if the remaining
+    words of the label name such a leaf.
     """
     if match.concept is None:
         return False

@@ -42,7 +42,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     ``.npz``              distances, adjacency, a_hat, abbr, root; sha256 and iri as string arrays
     ``.json``             the bundle, which `ecg_ontology.load` reads
     ``.ttl .owl .nt``     the graph as canonical Turtle, RDF/XML, N-Triples
-    ``.sssom.tsv``        the rows that hold in the profile as one SSSOM table
+    ``.sssom.tsv``        the rows that apply in the profile, as a single SSSOM table
     ``.fhir``, ``fhir``   a folder of that name or ending: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.html``             a page to search and read in a browser, without a network
     ``.svg .png .pdf``    a picture of the graph (extra ``draw``)
