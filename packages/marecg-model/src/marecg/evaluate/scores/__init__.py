@@ -1,4 +1,4 @@
 """Scores: AUC, intervals, tests, reports and predictions.
 
-Nothing here fits anything.
+These modules fit no models.
 """

@@ -1,6 +1,7 @@
 """Metrics of ranking and calibration, by class and by group of records.
 
-Where records were tested in rotations (`Predictions.rotation_M`), a figure is the mean of those within.
+If records were tested in rotations (`Predictions.rotation_M`), a figure is the mean over rotations.
+
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
 """
 
@@ -18,15 +19,15 @@ from marecg.model.card_figures import GroupFigure
 
 Floats = NDArray[np.float64]
 RESAMPLES = 1000
-"""Of the test records, for an interval."""
+"""Number of resamples of the test records for an interval."""
 RELIABLE_COUNT = 10
-"""Positives, and negatives, below which a class's AUC is too coarse for any interval to be relied on."""
+"""Positives, and negatives, below which a class's AUC is too coarse for a reliable interval."""
 BINS = 10
-"""Of equally many records, so that a rare class isn't judged by its many sure negatives alone."""
+"""Number of bins with equally many records, so that certain negatives don't dominate a rare class."""
 DRAWS = 200
-"""Of labels by the probabilities themselves, for what chance alone shows."""
+"""Number of random label draws from the probabilities, for the calibration error by chance."""
 Rotations = NDArray[np.int64] | None
-"""By test record the rotation that it was tested in, from 0; None where there was one alone."""
+"""Rotation in which each test record was tested, from 0; None for a single rotation."""
 
 
 def rotated(rotation_M: Rotations) -> list[Any]:
@@ -43,9 +44,10 @@ def scorable(y_MK: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
-    """Return the ROC AUC of every class, ties half: float64 [K]; NaN for unscorable classes.
+    """Return the ROC AUC of every class: float64 [K]; NaN for unscorable classes.
 
-    It is the Mann–Whitney statistic: the share of (positive, negative) pairs in the right order.
+    It is the Mann–Whitney statistic: the share of (positive, negative) pairs in the right order. Ties count
+    half.
 
     Example:
         >>> y = np.array([[0, 1], [1, 1], [1, 1]], np.uint8)
@@ -62,7 +64,7 @@ def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations = None) -> float:
-    """Return the mean AUC over the scorable classes; NaN if there is none."""
+    """Return the mean AUC over the scorable classes; NaN without scorable classes."""
     auc = []
     for rows in rotated(rotation_M):
         auc_K = class_auc(y_MK[rows], logits_MK[rows])[scorable(y_MK[rows])]
@@ -87,8 +89,8 @@ def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
     """Return the largest sample-centric F₁ over thresholds common to all classes; NaN without any label.
 
-    As in PTB-XL's benchmark (Strodthoff et al. 2021): precision is the mean over the records that any class
-    is said of, recall that over all. Records without a label take no part.
+    As in PTB-XL's benchmark (Strodthoff et al. 2021), precision is the mean over records with a predicted
+    class, and recall the mean over all records. Records without a label are left out.
 
     Example:
         >>> f_max(np.array([[1, 0], [0, 1]], np.uint8), np.array([[4.0, 0.0], [2.0, 2.0]]))
@@ -102,13 +104,13 @@ def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
     y_MK, logits_MK = np.take_along_axis(y_MK, order_MK, 1), np.take_along_axis(logits_MK, order_MK, 1)
     said_K = np.arange(1, y_MK.shape[1] + 1)
     precise_MK = y_MK.cumsum(axis=1) / said_K
-    falling = np.argsort(-logits_MK, axis=None, kind="stable")  # what is said next, of whichever record
+    falling = np.argsort(-logits_MK, axis=None, kind="stable")  # order in which classes are predicted
     steps = np.diff(precise_MK, axis=1, prepend=0), y_MK / y_MK.sum(axis=1, keepdims=True), said_K == 1
     precision_N, recall_N, records_N = (
         np.broadcast_to(step, y_MK.shape).ravel()[falling].cumsum() for step in steps
     )
     precision_N, recall_N = precision_N / records_N, recall_N / len(y_MK)
-    ends_N = np.diff(logits_MK.ravel()[falling], append=-np.inf) < 0  # equal logits are said together
+    ends_N = np.diff(logits_MK.ravel()[falling], append=-np.inf) < 0  # equal logits are predicted together
     both_N = (precision_N + recall_N)[ends_N]
     product_N = (precision_N * recall_N)[ends_N]
     return float(np.max(2 * product_N / np.where(both_N > 0, both_N, 1)))
@@ -125,12 +127,12 @@ def resampled_macro_auc(
 ) -> Floats:
     """Return the macro AUC, averaged over seeds, under random weights of the records: float64 [R].
 
-    This is the Bayesian bootstrap (Rubin 1981): every record keeps a positive weight, so each resample has
-    every class that the records have. Counts drawn with replacement would leave rare classes out, and their
-    mean would then be over other classes than the estimate's.
+    This is the Bayesian bootstrap (Rubin 1981). Every record keeps a positive weight, so each resample has
+    all classes. A bootstrap with replacement would drop rare classes from some resamples, whose mean would
+    then cover other classes than the estimate.
 
-    The weights depend on M, R and the rotations alone, so two methods on the same records can be compared
-    pair by pair; records are weighted within their rotation.
+    The weights depend only on M, R and the rotations, so two methods on the same records can be compared
+    resample by resample. Records are weighted within their rotation.
     """
     rotations = [
         _resampled(y_MK[rows], logits_SMK[:, rows], resamples, seed)
@@ -151,7 +153,7 @@ def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed
 
 
 def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -> Floats:
-    """Return the AUC [R] of one class with weighted records; it has positives and negatives."""
+    """Return the AUC [R] of a class with weighted records. The class must have positives and negatives."""
     order = np.argsort(logits_M, kind="stable")
     _, first = np.unique(logits_M[order], return_index=True)
     positive_RV = np.add.reduceat(weight_RM[:, order] * y_M[order], first, axis=1)
@@ -190,15 +192,15 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
 
 
 def error_by_chance(p_M: Floats) -> float:
-    """Return the mean calibration error if all probabilities were true: the floor for this many records."""
+    """Return the mean calibration error of perfectly calibrated probabilities: the floor for M records."""
     y_RM = np.random.default_rng(0).random((DRAWS, len(p_M))) < p_M
     return float(np.mean([expected_calibration_error(y_M.astype(float), p_M) for y_M in y_RM]))
 
 
 AGES = (0, 40, 60, 80, 200)
-"""The ends of the bands, in years."""
+"""Limits of the age bands, in years."""
 MIN_POSITIVES = 5
-"""Positives, and negatives, without which nothing is said of a class in a group."""
+"""Least number of positives, and of negatives, for figures of a class in a group."""
 
 
 def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
@@ -212,7 +214,7 @@ def scored(
 ) -> tuple[float, float, float]:
     """Return the macro AUC, averaged over seeds, and the ends of its interval.
 
-    By those rotations in which a class can be told at all.
+    Rotations without a scorable class are left out.
     """
     y_MK, logits_SMK, rotation_M = _scorable(y_MK, logits_SMK, rotation_M)
     resamples = resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)
@@ -222,7 +224,7 @@ def scored(
 def _scorable(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations
 ) -> tuple[NDArray[np.uint8], Floats, Rotations]:
-    """The records of those rotations in which a class can be told at all."""
+    """Return the records of the rotations that have a scorable class."""
     if rotation_M is None:
         return y_MK, logits_SMK, None
     rows = np.concatenate([rows for rows in rotated(rotation_M) if scorable(y_MK[rows]).any()])
@@ -237,8 +239,7 @@ def group_figures(
 ) -> tuple[GroupFigure, ...]:
     """Return each group's macro AUC over its scorable classes; () if all records are in one group.
 
-    `people` is, by `age`, `sex`, `source` and the like, what is known of the M records; None where nothing
-    is.
+    `people` holds values of the M records by `age`, `sex`, `source` and so on; None for unknown values.
     """
     frame = pd.DataFrame(dict(people), dtype=object)
     if "age" in frame:

@@ -1,9 +1,10 @@
 """Predictions: the logits of every probe on the test records, kept for figures and comparisons of runs.
 
-DeLong's test is that of DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, by the midranks of Sun &
-Xu 2014, doi:10.1109/LSP.2014.2337313: an AUC's variance is a sum over records of one contribution squared. A
-macro AUC, a mean over seeds and a difference of methods are linear in the AUCs, so contributions are added up
-record by record first, which carries every covariance between classes, seeds and methods along.
+DeLong's test follows DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, with the midranks of Sun & Xu
+2014, doi:10.1109/LSP.2014.2337313. The variance of an AUC is a sum of squared contributions of records. A
+macro AUC, a mean over seeds and a difference of methods are linear in the AUCs. So contributions are added
+record by record first, which includes all covariances between classes, seeds and methods.
+
 Shapes: M test records, K classes, S seeds, P positives and N negatives of a class.
 """
 
@@ -35,15 +36,14 @@ from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import Trial, difference
 
 PairedTest = Literal["bootstrap", "delong"]
-"""How a difference's interval and p are had: by resamples of the records, or after DeLong."""
+"""Method for the interval and p of a difference: resamples of the records, or DeLong's test."""
 
 
 @dataclass(frozen=True)
 class Predictions:
     """Predictions behind a report's numbers: logits [S, M, K] by method and fraction.
 
-    `reference` is the method that the report is about; `rotation_M` (int64) is None where there was one
-    rotation.
+    `reference` is the method that the report is about. `rotation_M` (int64) is None for a single rotation.
     """
 
     ids: tuple[str, ...]
@@ -62,7 +62,7 @@ def predictions(
     reference: str,
     rotation_M: Rotations = None,
 ) -> Predictions:
-    """Collect the logits of all trials, seeds in drawing order."""
+    """Collect the logits of all trials, with seeds in the order of the draws."""
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
@@ -72,7 +72,7 @@ def predictions(
 
 
 def save(path: Path, predictions: Predictions) -> None:
-    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, `rotation`, one `METHOD @ FRACTION` per cell."""
+    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, `rotation`, and `METHOD @ FRACTION` per cell."""
     arrays: dict[str, Any] = {
         f"{method} @ {fraction:g}": logits for (method, fraction), logits in predictions.logits.items()
     }
@@ -85,7 +85,7 @@ def save(path: Path, predictions: Predictions) -> None:
 
 
 def load(path: Path) -> Predictions:
-    """Read predictions from an `.npz` that `save` wrote."""
+    """Read predictions from an `.npz` written by `save`. Raises `InputError`."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
@@ -116,8 +116,8 @@ def compare(
 ) -> dict[float, AucDifference]:
     """Return the difference of two reports' macro AUCs by fraction, with interval and p.
 
-    By paired resamples of the records, or after DeLong, which asks for no draws. Two that were not measured
-    on the same records, classes and labels, or share no fraction, raise `UsageError`.
+    The interval comes from paired resamples of the records, or from DeLong's test, which needs no resamples.
+    Raises `UsageError` if records, classes or labels of the reports differ, or if they share no fraction.
     """
     same = (
         (one.ids, one.classes) == (other.ids, other.classes)
@@ -151,9 +151,9 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """Yield the differences of the first run from every other run, on given tasks or on all common ones.
+    """Yield the differences of the first run from every other run, on given tasks or on all common tasks.
 
-    Raises `UsageError` of fewer than two runs, and as `load` and `compare` do.
+    Raises `UsageError` for fewer than two runs, and the errors of `load` and `compare`.
     """
     if len(runs) < 2:
         raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
@@ -164,7 +164,7 @@ def differences(
 
 
 def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
-    """Tasks that all runs were probed on by a protocol. Raises `InputError` where there is none."""
+    """Return the tasks on which all runs were probed by a protocol. Raises `InputError` without any."""
     ending = f"-{protocol}"
     tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
     if not (shared := set.intersection(*tasks)):
@@ -175,7 +175,7 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """Return the classes with few positives or few negatives in test, with that number."""
+    """Return the classes with few positives or negatives in test, with the smaller number."""
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {
@@ -205,8 +205,8 @@ def delong(
 ) -> AucDifference:
     """Compare two macro AUCs, averaged over seeds, by DeLong's test.
 
-    The probes are taken as given: the spread is that over test records. A class with a single positive (or
-    negative) shows no spread among its positives, and adds none.
+    The test measures the variance over test records for fixed probes. A class with a single positive (or
+    negative) has no measurable spread among its positives (or negatives), and adds none.
     """
     rotations = rotated(rotation_M)
     means, added = [], []
@@ -236,7 +236,7 @@ def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floa
 
 
 def _macro(y_MK: NDArray[np.uint8], logits_SMK: Floats) -> tuple[float, Floats]:
-    """The mean over seeds and scorable classes of both."""
+    """Return AUC and contributions, averaged over seeds and scorable classes."""
     by_class = [
         contributions(y_MK[:, k], logits_MK[:, k])
         for logits_MK in logits_SMK

@@ -1,4 +1,4 @@
-"""Results of a probe, as JSON in the run folder, and the conditions of its numbers in words."""
+"""Results of a probe, as JSON in the run folder, and descriptions of the conditions of its numbers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -38,7 +38,7 @@ class AucDifference(Frozen):
 
 
 class ClassScore(Frozen):
-    """Scores of one class on the test records; `support` is the number of positives."""
+    """Scores of a class on the test records. `support` is the number of positives."""
 
     name: str
     support: Count
@@ -47,26 +47,26 @@ class ClassScore(Frozen):
 
 
 class Cell(Frozen):
-    """Scores of one method at one share of the training records.
+    """Scores of a method at a share of the training records.
 
     Attributes:
-        method: whose features; `zero-shot` reads the concept prototypes instead.
-        dimension: how many features.
-        fraction: the share; 0 for zero-shot.
-        records: how many records it is.
-        seeds: how many draws.
-        macro_auc: over the classes in `classes`.
-        macro_ap: the mean of their average precisions (AUPRC).
-        f_max: `metrics.f_max`, over all classes; with rotations the mean within them.
-        interval: of the macro AUC, averaged over seeds.
-        versus_encoder: against the report's `reference`; None for itself, and where it was not probed at
-            this share.
-        val_macro_auc: of what was chosen, on val; None for zero-shot.
-        chosen: per seed what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge.
-        classes: every class that has positives and negatives in test.
-        left_out: the classes that have not.
-        untrained: per seed, the classes that the drawn records don't show (or no concept stands for); the
-            report's policy says how they count.
+        method: method of the features; `zero-shot` reads the concept prototypes.
+        dimension: number of features.
+        fraction: share of the training records; 0 for zero-shot.
+        records: number of records in the share.
+        seeds: number of draws.
+        macro_auc: macro AUC over `classes`.
+        macro_ap: mean of the average precisions of `classes` (AUPRC).
+        f_max: `metrics.f_max` over all classes, averaged over rotations.
+        interval: interval of the macro AUC, averaged over seeds.
+        versus_encoder: difference from the report's `reference`; None for the reference itself, and if the
+            reference wasn't probed at this share.
+        val_macro_auc: macro AUC of the chosen value on val; None for zero-shot.
+        chosen: value chosen on val for each seed: C in `strict`, the epoch in `merl`, α for ridge.
+        classes: classes with positives and negatives in test.
+        left_out: classes without.
+        untrained: for each seed, classes without examples in the drawn records, or without a concept. The
+            report's policy defines how they count.
         seconds: wall time of all draws, without computing features.
     """
 
@@ -89,7 +89,7 @@ class Cell(Frozen):
 
 
 class Counts(Frozen):
-    """Numbers of a task's records, and the names of missing and unreadable ones."""
+    """Numbers of a task's records, and the names of missing and unreadable records."""
 
     train: Count
     val: Count
@@ -100,7 +100,7 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Validation and test records on which the encoder was pretrained, by the sign that identified them."""
+    """Validation and test records on which the encoder was pretrained, by how they were identified."""
 
     records: Count
     same_record: tuple[str, ...]
@@ -112,17 +112,17 @@ class Report(Frozen):
     """Report of a probe: its conditions and its numbers.
 
     Attributes:
-        reference: the method that the report is about, and that the others are compared with.
-        normalisation: how signals and features are scaled.
-        rotations: how often the folds were dealt; test records are those of all, figures the means over them.
-        policy: which classes the macro AUC is over.
+        reference: method that the report is about, and with which other methods are compared.
+        normalisation: description of how signals and features are scaled.
+        rotations: number of rotations of the folds. Test records are pooled, and figures are averaged.
+        policy: description of the classes that the macro AUC averages over.
         notes: differences of the protocol from the published code that it follows.
-        model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
-        leak: None where it is unknown what the encoder was pretrained on.
-        rank: the effective rank of h_rhythm over the task's records; None of mere features.
-        request: how it was asked (`Request.as_json`).
-        remarks: what must be known of the encoder to read its rows.
-        groups: by age, sex and source, as far as the task tells.
+        model: folder of the model, or file of features. Hashes that don't apply are empty.
+        leak: leaked records; None if the encoder's training records are unknown.
+        rank: effective rank of h_rhythm over the task's records; None if features are tested.
+        request: options of the probe (`Request.as_json`).
+        remarks: remarks needed to interpret the encoder's rows.
+        groups: figures by age, sex and source, if the task knows them.
     """
 
     task: str
@@ -150,7 +150,7 @@ class Report(Frozen):
 
 
 def describe_leak(leak: Leak | None) -> str:
-    """Return a sentence on whether the encoder was pretrained on records that it is tested on."""
+    """Return a sentence on whether the encoder was pretrained on its test records."""
     if leak is None:
         return UNKNOWN
     if not leak.records:
@@ -161,7 +161,7 @@ def describe_leak(leak: Leak | None) -> str:
 
 
 def basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the conditions that the numbers depend on, as pairs of name and value."""
+    """Yield pairs of name and value: the conditions that the numbers depend on."""
     records = report.records
     pooled = ""
     if report.rotations > 1:
@@ -204,7 +204,7 @@ def _rare(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(report: Report) -> Iterator[tuple[str, str]]:
-    """Classes without an AUC, that a draw of the training records did not show, or without a concept."""
+    """Yield the classes without an AUC, without examples in a draw, or without a concept."""
     if left_out := report.cells[0].left_out:
         yield "without positives or negatives in test, so without an AUC", ", ".join(left_out)
     scored = {score.name for score in report.cells[0].classes}

@@ -1,4 +1,4 @@
-"""Summaries of trials: from probes' scores to the cells of a report.
+"""Summaries of trials: the cells of a report from the scores of probes.
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
@@ -27,28 +27,30 @@ from marecg.evaluate.scores.metrics import (
 from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Range, Spread
 
 ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
-"""A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where
-h_rhythm's pool is untrained."""
+"""Rows of a run's own encoder: h_rhythm, the wide readout, and the wide with the beat readout.
+
+The mean of H is read if the pool of h_rhythm is untrained.
+"""
 FULL = "encoder, full"
-"""The full readout, by three classifiers whose logits are averaged."""
+"""Row of the full readout, with three classifiers whose logits are averaged."""
 CONCEPTS = f"{BEATS} + concepts"
-"""The beat readout, and for each class what the prototypes say of it."""
+"""Row of the beat readout, with the prototypes' score of each class."""
 ZERO_SHOT = "zero-shot"
-"""A run's own prototypes, read without labels."""
+"""Row of a run's own prototypes, read without labels."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
-"""The row that a readout is judged by."""
+"""Row that represents each readout."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
-"""The methods that are read from a run's own encoder."""
+"""Rows that are read from a run's own encoder."""
 RANDOM = "random encoder"
-"""An encoder of the run's shape that has learnt nothing."""
+"""Row of an untrained encoder of the run's shape."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One probe: its share, its seed, and its scores on the test records.
+    """Single probe: its share, its seed, and its scores on the test records.
 
-    `train` are the training records by number; `chosen`, `val_auc` and `untrained` those of `linear.Fitted`;
-    `seconds` are of draw, fit, choice and scoring.
+    `train` holds the numbers of the training records. For `chosen`, `val_auc` and `untrained` see
+    `linear.Fitted`. `seconds` includes draw, fit, choice and scoring.
     """
 
     fraction: float
@@ -62,7 +64,7 @@ class Trial:
 
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Join trials of the same draw in all rotations into one; chosen values are averaged."""
+    """Join the trials of each draw over all rotations. Chosen values are averaged."""
     if len(rotations) == 1:
         return list(rotations[0])
     return [
@@ -84,7 +86,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
-    """Return the method that represents a run: its default readout that doesn't need an untrained pool."""
+    """Return the method that represents a run: a readout that doesn't need an untrained pool."""
     if wide:
         return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
     return MEAN_H if MEAN_H in methods else ENCODER
@@ -99,9 +101,9 @@ def summarise(
     resamples: int = RESAMPLES,
     rotation_M: Rotations = None,
 ) -> tuple[Cell, ...]:
-    """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
+    """Summarise every method's trials on the test labels uint8 [M, K], in a cell per fraction.
 
-    The reference comes first. Intervals are over so many resamples of the records.
+    The reference comes first. Intervals use `resamples` resamples of the records.
     """
     cells: list[Cell] = []
     resampled: dict[float, tuple[float, Floats]] = {}
@@ -176,9 +178,10 @@ def _cell(
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference:
-    """Return the difference of two macro AUCs, with interval and p from resamples that both share.
+    """Return the difference of two macro AUCs, with interval and p from shared resamples.
 
-    p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
+    p is twice the share of resamples on the rarer side of zero. The estimate itself counts as a resample
+    (Davison & Hinkley 1997, §4).
     """
     difference_R = auc_R - reference_R
     low, high = interval(difference_R)
