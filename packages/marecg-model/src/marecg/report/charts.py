@@ -1,4 +1,4 @@
-"""Charts by matplotlib as SVG for a page, in colours that follow its dark mode and print.
+"""Matplotlib charts as SVG for a page, in colours that follow its dark mode and print.
 
 Shapes: L points of a curve, N concepts, M test records.
 """
@@ -31,14 +31,14 @@ STYLE: Any = {
     "grid.color": "black",
 }
 NAMED = 10
-"""Lines, at most, that a chart names."""
+"""Maximum number of lines that a chart names."""
 BINS = 240
-"""Points of a curve; of longer ones each is the mean of its stretch, with the range behind it."""
+"""Maximum number of points of a curve. A point of a longer curve is the mean of a stretch, with its range."""
 
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Axes]:
-    """Yield axes of a size in inches in the charts' style; call `svg` inside of the block."""
+    """Yield axes of a size in inches in the charts' style. Call `svg` inside the block."""
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained").subplots()
 
@@ -51,7 +51,7 @@ def svg(axes: Axes, label: str) -> Markup:
 
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
-    """Draw one column of metrics.csv against the step."""
+    """Draw a column of metrics.csv against the step."""
     at, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
     with canvas(3, 1.7) as axes:
         axes.fill_between(at, least, most, color=ACCENT, alpha=0.2, linewidth=0)
@@ -72,7 +72,7 @@ def matrix(
     axes_names: tuple[str, str] = ("", ""),
     percent: bool = False,
 ) -> Markup:
-    """Draw a table of values, darker for higher; cells in per cent show values from 1 on."""
+    """Draw a table of values, darker for higher values. With `percent`, cells show values from 1 % on."""
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
     side = 0.3 if percent else 0.16
@@ -87,7 +87,7 @@ def matrix(
         axes.set_title(title if percent else f"{title}: from {low:.2f} (pale) to {high:.2f}")
         for (row, column), value in np.ndenumerate(values) if percent else ():
             if value >= 0.005:
-                colour = "#fefefe" if value > 0.6 else "#111111"  # on a cell, which is as blue in the dark
+                colour = "#fefefe" if value > 0.6 else "#111111"  # cells have the same blue in dark mode
                 axes.text(
                     column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7
                 )
@@ -95,11 +95,11 @@ def matrix(
 
 
 def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> Markup:
-    """Draw macro AUC in per cent by share of training records, a line per name."""
+    """Draw macro AUC in percent by share of training records, with a line per name."""
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
         for number, (name, points) in enumerate(lines.items()):
-            shift = 0.5 * (number + 0.5) / len(lines) - 0.25  # intervals stand side by side
+            shift = 0.5 * (number + 0.5) / len(lines) - 0.25  # so that intervals don't overlap
             x = [shares.index(share) + shift for share, *_ in points]
             mean, low, high = np.array([values for _, *values in points]).T
             (line,) = axes.plot(x, mean, "o-", ms=3, lw=1, label=name)
@@ -138,7 +138,7 @@ def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], 
 
 
 def _binned(step: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Step, mean, least and most of at most BINS stretches; one with nothing finite is NaN."""
+    """Return step, mean, least and most of at most BINS stretches; NaN without finite values."""
     edges = np.linspace(0, len(step), min(BINS, len(step)) + 1).astype(int)
     binned = []
     for start, stop in pairwise(edges):

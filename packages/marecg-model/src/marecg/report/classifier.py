@@ -25,9 +25,9 @@ from marecg.report.score_charts import confusion, precision_recall, reliability_
 from marecg.report.tracing import tracing
 
 WORST = 2
-"""Of each class and kind of error."""
+"""Number of records shown for each class and kind of error."""
 SHOWN = 6
-"""Classes whose worst errors are shown, those with the most positives."""
+"""Number of classes whose worst errors are shown: the classes with the most positives."""
 
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
@@ -106,7 +106,10 @@ def _sections(
 
 
 def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: bool) -> pd.DataFrame:
-    """Return which classes are called in each test record, a column per class: one of `exclusive` ones."""
+    """Return the called classes of each test record, with a column per class.
+
+    If classes are `exclusive`, a single class is called.
+    """
     p_MK = frame[[f"p {name}" for name in cut_of]].to_numpy(np.float64)
     called_MK = called_classes(p_MK, np.array([*cut_of.values()]), several=not exclusive)
     return pd.DataFrame(called_MK, frame.index, list(cut_of))
@@ -115,9 +118,9 @@ def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: boo
 def heads_and_rows(
     scores: Sequence[GroupScore], head: str = "class", *, at_prevalence: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the heads and rows of a table of figures, a row per class or group.
+    """Return the heads and rows of a table of figures, with a row per class or group.
 
-    The PPV `at_prevalence` is for the page and the card: a terminal has no room for it.
+    The PPV `at_prevalence` is for the page and the card, because a terminal is too narrow for it.
     """
     rows = [
         (
@@ -155,7 +158,7 @@ def _markdown(scores: Sequence[GroupScore]) -> str:
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:
-    """Return a sentence on thresholds that rest on too few positives; None without such a threshold."""
+    """Return a sentence on thresholds chosen by too few positives; None without such a threshold."""
     names = [f"{score.name} ({score.chosen_by})" for score in scores if score.uncertain and not score.group]
     if not names:
         return None
@@ -189,7 +192,7 @@ def _worst(
     cut_of: Mapping[str, float],
     corpus: Corpus,
 ) -> Iterator[tuple[Markup, Figure]]:
-    """The records that were called, or not called, most wrongly."""
+    """Yield the worst errors: records with the most wrong probabilities, missed or called."""
     overall = sorted((one for one in evaluation.scores if not one.group), key=lambda one: -one.positives)
     for name in [score.name for score in overall[:SHOWN]]:
         y_M, called_M = frame[f"label {name}"], calls[name]

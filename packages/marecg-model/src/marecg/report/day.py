@@ -27,15 +27,15 @@ from marecg.report.tracing import SECONDS, strip
 from marecg.use.predict import concepts, step_vectors
 
 LONG = 600.0
-"""Seconds from which on a recording has more to show than its beginning."""
+"""Seconds from which a recording gets sections beyond its beginning."""
 MINUTE, HOUR = 60, 60
-"""Seconds, minutes."""
+"""Seconds per minute, and minutes per hour."""
 SMOOTH = 5
-"""Minutes whose shares are averaged: a concept that is nearest for less isn't told."""
+"""Minutes over which shares are averaged. A concept that is nearest for less time isn't reported."""
 
 
 def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Iterator[Section]:
-    """Yield the sections of a long recording; none for a short one. Raises as `find_one` does."""
+    """Yield the sections of a long recording; nothing for a short one. Raises the errors of `find_one`."""
     candidate = find_one(record)
     begin = candidate.read(seconds=SECONDS)
     if begin.length / begin.fs < LONG:
@@ -49,12 +49,12 @@ def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Tex
 
 
 def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], list[str]]:
-    """The 5th, 50th and 95th percentile of the rate in each minute, [M, 3], and a strip of every hour."""
+    """Return the 5th, 50th and 95th percentile of the rate in each minute [M, 3], and a strip per hour."""
     rates_M3, strips = np.full((count, 3), np.nan), []
     for minute in range(count):
         try:
             record = candidate.read(seconds=MINUTE, start=minute * MINUTE)
-        except RecordError:  # a gap in the trend
+        except RecordError:  # leaves a gap in the trend
             continue
         x_L = record.x_KL[record.leads.index(LEAD) if LEAD in record.leads else 0]
         peaks = detect_best(record.x_KL, record.fs)
@@ -76,7 +76,7 @@ def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
 
 
 def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Markup:
-    """Return a line for every stretch in which the nearest finding stays the same."""
+    """Return a line for every stretch with the same nearest finding."""
     starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS)
     leaves = [node.index for node in ontology.nodes if not node.root]
     q_MN = concepts(model, rhythm_MD)[:, leaves]
@@ -95,6 +95,6 @@ def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) 
 
 
 def _clock(seconds: float) -> str:
-    """Hours and minutes since the beginning."""
+    """Return hours and minutes since the beginning as text."""
     minutes = round(seconds / MINUTE)
     return f"{minutes // HOUR}:{minutes % HOUR:02}"

@@ -1,4 +1,4 @@
-"""Demo of the whole path: synthesise, prepare, train, probe, report."""
+"""Demo of all steps: synthesise, prepare, train, probe, report."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from marecg.report.run_page import write_report
 from marecg.train.run import train
 
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
-"""Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""
+"""Rhythm, conduction, ischaemia and hypertrophy, each clearly visible in the signal."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Demo:
 def demo(out: str | Path, records: int = 480, steps: int = 300) -> Demo:
     """Train `tiny` on a synthetic corpus and probe it on another corpus, half as large.
 
-    An earlier demo in `out` is continued. Raises `UsageError` where the package ecg-synth is missing.
+    An earlier demo in `out` is continued. Raises `UsageError` if the package ecg-synth is missing.
     """
     out = Path(out)
     corpora = {"train": (records, 0), "probe": (records // 2, 1)}

@@ -26,22 +26,22 @@ from marecg.report.page import Figure, Section, paragraph
 from marecg.report.tracing import strip
 
 GALLERY = 512
-"""Records of the corpus that are on the map, and among which neighbours are looked for."""
+"""Number of corpus records on the map, and in the search for neighbours."""
 QUERIES = 5
 NEAREST = 4
 FEWEST = 20
-"""Records that a map needs."""
+"""Least number of records for a map."""
 SECONDS = 5.0
 LEAD = "II"
 
 
 def neighbours(model: MarEcg, corpus: Corpus) -> Section:
-    """Return a section of records of different leaves, each beside its nearest by cosine of h_rhythm."""
+    """Return a section of records of different leaves, each with its neighbours by cosine of h_rhythm."""
     rows = np.unique(np.linspace(0, len(corpus) - 1, min(len(corpus), GALLERY)).astype(int))
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)
     cosine_BB: NDArray[np.float32] = unit_BD @ unit_BD.T
-    np.fill_diagonal(cosine_BB, np.inf)  # a record is its own nearest, whatever rounding says
+    np.fill_diagonal(cosine_BB, np.inf)  # a record is its own nearest, despite rounding
     nearest_BK = np.argsort(-cosine_BB, axis=1, kind="stable")[:, 1 : NEAREST + 1]
     pictures, notes = [], []
     for query in _of_different_leaves(corpus.primary[rows]):
@@ -71,7 +71,7 @@ def neighbours(model: MarEcg, corpus: Corpus) -> Section:
 def _map(
     cosine_BB: NDArray[np.float32], primary_B: NDArray[np.int64], ontology: Ontology
 ) -> Iterator[Figure]:
-    """The records by t-SNE, coloured by family; of fewer than a family's worth there is no map."""
+    """Yield a t-SNE map of the records, coloured by family; nothing for fewer than `FEWEST` records."""
     if len(primary_B) < FEWEST:
         return
     colours = family_colours(ontology)
@@ -85,10 +85,10 @@ def _map(
 
 
 def _count_cores() -> None:
-    """Let joblib count the physical cores, once for the process, in silence.
+    """Let joblib count the physical cores once per process, without output.
 
-    t-SNE asks for them. Where `lscpu` is missing or says nothing, joblib takes the logical ones, but prints
-    a traceback as well.
+    t-SNE needs the count. If `lscpu` is missing or fails, joblib uses the logical cores, but also prints a
+    traceback.
     """
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
@@ -98,7 +98,7 @@ def _count_cores() -> None:
 def cosines_to(
     model: MarEcg, corpus: Corpus, rows: NDArray[np.int64], rhythm_D: NDArray[np.float32]
 ) -> list[tuple[int, float]]:
-    """Return corpus rows and cosines of h_rhythm to one vector, the nearest first."""
+    """Return corpus rows and cosines of h_rhythm to a vector, the nearest first."""
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     lengths_B = np.linalg.norm(rhythm_BD, axis=1) * np.linalg.norm(rhythm_D)
     cosine_B = rhythm_BD @ rhythm_D / np.maximum(lengths_B, 1e-12)
@@ -107,7 +107,7 @@ def cosines_to(
 
 
 def _of_different_leaves(primary_B: NDArray[np.int64]) -> list[int]:
-    """The first record of each primary leaf, the leaves spread over those that there are."""
+    """Return the first record of some primary leaves, which are spread evenly over all leaves present."""
     leaves, first = np.unique(primary_B, return_index=True)
     first = first[leaves >= 0] if (leaves >= 0).any() else first
     spread = np.unique(np.linspace(0, len(first) - 1, min(QUERIES, len(first))).astype(int))
@@ -115,7 +115,7 @@ def _of_different_leaves(primary_B: NDArray[np.int64]) -> list[int]:
 
 
 def _sharing(y_BN: NDArray[np.uint8], nearest_BK: NDArray[np.int64]) -> str:
-    """Count the neighbours that share a leaf, beside the number by chance."""
+    """Return a sentence on the share of neighbours with a common leaf, and the share by chance."""
     shared_BB = (y_BN.astype(int) @ y_BN.T.astype(int)) > 0
     labelled = np.flatnonzero(y_BN.any(1))
     if len(labelled) < 2:

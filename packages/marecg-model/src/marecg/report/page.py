@@ -1,6 +1,6 @@
 """HTML page without network access: sections, figures, tables, and a table of contents.
 
-HTML is `Markup`; any other text is escaped, by the templates and by whatever `Markup` is put together with.
+HTML is `Markup`. All other text is escaped by the templates and by the methods of `Markup`.
 """
 
 import re
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ecg_base import plain_markdown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Browsers hold the page to it: no scripts, and nothing is fetched."""
+"""Content security policy, which makes browsers block scripts and requests."""
 STYLE = Path(__file__).with_name("page.css")
 TEMPLATES = Environment(
     loader=PackageLoader("marecg.report"),
@@ -28,10 +28,13 @@ TEMPLATES.filters["plain"] = plain_markdown
 
 @dataclass(frozen=True)
 class Figure:
-    """Pictures (SVG with labels) with one caption.
+    """Pictures (SVG with labels) with a common caption.
 
-    `name` is what its files are called; `notes` stand under each picture, `aside` beside them; `kind` are the
-    classes of page.css, with `wide-only` or `narrow-only` where another figure takes its place.
+    Attributes:
+        name: name of the files.
+        notes: text below each picture.
+        aside: content next to the pictures.
+        kind: classes of page.css; `wide-only` or `narrow-only` if another figure replaces it elsewhere.
     """
 
     name: str
@@ -42,7 +45,7 @@ class Figure:
     aside: str = ""
 
     def __html__(self) -> str:
-        """The figure as the page shows it."""
+        """Return the HTML of the figure."""
         return _part("figure", self)
 
 
@@ -55,12 +58,12 @@ class Section:
 
     @property
     def id(self) -> str:
-        """Anchor for the table of contents."""
+        """Return the anchor for the table of contents."""
         return slug(self.title)
 
     @property
     def figures(self) -> list[Figure]:
-        """Figures among the section's parts."""
+        """Return the figures among the section's parts."""
         return [part for part in self.parts if isinstance(part, Figure)]
 
 
@@ -72,9 +75,9 @@ def page(
     contents: str = "Contents",
     kind: str = "",
 ) -> str:
-    """Return the whole page; titles of sections, and so their ids, are distinct.
+    """Return the whole page. Titles of sections must be distinct, because ids are made from them.
 
-    `kind` is a class of page.css; a `record` is printed on one page.
+    `kind` is a class of page.css. A `record` is printed on a single page.
     """
     return TEMPLATES.get_template("page.html.j2").render(
         title=title,
@@ -99,7 +102,7 @@ def paragraph(text: str, kind: str = "") -> Markup:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> Markup:
-    """Return a table of texts, or of pictures as `Markup`; `numeric` columns are right-aligned."""
+    """Return a table of texts, or of pictures as `Markup`. `numeric` columns are right-aligned."""
     return _part("table", head, rows, numeric)
 
 
@@ -109,7 +112,7 @@ def facts(values: Mapping[str, str]) -> Markup:
 
 
 def folded(summary: str, body: Figure | Markup) -> Markup:
-    """Return a folded block that a click opens."""
+    """Return a folded block, which opens on a click."""
     return Markup("<details><summary>{}</summary>{}</details>").format(summary, body)
 
 

@@ -23,7 +23,7 @@ Part = Figure | Markup
 
 
 def probes(run: Path, ontology: Ontology) -> Section:
-    """Read all probes of a run."""
+    """Return a section with all probes of a run."""
     paths = sorted((run / "probe").glob("*.json"))
     if not paths:
         return Section("Probes", [paragraph(captions.NO_PROBE)])
@@ -55,7 +55,7 @@ def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
 
 
 def _tables(report: Report, scores: pd.DataFrame) -> Markup:
-    """Each method at each share; every class for every method at its largest share; what it all rests on."""
+    """Return tables of all methods and shares, of classes at the largest share, and of the conditions."""
     unusable = ", ".join(f"{name}: {why}" for name, why in report.records.unreadable.items())
     text = TEMPLATES.get_template("probe.html.j2").render(
         report=report,
@@ -84,7 +84,7 @@ class Verdict(StrEnum):
 class Trust(NamedTuple):
     """Verdict with its task and its number of test records.
 
-    `leak_unknown`: a verdict in favour, though nobody knows whether training saw the test records.
+    `leak_unknown` marks a favourable verdict although leaks of test records into training are unknown.
     """
 
     verdict: Verdict
@@ -96,7 +96,7 @@ class Trust(NamedTuple):
 def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
     """Return the worst verdict over the probes of a run.
 
-    A model that comes without its probes is judged by the `scores` of its card.
+    For a model without probes, the `scores` of its card are used.
     """
     order = list(Verdict)
     verdicts = [_of(tidy(lines("", report)), report.reference) for report in reports]
@@ -105,7 +105,7 @@ def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
 
 
 def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
-    """Per task; without pairs, intervals that overlap tell nothing."""
+    """Yield a verdict per task of a card. Without paired data, overlapping intervals count as even."""
     frame = pd.DataFrame([score.model_dump() for score in scores], columns=list(Score.model_fields))
     largest = frame.groupby("task")["fraction"].transform("max")
     for _, rows in frame[frame["fraction"] == largest].groupby("task", sort=False):
@@ -113,7 +113,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
             (name for name in (FULL, CONCEPTS, BEATS, WIDE) if name in set(rows["method"])), ENCODER
         )
         row = rows[rows["method"] == reference].iloc[:1]
-        low, high = (row[name].max() for name in ("low", "high"))  # missing where there is none
+        low, high = (row[name].max() for name in ("low", "high"))  # missing values if there are no rivals
         table = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})
         yield _of(table.assign(versus_low=rows["low"] - high, versus_high=rows["high"] - low), reference)
 
@@ -128,7 +128,7 @@ def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
     verdict = Verdict.even
     if not pd.isna(encoder["leaked_records"]) and encoder["leaked_records"]:
         verdict = Verdict.leaking
-    elif best["versus_high"] < 0 or best["versus_low"] > 0:  # the paired interval leaves zero out
+    elif best["versus_high"] < 0 or best["versus_low"] > 0:  # the paired interval excludes zero
         verdict = Verdict.better if best["versus_high"] < 0 else Verdict.worse
     doubt = pd.isna(encoder["leaked_records"]) and verdict in (Verdict.better, Verdict.even)
     return Trust(verdict, title(encoder["task"]), int(encoder["test_records"]), bool(doubt))

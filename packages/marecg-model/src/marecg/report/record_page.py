@@ -1,4 +1,4 @@
-"""`marecg report RECORD`: page of one record for readers of ECGs.
+"""`marecg report RECORD`: page of a record for readers of ECGs.
 
 Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of a corpus.
 """
@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
-    """Return a sentence with a classifier's test figures, as `classify fit` wrote them."""
+    """Return a sentence with a classifier's test figures from `classify fit`."""
     file = Path(folder) / EVALUATION
     if not file.is_file():
         return say("trust_classifier_untested")
@@ -74,9 +74,9 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
 
 
 FINDINGS = 8
-"""Findings that are listed; those that are coded are listed wherever they rank."""
+"""Number of findings in the list. Coded findings are always listed."""
 AMONG = 1024
-"""Labelled records of the corpus among which the most similar ones are looked for."""
+"""Number of labelled corpus records that are searched for similar records."""
 SIMILAR = 3
 
 
@@ -88,10 +88,14 @@ def write_record(
     data: str | Path | None = None,
     language: str = "en",
 ) -> Path:
-    """Write the page of one record of any format and any standard leads; the run is unchanged.
+    """Write the page of a record in any format and with any standard leads. The run isn't changed.
 
-    `run` is a finished run, a folder of a model or a classifier, or the name of an installed model; `data` a
-    prepared corpus, for the most similar labelled records.
+    Args:
+        run: finished run, folder of a model or a classifier, or name of an installed model.
+        record: file of the record.
+        out: HTML file to write.
+        data: prepared corpus, to show the most similar labelled records.
+        language: language of the page.
     """
     corpus, say = None if data is None else Corpus.open(data), Texts(language)
     classifier = EcgClassifier.load(run) if is_classifier(run) else None
@@ -104,7 +108,7 @@ def write_record(
     for note in reported(shown.notes):
         logger.warning("%s: %s", record, note)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
-    # what may begin or end at a spike isn't known
+    # pacing spikes weren't found, so any wave may begin or end at a spike
     if not measured.paced and "Paced" in {model.ontology.nodes[leaf].abbr for leaf in shown.coded}:
         reasons: dict[str, Reason] = {**measured.reasons, **dict.fromkeys(AGREE_MS, "no_spike")}
         measured = measured._replace(
@@ -130,11 +134,12 @@ def write_record(
 
 @dataclass(frozen=True)
 class _RecordPage:
-    """A record, what was measured of it, and who looks at it.
+    """Record with its measurements, and the model that reads it.
 
-    `ontology` names the concepts in the page's language; that of an older model may lack one. `evidence` is
-    what a classifier showed, if one looks at it; `file` is what model and classifier read to its end, as
-    `marecg predict` does.
+    Attributes:
+        ontology: source of labels in the page's language, because an older model's ontology may lack it.
+        evidence: sentence with a classifier's test figures, if a classifier reads the record.
+        file: file that model and classifier read to its end, as in `marecg predict`.
     """
 
     run: Path
@@ -147,11 +152,11 @@ class _RecordPage:
     file: str | Path = ""
 
     def recording(self) -> Recording:
-        """Read the whole recording, of which 10 s are shown."""
+        """Read the whole recording. The page shows only 10 s of it."""
         return read_recording(partial(read_mended, find_one(self.file)), self.model.config)[1]
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
-        """The sections in their order, but for a classifier's and those of a day."""
+        """Yield the sections in order, except the sections of a classifier and of a long recording."""
         model = self.model
         rhythm_D = next(encode(model, [self.recording()], patches=False)).rhythm
         yield self._ecg()
@@ -161,7 +166,7 @@ class _RecordPage:
         yield self._technical(concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None)
 
     def called(self, classifier: EcgClassifier) -> Section:
-        """The classes whose calibrated probability reaches their thresholds, the likeliest first."""
+        """Return a section with the classes that reach their thresholds, the likeliest first."""
         say = self.say
         p_K = classifier.predict_recordings([self.recording()])[0]
         called_K = classifier.calls(p_K[None])[0].tolist()
@@ -205,17 +210,19 @@ class _RecordPage:
         return Section(say("ecg"), parts)
 
     def _in_training(self) -> bool:
-        """Whether the encoder was trained on the same samples; False where nothing tells."""
+        """Return whether the encoder was trained on the same samples; False if unknown."""
         trained, shown = trained_on.read(self.run), self.shown
         if trained is None or len(shown.leads) < len(LEADS):
             return False
         return trained.saw(resample(order_leads(shown.x_KL, shown.leads), shown.fs, trained.fs))
 
     def _previous(self, corpus: Corpus) -> Iterator[Section]:
-        """The patient's last ECG before this one, with both measurements, where the corpus has one."""
+        """Yield a section with the patient's previous ECG and both measurements, if the corpus has it."""
         shown, say = self.shown, self.say
         same_M = corpus.patients.among({shown.patient} if shown.patient else ())
-        rows = np.flatnonzero(same_M & corpus.sources.among({shown.source}))  # others may count alike
+        rows = np.flatnonzero(
+            same_M & corpus.sources.among({shown.source})
+        )  # other sources may use the same ids
         dates = index.of(corpus.folder, ["acquired"])["acquired"].take(rows).to_pylist()
         now, pairs = shown.date.replace(" ", "T"), zip(dates, rows.tolist(), strict=True)
         earlier = [(date, row) for date, row in pairs if date and date < now]
@@ -232,7 +239,7 @@ class _RecordPage:
         yield Section(say("previous"), [compared, Figure("previous", [drawn], title)])
 
     def _similar(self, rhythm_D: NDArray[np.float32], corpus: Corpus) -> Section:
-        """The nearest labelled records, with what is coded in them and what differs."""
+        """Return a section with the nearest labelled records, their codes and their differences."""
         shown, say = self.shown, self.say
         labelled = np.flatnonzero(corpus.y.any(1))
         if not len(labelled):
@@ -241,7 +248,7 @@ class _RecordPage:
         labelled = labelled[np.unique(among)]
         nearest = cosines_to(self.model, corpus, labelled, rhythm_D)
         itself = [row for row, _ in nearest if corpus.ids[row] == shown.name]
-        if len(itself) == 1:  # where every patient's file is called ecg.hea, a name says nothing
+        if len(itself) == 1:  # with several hits the name isn't unique, such as ecg.hea
             nearest = [pair for pair in nearest if pair[0] not in itself]
         places = {name.lower(): place for place, name in enumerate(shown.leads)}
         pictures = [strip(shown.x_KL[places.get(LEAD.lower(), 0)], shown.fs, SECONDS, shown.name)]
@@ -256,7 +263,7 @@ class _RecordPage:
         return Section(say("nearest"), [Figure("similar", pictures, how, notes=notes, kind="four")])
 
     def _note(self, title: str, coded: Sequence[int], measured: Measurements) -> str:
-        """Under a strip: its name, its findings and measurements, bold where they aren't the record's own."""
+        """Return the note below a strip: name, findings and measurements. Differences are bold."""
         say = self.say
 
         def marked(text: str, differs: bool) -> str:
@@ -275,7 +282,7 @@ class _RecordPage:
         return Markup("<br>").join([title, codes, Markup(" · ").join(values)])
 
     def _technical(self, q_N: NDArray[np.float32] | None) -> Section:
-        """Return the technical details: resemblance isn't a finding, so it belongs here."""
+        """Return the technical details. They include the concepts, because similarity isn't a finding."""
         model, shown, say = self.model, self.shown, self.say
         parts: list[Figure | Markup] = [folded(say("findings"), self._findings(q_N))]
         if q_N is not None:
@@ -285,7 +292,7 @@ class _RecordPage:
         return Section(say("technical"), parts)
 
     def _answers_text(self, q_N: NDArray[np.float32]) -> Markup:
-        """Return the answers at the usual risk, if the model has calibrated ones."""
+        """Return the answers at the default risk, if the model has calibrated answers."""
         model, say = self.model, self.say
         answers = answers_of(self.run, model)
         if answers is None:
@@ -299,7 +306,7 @@ class _RecordPage:
         return paragraph(say("told", risk=f"{100 * RISK:g} %", records=answers.records, what=what))
 
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
-        """Findings and families apart: a family is a heading, and competes with what stands under it."""
+        """Return separate tables of findings and families, because a family competes with its findings."""
         say, coded = self.say, self.shown.coded
         if q_N is None:
             return paragraph(say("no_concepts"))

@@ -1,4 +1,4 @@
-"""Figures of one record: the ECG on paper, and its concepts on the graph.
+"""Figures of a record: the ECG on paper, and its concepts on the graph.
 
 Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 """
@@ -34,20 +34,27 @@ from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
-"""Records of the corpus that are shown, each of another family."""
+"""Number of corpus records that are shown, each from another family."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
 TABLED = ("id", "source", "codes", "age", "sex", "patient", "acquired", "device", "machine")
-"""What a dataset's table knows of a record."""
+"""Fields of a record that come from a data set's table."""
 TOP = 10
-"""Concepts in the list beside the graph."""
+"""Number of concepts in the list next to the graph."""
 
 
 class Shown(NamedTuple):
-    """Record to show: at most 10 s of x_KL in mV, also as drawn, its leaves, and whether it was trained on.
+    """Record to show, with at most 10 s of signal and metadata from the file or the data set's table.
 
-    Age in years, sex as F or M, date, device and what that says, the patient's id in its source, and the
-    filters that the signal went through, as the file or the dataset's table has it; `length` is that of the
-    whole recording, in samples.
+    Attributes:
+        x_KL: signal for the model, in mV.
+        drawn_KL: signal for drawing, in mV; None to draw `x_KL`.
+        coded: leaves of the record's codes.
+        leaked: whether the encoder was trained on the record.
+        age, sex: age in years, and F or M.
+        machine: measurements and statements of the device.
+        patient: id of the patient within the source.
+        filters: filters applied to the signal.
+        length: samples of the whole recording.
     """
 
     name: str
@@ -96,7 +103,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
 
 
 def _read(path: str | Path) -> Record:
-    """A record on disk; one of PTB-XL with what its table says of it."""
+    """Read a record from disk. A record of PTB-XL gets the fields of its table."""
     record = read(path, seconds=SECONDS)
     for root in filter(ptbxl.is_root, record.path.resolve().parents):
         for entry in ptbxl.database(root):
@@ -108,7 +115,7 @@ def _read(path: str | Path) -> Record:
 
 
 def _date(header: Path) -> str:
-    """The date of a WFDB record line, year first; empty where there is none, or none that can be."""
+    """Return the date in the first line of a WFDB header, year first; "" if it is missing or invalid."""
     if header.suffix != ".hea":
         return ""
     match = _DATE.search(header.read_text(encoding="utf-8", errors="replace").partition("\n")[0])
@@ -122,7 +129,7 @@ def _date(header: Path) -> str:
 
 
 def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> list[Shown]:
-    """Choose records of different families from a corpus, untrained ones first."""
+    """Choose records of different families from a corpus, starting with records outside training."""
     family = np.array(ontology.families)
     labelled = np.flatnonzero(corpus.primary >= 0)
     _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
@@ -151,7 +158,7 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
 
 
 def _paper(shown: Shown, number: int) -> list[Figure]:
-    """Return the ECG as a sheet, and for a narrow window with the leads one below the other."""
+    """Return the ECG as a sheet, and for narrow windows as stacked leads."""
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
     gains = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     squares = {"square": 1 / gains.limb, "large": 5 / gains.limb}
@@ -180,12 +187,12 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Mar
 
 
 def concept_graph(ontology: Ontology, q_N: NDArray[np.float32], shown: Shown, label: str) -> Markup:
-    """Draw the concept graph with a record's q; concepts of the record's codes have a ring."""
+    """Draw the concept graph with a record's q. Concepts of the record's codes have a ring."""
     return Markup(inline_svg(graph_figure(ontology, q_N, shown.coded), label))  # noqa: S704 (drawn here)
 
 
 def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> Markup:
-    """The most probable concepts, and those that are coded wherever they rank."""
+    """Return a table of the most probable concepts, and of all coded concepts with their ranks."""
     order = np.argsort(-q_N, kind="stable").tolist()
     rows = [
         (f"{rank}", _title(ontology.nodes[index]) + "\u00a0●" * (index in coded), f"{100 * q_N[index]:.1f}")

@@ -1,4 +1,4 @@
-"""`marecg report`: the page report.html of a run, with its origin and the curves of its training.
+"""`marecg report`: page report.html of a run, with its origin and the curves of its training.
 
 Shapes: N concepts, K concept width (d_c).
 """
@@ -33,16 +33,16 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
     """Write a run's page and its pictures as SVG.
 
     Args:
-        data: a prepared corpus, to show records and their nearest neighbours; left out where None.
-        out: the HTML file; its pictures go into a folder of its name. By default report.html of the run.
+        data: prepared corpus, to show records and their nearest neighbours; None to leave them out.
+        out: HTML file, whose pictures go to a folder of the same name. By default report.html of the run.
 
     Returns:
-        The page; at most some megabytes.
+        The path of the page, which has at most a few megabytes.
 
     Raises:
-        CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
-        CorpusError: `data` isn't a prepared corpus, or an empty one.
-        UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
+        CheckpointError: the folder holds no finished run, or its graph differs from the corpus' graph.
+        CorpusError: `data` isn't a prepared corpus, or is empty.
+        UsageError: the page has no suffix, or the folder of its pictures holds other files, such as a run.
     """
     run = Path(run)
     page_path = run / "report.html" if out is None else Path(out)
@@ -50,7 +50,7 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
     if pictures == page_path:
         problem = "has no ending, and a folder of that name is for the pictures"
         raise UsageError(problem, where=page_path, remedy="End it in .html")
-    refuse_others(pictures, lambda name: name.endswith(".svg"))  # an older page's may be replaced
+    refuse_others(pictures, lambda name: name.endswith(".svg"))  # pictures of an older page may be replaced
     corpus = None if data is None else Corpus.open(data)
     if corpus is not None and not len(corpus):
         raise CorpusError(
@@ -86,7 +86,7 @@ def _sections(
 
 
 def _config(run: Path) -> tuple[Config, dict[str, str]]:
-    """The recipe, its objectives installed here or not, and what each loss measures."""
+    """Return the recipe, even if its objectives aren't installed, and the meaning of each loss."""
     path = run / "config.json"
     description = read_json(path, "Name the folder of a finished run", CheckpointError)
     try:
@@ -137,7 +137,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
 
 
 def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
-    """Draw the curves of metrics.csv and monitors.csv; `concepts` is the number of concepts of q."""
+    """Draw the curves of metrics.csv and monitors.csv. `concepts` is the number of concepts of q."""
     losses = _columns(run / "metrics.csv")
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     caption = captions.TRAINING.format(losses=meanings)
@@ -150,7 +150,7 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 
 
 def prototypes(model: MarEcg, sigma: float) -> Section:
-    """Draw the prototypes' cosines beside exp(−D/σ), the graph's closeness (eq. gscl-target)."""
+    """Draw the prototypes' cosines and exp(−D/σ), the closeness in the graph (eq. gscl-target)."""
     order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]
     prototypes_NK = model.prototypes.cpu().numpy()[order]
@@ -172,7 +172,7 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
 
 
 def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
-    """A curve per column; of one row its values, for one point isn't a curve."""
+    """Return a curve per column, or the values if there is a single row."""
     steps = columns["step"]
     values = {name: column for name, column in columns.items() if name not in {"step", "epoch"}}
     if len(steps) < 2:

@@ -1,6 +1,6 @@
 """Charts of test scores: ROC, precision-recall, reliability, confusion.
 
-Of a probe from its logits, of a classifier from its table of predictions.
+The charts use the logits of a probe, or the table of predictions of a classifier.
 
 Shapes: M test records, K classes, S seeds, F families, N bins.
 """
@@ -23,24 +23,24 @@ from marecg.report.charts import NAMED, canvas, legend, matrix, square, svg
 from marecg.report.svg import ACCENT
 
 GRID = np.linspace(0, 1, 201)
-"""Rates of false positives at which curves are averaged."""
+"""False-positive rates at which curves are averaged."""
 ELSEWHERE = "no concept"
-"""The family of classes that no concept of the graph stands for."""
+"""Family of classes without a concept in the graph."""
 
 
 def method_rocs(predictions: Predictions, share: float) -> Markup:
-    """Draw an ROC curve per method, mean over classes, at one share of the training records."""
+    """Draw an ROC curve per method, averaged over classes, at a share of the training records."""
     cells = [(name, at) for name, at in predictions.logits if at in (share, 0)]
     cells.sort(
         key=lambda cell: cell[0] != predictions.reference
-    )  # the first colour is its own in every chart
+    )  # so that the reference has the first colour in every chart
     means = [[np.mean(list(of.values()), axis=0) for of in _rocs(predictions, cell)] for cell in cells]
     curves = {name: np.mean(values, axis=0) for (name, _), values in zip(cells, means, strict=True)}
     return _chart(curves, "ROC, mean over classes")
 
 
 def class_rocs(predictions: Predictions, share: float) -> Markup:
-    """Draw an ROC curve per frequent class, of the probe's main method."""
+    """Draw an ROC curve per frequent class, for the probe's reference method."""
     rotations = _rocs(predictions, (predictions.reference, share))
     support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
     frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))
@@ -51,9 +51,10 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
-    """Draw matrices of confusion: true families or classes by likeliest ones.
+    """Draw confusion matrices of true and likeliest families or classes.
 
-    A record whose likeliest class it has counts as right for all its classes. Classes stand family by family.
+    If a record has its likeliest class, it counts as right for all its classes. Classes are in the order of
+    their families.
     """
     family_of = _families(predictions.classes, task, ontology)
     present_K = np.asarray(predictions.y_MK.any(axis=0))
@@ -87,7 +88,7 @@ def _confusion(
 
 
 def _families(classes: Sequence[str], task: str, ontology: Ontology) -> dict[str, str]:
-    """The family of each class that a concept stands for, in the order of the tree."""
+    """Return the family of each class with a concept, in the order of the tree."""
     nodes, concepts = {node.abbr: node for node in ontology.nodes}, zeroshot_concepts(task)
     stands = {name: next(iter(concepts.get(name, (name,))), "") for name in classes}
     place = {index: number for number, index in enumerate(ontology.by_family)}
@@ -98,7 +99,7 @@ def _families(classes: Sequence[str], task: str, ontology: Ontology) -> dict[str
 
 
 def _rocs(predictions: Predictions, cell: tuple[str, float]) -> list[dict[str, NDArray[np.float64]]]:
-    """Of each rotation the sensitivity on `GRID` of each class that it can score, the mean over seeds."""
+    """Return by rotation the sensitivity on `GRID` of each scorable class, averaged over seeds."""
     logits_SMK, rotations = predictions.logits[cell], []
     for rows in rotated(predictions.rotation_M):
         y_MK, curves = predictions.y_MK[rows], {}
@@ -121,7 +122,7 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
 
 
 def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw sensitivity by 1 − specificity of every class, with a dot for its `calls` (a column each)."""
+    """Draw sensitivity by 1 − specificity of every class, with a dot for its column of `calls`."""
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name in calls:
@@ -136,7 +137,7 @@ def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
 
 
 def precision_recall(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw precision by recall of every class, with a dot for its `calls`."""
+    """Draw precision by recall of every class, with a dot for its column of `calls`."""
     with canvas(4, 4.4) as axes:
         for name in calls:
             y_M, p_M = _labelled(frame, name)
@@ -168,7 +169,7 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
 
 
 def confusion(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw the share of each class's records that are called as each class, or as none."""
+    """Draw the share of each class's records that are called as each class, or as no class."""
     names = list(calls)
     called = np.column_stack([calls, ~calls.any(axis=1)])
     share = np.stack([called[frame[f"label {name}"] == 1].mean(axis=0) for name in names])

@@ -1,6 +1,6 @@
-"""SVG as text, with colours in its elements, so that a picture can be used outside of its page.
+"""SVG as text, with colours in its elements, so that a picture can be used outside its page.
 
-Lines and words have `currentColor`, the colour of the text around them: dark on light, light on dark.
+Lines and words use `currentColor`, the colour of the surrounding text: dark on light, light on dark.
 
 Shapes: L points of a line, R rows and C columns of a map.
 """
@@ -19,7 +19,10 @@ UNITS = 100
 
 
 def element(name: str, *children: str, **attributes: object) -> str:
-    """Return an SVG element; underscores in attribute names become hyphens, a trailing one is dropped."""
+    """Return an SVG element.
+
+    Underscores in attribute names become hyphens, and a trailing underscore is dropped.
+    """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"' for key, value in attributes.items()
     )
@@ -27,7 +30,7 @@ def element(name: str, *children: str, **attributes: object) -> str:
 
 
 def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> Markup:
-    """Return a picture with a label for screen readers; with the unit `mm` it prints true to scale."""
+    """Return a picture with a label for screen readers. With the unit `mm`, it prints true to scale."""
     size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
     view = f"0 0 {number(width)} {number(height)}"
     attributes = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
@@ -42,7 +45,7 @@ def words(text: str, x: float, y: float, size: float, **attributes: object) -> s
 def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
     """Return a line's path data, in steps of 1/UNITS, broken at values that aren't finite.
 
-    Rounding doesn't add up: every step goes from one rounded point to the next.
+    Rounding errors don't accumulate, because every step connects two rounded points.
     """
     x, y = np.asarray(x_L, np.float64) * UNITS, np.asarray(y_L, np.float64) * UNITS
     finite = np.isfinite(x) & np.isfinite(y)
@@ -51,7 +54,7 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
         points = np.rint(np.stack([x[start:stop], y[start:stop]], axis=1)).astype(int)
         steps = np.diff(points, axis=0).ravel().tolist()
-        text = " ".join(map(str, steps)).replace(" -", "-")  # no more between them than a reader needs
+        text = " ".join(map(str, steps)).replace(" -", "-")  # a minus sign needs no space before it
         path += f"M{points[0, 0]} {points[0, 1]}" + (f"l{text}" if steps else "h0")
     return path
 

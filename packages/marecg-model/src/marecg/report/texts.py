@@ -19,17 +19,17 @@ from marecg.errors import UsageError
 from marecg.report.records import Shown
 
 LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
-"""From these on the page remarks on them: a PR of 200 ms is seen in normal records, too."""
+"""Least values for a remark on the page. A PR of 200 ms also occurs in normal records."""
 
 INFANT = 2
-"""Years below which an age is told in months or days."""
+"""Age in years below which it is given in months or days."""
 
 RATES_APART, PAUSE_MS = 0.15, 2000
-"""By which share mean and median rate differ, and how long a cycle is, if the page remarks on them."""
+"""Least relative difference of mean and median rate, and least cycle length, for a remark on the page."""
 
 
 class Texts:
-    """Texts in one language, called with a key; an unknown language is a `UsageError`."""
+    """Texts in a language, called with a key. Raises `UsageError` for an unknown language."""
 
     def __init__(self, language: str) -> None:
         if language not in languages():
@@ -40,12 +40,12 @@ class Texts:
         self.language = language
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of a key."""
+        """Return the text of a key."""
         text = _read()[key][self.language].format(**values)
         return text if self.language == "en" else _decimal_commas(text)
 
     def number(self, value: float | None, digits: int = 0) -> str:
-        """Format a number for the language; a dash for a missing one."""
+        """Format a number for the language; a dash for a missing number."""
         if value is None:
             return "–"
         text = f"{value:.{digits}f}".replace("-", "−")
@@ -69,7 +69,7 @@ def _read() -> dict[str, dict[str, str]]:
 
 
 def _decimal_commas(text: str) -> str:
-    """Points between digits as commas."""
+    """Replace points between digits with commas."""
     return re.sub(r"(?<=\d)\.(?=\d)", ",", text)
 
 
@@ -93,7 +93,7 @@ def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
 
 
 def _age(age: float | None, say: Texts) -> str:
-    """An age in years, of an infant in months or days."""
+    """Return an age in years, or an infant's age in months or days."""
     if age is None:
         return ""
     if 0 < age < 1 / 12:
@@ -102,7 +102,10 @@ def _age(age: float | None, say: Texts) -> str:
 
 
 def electrode_quality(suspected: Doubts, shown: Shown, say: Texts) -> tuple[str, str]:
-    """Return electrode faults and mended leads as sentences, and their class; I and V6 tell swapped arms."""
+    """Return electrode faults and mended leads as sentences, and their class.
+
+    I and V6 show swapped arms.
+    """
     faults = suspected._asdict()
     lines = [say("quality_swapped_arms")] * faults.pop("swapped_arms")
     for kind in MENDED:
@@ -130,7 +133,7 @@ def measurement_remarks(
 ) -> str:
     """Return remarks on the intervals: pacing, a long PR or QTc, QTc of a fast heart or a wide complex.
 
-    Those of a child are compared with the limits of the age, and with none of adults.
+    A child's intervals are compared only with the limits of the age, not with limits of adults.
     """
     child, fast = is_child(age), measured.qt is not None and (measured.rate or 0) > FAST
     qtcs = [qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")]

@@ -1,8 +1,9 @@
 """ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
 
-As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, limb leads and
-chest leads apart, which is written on it, and each lead around its own median, as the high-pass filter would
-have it. The gain follows what most seconds show: an artefact lowers none, and is cut off at the paper's edge.
+As on an electrocardiograph, waves that are too high for the paper are drawn at half the gain or less, and the
+gain is printed. Limb leads and chest leads have separate gains. Each lead is centred on its median, which
+resembles the effect of a high-pass filter. The gain depends on most seconds of a lead, so that an artefact
+doesn't lower it. Artefacts are clipped at the paper's edge.
 
 Shapes: C leads, L samples.
 """
@@ -20,37 +21,41 @@ from marecg.report.svg import UNITS, element, picture, polyline, words
 MM_PER_SECOND = 25.0
 MM_PER_MV = 10.0
 GAINS = (10.0, 5.0, 2.5, 1.0, 0.5, 0.1)
-"""mm/mV, the standard one first: a record that is too high for its rows gets the next."""
+"""Gains in mm/mV, the standard gain first. A record that is too high for its rows gets the next gain."""
 SECONDS = 10.0
 MARGIN = 10.0
-"""mm before the first second, for the calibration pulse or what is said of a row."""
+"""mm before the first second, for the calibration pulse or the label of a row."""
 WIDTH = MARGIN + SECONDS * MM_PER_SECOND
 PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
 NAME_SIZE, LETTER_WIDTH = 3.4, 2.6
-"""mm that a lead's name is high, and a letter of it wide at most."""
+"""Height of a lead's name and maximum width of a letter, in mm."""
 NAME_HEIGHTS = (-8.0, -5.0, -2.5)
 NAME_PLACES = tuple((right, below) for right in (1.0, 4.5, 8.0, 11.5) for below in NAME_HEIGHTS)
-"""Where a name may stand, in mm behind its lead's beginning and below the baseline: above its lead and in its
-row, the usual place first."""
+"""Possible places of a name, the usual place first: above the lead and within its row.
+
+A place is given in mm right of the lead's beginning and below the baseline.
+"""
 USUAL = 0.8
-"""Share of a lead's seconds whose waves decide about its gain."""
+"""Share of a lead's seconds that must fit at its gain."""
 COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
 """mm per row of the layout 3 × 4."""
 STACK_ABOVE, STACK_BELOW, STACK_ROOM = 11.0, 5.0, 1.5
-"""mm of a row where the leads are scrolled through, at least, and between the waves of two of them: such a
-sheet may be as long as it needs, so no lead runs into the next one."""
+"""Least mm above and below the baseline of a stacked lead, and between the waves of two leads.
+
+A stacked sheet may have any length, so leads don't overlap.
+"""
 TOP = 10.0
-"""mm above the first row, where the chest leads reach up."""
+"""mm above the first row, for high waves of the chest leads."""
 REACH = TOP + ROW / 2
 """mm from the first row's baseline to the paper's edge."""
 FINEST = 500.0
-"""Hz: more samples than these lie nearer to each other than the stylus is thin."""
+"""Hz up to which samples are drawn. At higher rates, samples are closer than the line is wide."""
 TICK = 2.5
-"""mm above and below the baseline where a lead gives way to the next."""
+"""mm above and below the baseline of the mark between two leads of a row."""
 THIN = 0.25
-"""mm: a line as the stylus draws it."""
+"""Width in mm of a line drawn by a stylus."""
 
 
 class Gains(NamedTuple):
@@ -79,11 +84,11 @@ class Strip(NamedTuple):
 
 
 def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
-    """Draw a record as it is usually printed: four consecutive columns of 2.5 s, and lead II below.
+    """Draw a record in the usual printed layout: four consecutive columns of 2.5 s, and lead II below.
 
     Args:
-        x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
-        leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
+        x_CL: leads in mV. Values that aren't finite and samples after 10 s are not drawn.
+        leads: names of the rows of `x_CL`. Missing leads of the twelve are labelled as not recorded.
     """
     gains, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
     pulses = "".join(pulse(TOP + ROW * (row + 0.5), gains.limb) for row in range(4))
@@ -108,7 +113,7 @@ def _usual_heights(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
 
 
 def _centred(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The leads around their medians; zero where they aren't finite."""
+    """Return the leads centred on their medians, with zero for values that aren't finite."""
     finite_CL = np.isfinite(x_CL)
     pairs = zip(x_CL, finite_CL, strict=True)
     middle_C = [np.median(x_L[finite_L]) if finite_L.any() else 0 for x_L, finite_L in pairs]
@@ -116,16 +121,16 @@ def _centred(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _usual(x_CL: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
-    """The quantile `USUAL` of the largest values of each second."""
+    """Return the quantile `USUAL` of the largest values of each second."""
     second = max(1, round(fs))
     parts = [x_CL[:, at : at + second].max(axis=1) for at in range(0, max(1, x_CL.shape[1]), second)]
     return np.asarray(np.quantile(np.stack(parts), USUAL, axis=0, method="inverted_cdf"))
 
 
 def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
-    """Draw named leads one below the other over 10 s, for a narrow window.
+    """Draw the leads stacked over 10 s, for a narrow window.
 
-    It keeps its size, and is scrolled through.
+    The drawing keeps its size and is scrolled.
     """
     gains, centred_CL = tracing_gain(x_CL, fs, leads), _centred(x_CL)
     strips, height = [], STACK_ROOM
@@ -148,7 +153,7 @@ def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> st
 
 
 def _columns() -> list[Strip]:
-    """Four columns of three leads, and lead II below."""
+    """Return the strips of four columns of three leads, and of lead II below."""
     strips = [
         Strip(lead, COLUMN * column, COLUMN * (column + 1), MARGIN + COLUMN * column * MM_PER_SECOND, y)
         for place, lead in enumerate(LEADS)
@@ -158,7 +163,7 @@ def _columns() -> list[Strip]:
 
 
 def _largest(height: float) -> float:
-    """The largest gain at which so many mV stay within `REACH` mm."""
+    """Return the largest gain at which a height in mV stays within `REACH` mm."""
     return next((gain for gain in GAINS if height * gain <= REACH), GAINS[-1])
 
 
@@ -179,7 +184,7 @@ def lines(
     width: float = THIN,
     height: float = math.inf,
 ) -> str:
-    """Draw the strips of a record with their leads' names; waves are clipped at the paper's edges."""
+    """Draw the strips of a record with the names of their leads. Waves are clipped at the paper's edges."""
     gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
     every = max(1, int(fs / FINEST))
     row_of = {name.lower(): place for place, name in enumerate(leads)}
@@ -202,11 +207,11 @@ def lines(
         where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
         traces.append(element("path", d=path, data_lead=lead, transform=where))
     thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
-    return "".join(names) + element("g", *traces, **thin)  # no name hides a wave
+    return "".join(names) + element("g", *traces, **thin)  # waves are drawn over names
 
 
 def _clear(down_L: NDArray[np.floating], fs: float, name: str) -> tuple[float, float]:
-    """Return which of `NAME_PLACES` the fewest samples of a lead cross, given in mm below the baseline."""
+    """Return the place of `NAME_PLACES` that the fewest samples cross, given in mm below the baseline."""
     crossed = []
     for right, below in NAME_PLACES:
         begin, end = ((right + width) / MM_PER_SECOND * fs for width in (-1, len(name) * LETTER_WIDTH))
