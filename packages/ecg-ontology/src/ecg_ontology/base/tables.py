@@ -22,8 +22,8 @@ def column_names(path: Path, *, quoted: bool = True) -> list[str]:
 def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tuple[str, list[Any]]]:
     """Yield the place of each row, such as ``line 3``, and its cells in some columns.
 
-    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, if two columns have the
-    same requested name, or if a row and the header have different numbers of cells.
+    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, a requested name occurs
+    twice, or a row and the header differ in length.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):

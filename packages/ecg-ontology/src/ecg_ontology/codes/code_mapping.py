@@ -67,8 +67,8 @@ class CodeMapping:
     def of(self, code: str) -> tuple[str, ...]:
         """Return the SNOMED CT identifiers of a code or text, or () if it isn't in the mapping.
 
-        Case, the name of the vocabulary and the point of ICD-10 may differ from the mapping. If the mapping
-        has several codes that differ only in these, the result is () unless the spelling matches exactly.
+        Case, the name of the vocabulary and the point of ICD-10 may differ from the mapping. If several such
+        codes have different targets, the result is () unless the spelling matches exactly.
 
         Args:
             code: code or text as written by the hospital.

@@ -41,8 +41,8 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error.
-        UsageError: a file that isn't a bundle of this ontology would be overwritten, the lock would change
-            without a new version, or the new version isn't higher than the frozen version.
+        UsageError: the output exists and isn't a bundle of this ontology, the lock would change without a new
+            version, or the new version isn't higher than the frozen version.
     """
     if not sources.is_dir():
         problem = "isn't a folder of sources"

@@ -37,9 +37,10 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule)
 
     - ``max-index`` (the paper's rule): the rank is the index.
     - ``most-specific``: yielding leaves (normal sinus rhythm) rank lowest. Other leaves are ranked by the
-      longest path over ``subtypeOf``, then by index. The paper's wording is "maximal distance from any root",
-      but this distance is 1 for every leaf. The path over ``subtypeOf`` is the reading that distinguishes
-      leaves.
+      longest path up over ``subtypeOf``, then by index.
+
+    The paper's wording for ``most-specific`` is "maximal distance from any root", which is 1 for every leaf.
+    The path over ``subtypeOf`` is the reading that distinguishes leaves.
     """
     refuse_unknown("selection rule", rule, RULES)
     if rule == "max-index":

@@ -1,8 +1,8 @@
 """Sentences of reports: the concepts they name, each present, denied, doubted or past.
 
 A finding is present, denied, doubted, requested, in the past or in the patient's family. A cue applies to its
-scope. The scope of "no" is the text after it, up to a "but", the end of the sentence, or a comma that isn't
-part of a list. The scope of "excluded" is the text before it.
+scope. The scope of "no" is the text after it. It ends at a "but", the end of the sentence, or a comma outside
+a list. The scope of "excluded" is the text before it.
 """
 
 from collections.abc import Iterator, Sequence
