@@ -54,9 +54,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decay: learning rate of a block divided by the learning rate of the block above it.
         patience: steps without improvement on the held-out records, after which training stops.
         balanced: weight the positives and negatives of a class equally in total.
-        readout: features of the head. `wide` works with all `layers`. `beats`, `full` and `best` need
-            `layers="head"`. `best` takes the readout with the least log loss on the held-out records. See
-            `marecg.model.readout`.
+        readout: features of the head. `wide` works with all `layers`; `beats` and `full` need
+            `layers="head"`. `best` takes the readout with the least log loss on the held-out records, and
+            means `wide` unless `layers="head"`. See `marecg.model.readout`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
         threshold: rule for choosing thresholds; see `calibration.threshold`.
         seed: seed for drawing the held-out records, their order and the windows that are read.

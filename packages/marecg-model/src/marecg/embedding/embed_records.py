@@ -66,7 +66,10 @@ class Work:
 
 
 def is_folder(out: str | Path) -> bool:
-    """Return whether a name means a folder of parts: it ends in / or has no suffix, or is a folder."""
+    """Return whether a name means a folder of parts.
+
+    It does if it ends in /, has no suffix, is an address, or is an existing folder.
+    """
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
 
