@@ -160,7 +160,8 @@ def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -
     negative_RV = np.add.reduceat(weight_RM[:, order] * (1 - y_M[order].astype(np.int64)), first, axis=1)
     below_RV = np.cumsum(negative_RV, axis=1) - negative_RV / 2
     pairs_R = positive_RV.sum(axis=1) * negative_RV.sum(axis=1)
-    return np.minimum(1.0, (positive_RV * below_RV).sum(axis=1) / pairs_R)  # rounding may exceed 1
+    auc_R: Floats = np.minimum(1.0, (positive_RV * below_RV).sum(axis=1) / pairs_R)  # rounding may exceed 1
+    return auc_R
 
 
 class Reliability(NamedTuple):
