@@ -137,10 +137,3 @@ def test_digits_without_end_cost_no_more_than_the_file(tmp_path, x_CL):
     with pytest.raises(RecordError, match="has leads of 5000 and of"):
         read(path)
     assert time.process_time() - began < 5
-
-
-def test_the_page_of_limits_says_them_as_they_are():
-    page = (Path(__file__).parents[2] / "docs" / "corpus" / "limits.md").read_text(encoding="utf-8")
-    for number in (stretch.LONGEST, stretch.LONGEST_READ, stretch.MOST_CODES):
-        assert f"{number:,}" in page
-    assert f"{stretch.FILE_BYTES >> 20} MB" in page

@@ -1,4 +1,4 @@
-"""The tasks of ST and T that stand beside the published ones in docs/small.md."""
+"""The tasks of ST and T that stand beside the published ones in research/small/summary.md."""
 
 from benchmarks.st_t import STATEMENTS, TERRITORY
 from marecg.evaluate.tasks.registry import task_named

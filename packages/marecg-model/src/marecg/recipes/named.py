@@ -118,7 +118,7 @@ def _as_it_is_used(
     - The exported weights are an average. The exported model reads each window at three offsets, and its wide
       readout includes the modulation spectrum.
 
-    docs/small.md shows the measured effects.
+    research/small/summary.md shows the measured effects.
     """
     return full.derived(
         name=name,
