@@ -37,6 +37,12 @@ def page(name: str) -> str:
     text = re.sub(r"^Example: (.+?)$", r"```console\n$ \1\n```", text, flags=re.MULTILINE)
     text = re.sub(r"^(#{1,4} )`(.+)`$", r"\1\2", text, flags=re.MULTILINE)
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
+    # The options of all commands stand once, in the head.
+    head, _, text = text.partition("\n## ")
+    text = (
+        head + "\n## " + re.sub(r"^\* `-[qvh], --(?:quiet|verbose|help)`.*\n", "", text, flags=re.MULTILINE)
+    )
+    text = re.sub(r"\*\*Options\*\*:\n\n(?=\n|\Z)", "", text)
     return "\n".join(line.rstrip() for line in text.splitlines()).strip() + "\n"
 
 

@@ -15,16 +15,11 @@ SUMMARY = "Train a classifier on labelled ECGs."
 EXAMPLE = "marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out runs/classifier"
 classify = typer.Typer(help=f"{SUMMARY}\n\nExample: {EXAMPLE}", **SETTINGS)
 
-Encoder = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is.")
-]
+Encoder = Annotated[str, typer.Argument(metavar="MODEL", help="Run folder or model; it isn't changed.")]
 Set = Annotated[
     list[str] | None,
     set_option(
-        "How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
-        "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
-        "alike, readout=wide, or by the head alone beats, full or best, what has the "
-        "least log loss on validation (default), seed=0."
+        "Change a setting, for example readout=wide, steps=1500, balanced=true or seed=0; may be repeated."
     ),
 ]
 
@@ -33,41 +28,41 @@ Set = Annotated[
 def fit(
     model: Encoder,
     data: Data,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the classifier is kept.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Classifier folder to write.")],
     labels: Annotated[
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="A column that names the records, then one of 0 and 1 for each class; empty is unknown. A "
-            "column `split` may say train, val or test. [default: the corpus' leaves]",
+            help="Table with the records' names and a column of 0 and 1 per class (empty: unknown);"
+            " optional column `split`. [default: the corpus' leaves]",
         ),
     ] = None,
-    layers: Annotated[str, typer.Option(help="head, last:N blocks, or all.")] = "head",
+    layers: Annotated[str, typer.Option(help="Layers to train: head, last:N or all.")] = "head",
     calibration: Annotated[
         Literal["best", "temperature", "isotonic", "none"],
-        typer.Option(help="best takes, by class, what has the least log loss on validation."),
+        typer.Option(help="Calibration; best chooses for each class by validation log loss."),
     ] = "best",
     threshold: Annotated[
-        str, typer.Option(help="When a class is called: youden, f1, sensitivity=.9 or specificity=.95.")
+        str, typer.Option(help="Rule for thresholds: youden, f1, sensitivity=.9 or specificity=.95.")
     ] = "youden",
     exclusive: Annotated[
-        bool, typer.Option("--exclusive", help="A record has one of the classes; the likeliest is called.")
+        bool, typer.Option("--exclusive", help="Each record has exactly one class.")
     ] = False,
     prevalence: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CLASS=SHARE",
-            help="How frequent a class is where the classifier is to be used: adds its PPV there; may be "
-            "repeated.",
+            help="Prevalence of a class where the classifier will be used; adds the PPV there; may "
+            "be repeated.",
         ),
     ] = None,
     set_: Set = None,
     form: As = "text",
 ) -> None:
-    """Train a calibrated classifier on a corpus with labels, and judge it on patients it has not seen.
+    """Train a calibrated classifier on labelled ECGs and test it on unseen patients.
 
-    The folder is a model for `marecg predict`, `embed`, `export` and `report`. Records given as --data are
-    prepared first, in OUT-corpus.
+    `marecg predict`, `embed`, `export` and `report` take the resulting folder as a model. If --data is a
+    folder of records, they are first prepared in OUT-corpus.
 
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """

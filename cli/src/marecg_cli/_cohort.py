@@ -19,20 +19,21 @@ def cohort(
         str,
         typer.Option(
             metavar="EXPRESSION",
-            help="Concepts by abbreviation, label or code, each with its descendants; comparisons of age, "
-            "sex, date, source, device and other columns of the index; and, or, not, parentheses.",
+            help="Concepts (with their descendants) and comparisons of columns such as age, sex, "
+            "date or qrs, with and, or, not and parentheses.",
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The file to write, or FOLDER/ for a corpus. [default: stdout]")
+        Path | None, typer.Option(help="File to write, or FOLDER/ for a corpus. [default: stdout]")
     ] = None,
     form: Annotated[
-        TableFormat | None, typer.Option("--format", help="How. [default: as the file ends, or csv]")
+        TableFormat | None,
+        typer.Option("--format", help="Output format. [default: by the file's ending, or csv]"),
     ] = None,
 ) -> None:
-    """List the records that satisfy an expression on findings, age, sex, date or device.
+    """List the records that match an expression on findings, age, sex, date or device.
 
-    A folder as --out is a corpus of these records alone, for `marecg train --data` and every other command.
+    If --out is a folder, it becomes a corpus of these records.
 
     Example: marecg cohort corpus --where 'AF and (LVH or LBBB) and age > 60 and sex = F' --out af.parquet
 

@@ -137,7 +137,7 @@ def _of_all(
             "-q",
             expose_value=False,
             callback=lambda given: set_loudness(-1) if given else None,
-            help="Print results and failures only.",
+            help="Print only results and errors.",
         ),
     ] = False,
     verbose: Annotated[
@@ -149,7 +149,7 @@ def _of_all(
             expose_value=False,
             show_default=False,
             callback=lambda given: set_loudness(given) if given else None,
-            help="Tell what is done; twice: everything, with the place of an error.",
+            help="Show progress details; -vv adds debug output and tracebacks.",
         ),
     ] = 0,
 ) -> None:

@@ -31,32 +31,30 @@ def _quirks() -> list[str]:
 
 
 def synth(
-    out: Annotated[Path, typer.Option(help="A new folder, or a synthetic corpus to replace.")],
-    records: Annotated[int, typer.Option(help="How many good records.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder to write; an older synthetic corpus in it is replaced.")],
+    records: Annotated[int, typer.Option(help="Number of good records.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
     diagnosis: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ABBR",
-            help="Draw leading findings from these only; may be repeated.",
+            help="Draw main findings only from these; may be repeated.",
             **one_of(_diagnoses),
         ),
     ] = None,
-    noise: Annotated[float, typer.Option(help="How noisy: 0 clean, 1 as usual.")] = 1.0,
-    label_noise: Annotated[
-        float, typer.Option(help="The share of headers with a wrong or missing code.")
-    ] = 0.0,
+    noise: Annotated[float, typer.Option(help="Noise level: 0 is clean, 1 is typical.")] = 1.0,
+    label_noise: Annotated[float, typer.Option(help="Share of headers with a wrong or missing code.")] = 0.0,
     quirk: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="Add a bad record of this kind, or `all`; may be repeated.",
+            help="Add a defective record of this kind, or `all`; may be repeated.",
             **one_of(_quirks),
         ),
     ] = None,
     form: As = "text",
 ) -> None:
-    """Write a WFDB corpus of synthetic ECGs with codes, Challenge style, each with its truth beside it.
+    """Write synthetic ECGs as WFDB records with codes and ground truth.
 
     Example: marecg synth --out wfdb --records 600 --seed 0
     """
@@ -86,50 +84,46 @@ def prepare(
         list[str],
         typer.Argument(
             metavar="SOURCE…",
-            help="Folders of WFDB records, PTB-XL, clinical files, folders of these, or array files, "
-            "here or as s3://…",
+            help="Folders with records in any supported format, or array files, local or s3://…",
         ),
     ],
-    out: Annotated[str, typer.Option(metavar="FOLDER", help="The corpus folder to write, here or as s3://…")],
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Corpus folder to write, local or s3://…")],
     ontology: Annotated[
         str | None,
         typer.Option(
-            help="Your own graph: a folder of sources, a bundle or a .ttl file; or `extended`: the "
-            "packaged one with more findings. [default: the packaged one]"
+            help="Your own graph: a folder of sources, a bundle or a .ttl file; or `extended`, the "
+            "packaged graph with more findings. [default: the packaged graph]"
         ),
     ] = None,
     profile: Profile = "paper",
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change one setting, such as zero_limit=0.5; may be repeated. codes.KEY says what --codes "
-            "is: id_column, code_column, patient_column, vocabulary=snomed, icd10, omop or scp, mapping=FILE "
-            "to SNOMED CT (.csv with code and snomed, or .sssom.tsv), concepts=FILE of OMOP. array.KEY says "
-            "what arrays are: leads=I,II,V2, units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME."
+            "Change a setting, for example zero_limit=0.5, codes.mapping=machine, "
+            "codes.vocabulary=icd10, array.leads=I,II,V2 or array.units=uV; may be repeated."
         ),
     ] = None,
     select: Annotated[
-        Literal["all", "paper"], typer.Option(help="All records, or the paper's three sources, and compare.")
+        Literal["all", "paper"],
+        typer.Option(help="paper: only the paper's three sources, compared with its tables."),
     ] = "all",
     fs: Fs = None,
     codes: Annotated[
-        Path | None, typer.Option(**LOCAL, help="A table with the records' codes, .csv, .tsv or .parquet.")
+        Path | None, typer.Option(**LOCAL, help="Table with the records' codes: .csv, .tsv or .parquet.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")] = -1,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers prepare the records.")
     ] = None,
     form: As = "text",
 ) -> None:
-    """Prepare a corpus from hospital records; run again after an interruption, it goes on.
+    """Prepare a corpus from hospital records; run again to continue after an interruption.
 
-    The paper's tables of the corpus are printed; of a finished one, by the same command. Exit code 1 if every
-    record is quarantined.
+    Prints counts of records and codes. The exit code is 1 if every record is quarantined.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
-    differ. With --codes, a row per record and code, the table's labels take the place of the files' own.
-    With --set codes.mapping=FILE alone, statements that electrocardiographs wrote into the files get codes;
-    codes.mapping=machine is the packaged mapping.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. Codes come from the files, or from --codes, a
+    table with one row per record and code. With --set codes.mapping=machine, statements of
+    electrocardiographs are mapped to codes.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
@@ -178,14 +172,14 @@ def audit(
     data: Corpus,
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE", help="Evaluation records, here or as s3://…; may be repeated."),
+        typer.Option(metavar="SOURCE", help="Evaluation records, local or s3://…; may be repeated."),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every signal and compare it with the index.")
     ] = False,
     form: As = "text",
 ) -> None:
-    """Look for evaluation records in a corpus, or for damage; exit code 1 when there are any.
+    """Find evaluation records or damaged records in a corpus. The exit code is 1 if there are any.
 
     Example: marecg audit corpus --against /data/ptb-xl
 

@@ -10,7 +10,7 @@ from marecg_cli._commands import SETTINGS
 from marecg_cli._options import As, one_of
 from marecg_cli._output import message, result, result_json
 
-SUMMARY = "The datasets that are read by name: list them, get them."
+SUMMARY = "List and download public datasets."
 data = typer.Typer(help=f"{SUMMARY}\n\nExample: marecg data list", **SETTINGS)
 
 
@@ -22,10 +22,12 @@ def _choice() -> list[str]:
 
 @data.command("list", rich_help_panel="Datasets")
 def list_(
-    root: Annotated[Path | None, typer.Option(help="Count what this folder holds of each.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="Also count the records of each dataset in this folder.")
+    ] = None,
     form: As = "text",
 ) -> None:
-    """List every dataset by name, with its licence, size and address.
+    """List all datasets with licence, size and address.
 
     Example: marecg data list --root /data
     """
@@ -50,21 +52,17 @@ def list_(
 def get(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="A dataset by its name; `marecg data list` shows them.", **one_of(_choice)
-        ),
+        typer.Argument(metavar="NAME", help="Name of a dataset (see `marecg data list`).", **one_of(_choice)),
     ],
-    out: Annotated[
-        Path, typer.Option(help="The folder for datasets; this one gets a folder of its name in it.")
-    ],
+    out: Annotated[Path, typer.Option(help="Folder for datasets; the dataset gets a subfolder.")],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read the files that are there already, and mend them.")
+        bool, typer.Option("--verify", help="Also verify files that exist, and download damaged files again.")
     ] = False,
     mirror: Annotated[
-        str | None, typer.Option(metavar="URL", help="Another address of the same files.")
+        str | None, typer.Option(metavar="URL", help="Alternative address of the same files.")
     ] = None,
 ) -> None:
-    """Download a dataset from its publisher and verify it; run again to continue.
+    """Download a dataset and verify it; run again to continue.
 
     Example: marecg data get georgia --out /data
     """
@@ -78,26 +76,24 @@ def export(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="A run, a model, owner/name on the hub, or a folder of `marecg classify fit`."
+            metavar="RUN", help="A run, a model folder, owner/name on the hub, or a classifier folder."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="What to write: .onnx, or .pt2 for --to torch.")],
-    to: Annotated[
-        Literal["onnx", "torch"], typer.Option(help="ONNX, or a program of torch.export.")
-    ] = "onnx",
+    out: Annotated[Path, typer.Option(help="File to write: .onnx, or .pt2 with --to torch.")],
+    to: Annotated[Literal["onnx", "torch"], typer.Option(help="Format of the file.")] = "onnx",
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Where a classifier's test records lie, of which some are compared with `marecg predict`. "
-            "[default: the corpus that it was fitted on]"
+            help="Corpus with a classifier's test records, for a comparison with `marecg predict`. "
+            "[default: the corpus it was fitted on]"
         ),
     ] = None,
     form: As = "text",
 ) -> None:
-    """Write an encoder or a classifier as one file without marecg.
+    """Export an encoder or a classifier to a file that runs without marecg.
 
-    A file that differs from the model isn't written. A classifier's takes whole records, as `marecg predict`
-    does: windows, head, calibration and thresholds are inside.
+    The file is compared with the model before it is written. An exported classifier takes whole records:
+    windows, head, calibration and thresholds are inside.
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """

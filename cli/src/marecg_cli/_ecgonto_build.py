@@ -17,16 +17,17 @@ BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="A file, whose ending says the form, or a folder for sources.")],
+    out: Annotated[
+        Path, typer.Argument(help="File to write (the ending selects the format), or a folder for sources.")
+    ],
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
-    """Write the ontology for other programs, as a page or picture, or as a folder of sources to edit.
+    """Export the ontology for other programs, as a page or picture, or as editable sources.
 
-    .npz .json .ttl .owl .nt .sssom.tsv fhir (a folder) .svg .png .pdf; .html is one page that needs no
-    network, for a desk or a phone, with labels of --lang. A name without an ending is a new folder with the
-    packaged sources, for curation without a checkout.
+    The ending selects the format: .npz .json .ttl .owl .nt .sssom.tsv .svg .png .pdf .html; `fhir` is a
+    folder. A name without an ending becomes a folder with the packaged sources.
 
     Example: ecgonto export ccg.npz
 
@@ -57,15 +58,16 @@ def place_to_name(sources: Path) -> str:
 
 
 def build(
-    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = OWN_SOURCES,
+    sources: Annotated[Path, typer.Argument(help="Folder of sources.")] = OWN_SOURCES,
     out: Annotated[
-        Path | None, typer.Option(help="The bundle; default: the package's own for ontology, from the root.")
+        Path | None,
+        typer.Option(help="Bundle to write. [default: the package's bundle, if run in the repository]"),
     ] = None,
     new_version: Annotated[
-        str, typer.Option(help="What the sources become, such as 1.1.0: only so a lock is replaced.")
+        str, typer.Option(help="New version, for example 1.1.0; required to replace the lock.")
     ] = "",
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 if something is stale.")
+        bool, typer.Option("--check", help="Only check; exit with 1 if a file is out of date.")
     ] = False,
 ) -> None:
     """Build the bundle and the lock file from the sources, or check that they are up to date.

@@ -15,36 +15,43 @@ if TYPE_CHECKING:
     from ecg_ontology import Finding
 
 
-ReportFormat = Annotated[Literal["text", "json", "github"], typer.Option("--format", help="How to print.")]
-Threshold = Annotated[Literal["error", "warn", "info"], typer.Option(help="The least severity that exits 1.")]
+ReportFormat = Annotated[Literal["text", "json", "github"], typer.Option("--format", help="Output format.")]
+Threshold = Annotated[
+    Literal["error", "warn", "info"], typer.Option(help="Lowest severity that leads to exit code 1.")
+]
 
 
 def validate(
     source: Annotated[
         str | None,
-        typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged."),
+        typer.Argument(
+            help="Folder of sources, or a .ttl, .owl, .nt or .json file. [default: the packaged graph]"
+        ),
     ] = None,
     profile: Profile = "paper",
     fail_on: Threshold = "error",
-    disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
+    disable: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Rule to skip; may be repeated.")
+    ] = None,
     engine: Annotated[
         Literal["rules", "reasoner", "shacl"],
         typer.Option(
-            help="reasoner: the rules and an OWL reasoner (Java); shacl: the shapes alone, as Turtle."
+            help="rules; reasoner: also an OWL reasoner (needs Java); shacl: only print the shapes as Turtle."
         ),
     ] = "rules",
     release: Annotated[
         Path | None,
         typer.Option(
-            help="Check codes by your SNOMED CT release: an RF2 zip, or a folder with its Snapshot."
+            help="Also check the routed codes against a SNOMED CT release: RF2 zip or folder with a Snapshot."
         ),
     ] = None,
     form: ReportFormat = "text",
 ) -> None:
     """Check an ontology against the findings catalogue.
 
-    Exits 1 when there is an error (or what --fail-on says), 3 when the source can't be read. With --release,
-    routed codes must also exist there, be active, say the same and lie right; none is shipped or downloaded.
+    The exit code is 1 if there are errors (see --fail-on), and 3 if the source can't be read. With --release,
+    routed codes must also exist in the release, be active, and keep their meaning and their place in the
+    hierarchy.
 
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """

@@ -23,9 +23,9 @@ def search(
     ontology: Source = None,
     form: As = "text",
 ) -> None:
-    """Find concepts by label, synonym, text variant, code or label of a code, and say what matched.
+    """Find concepts by label, synonym, text variant or code.
 
-    Letter case, accents and hyphens make no difference. Exits 1 when nothing matches.
+    Letter case, accents and hyphens make no difference. The exit code is 1 if nothing matches.
 
     Example: ecgonto search fibr
     """

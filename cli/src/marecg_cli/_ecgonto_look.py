@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 _NAMED = 20
 """So many unknown codes are named."""
 Codes = Annotated[
-    list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
+    list[str],
+    typer.Argument(metavar="CODE...", help="SNOMED CT codes, or CURIEs such as scp:NORM; - reads stdin."),
 ]
-Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
-Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
+Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="Rule that chooses c*.")]
+Sigma = Annotated[float, typer.Option(help="Temperature σ of the soft target, in edges.")]
 Source = Annotated[
-    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+    str | None,
+    typer.Option(help="Folder of sources, or a .ttl, .owl, .nt or .json file. [default: the packaged graph]"),
 ]
-Language = Annotated[
-    str, typer.Option(metavar="LANGUAGE", help="Language of the labels, such as de; else English.")
-]
+Language = Annotated[str, typer.Option(metavar="LANGUAGE", help="Language of the labels, for example de.")]
 
 
 def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = "text") -> None:
-    """Show the nodes that each code reaches, and why; - reads codes from stdin.
+    """Show the concepts that each code is routed to, and why.
 
-    Exits 1 when a code is unknown or malformed.
+    The exit code is 1 if a code is unknown or malformed.
 
     Example: ecgonto route 164889003 54329005 698252002 --format json
     """
@@ -74,18 +74,24 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
 
 def show(
     node: Annotated[
-        str | None, typer.Argument(help="Index, abbreviation, label, synonym or code; without it, all nodes.")
+        str | None,
+        typer.Argument(help="Concept by index, abbreviation, label, synonym or code. [default: list all]"),
     ] = None,
-    other: Annotated[str | None, typer.Argument(help="A second one: how far apart are they?")] = None,
+    other: Annotated[
+        str | None, typer.Argument(help="Second concept; prints the distance between the two.")
+    ] = None,
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
     tree: Annotated[
-        bool, typer.Option("--tree", help="Families with their findings; of a node, what is above and below.")
+        bool,
+        typer.Option(
+            "--tree", help="Print the concepts as a tree; for one concept, its ancestors and descendants."
+        ),
     ] = False,
     form: As = "text",
 ) -> None:
-    """List the concepts, show one with all that is known of it, or the distance between two.
+    """List the concepts, show one concept, or print the distance between two.
 
     Example: ecgonto show "atrial fibrillation"
 
@@ -180,16 +186,16 @@ def target(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
-    bars: Annotated[bool, typer.Option("--bars", help="Show the target as bars, node by node.")] = False,
+    bars: Annotated[bool, typer.Option("--bars", help="Draw the target as bars in the terminal.")] = False,
     picture: Annotated[
         Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
     ] = None,
     form: As = "text",
 ) -> None:
-    """Show the leaves, c* by both rules, and the soft target of a record with these codes; -: from stdin.
+    """Show the leaves, c* and the soft target of a record with these codes.
 
-    Exits 1 when a code is unknown or malformed; such a code adds nothing. JSON has the target as numbers,
-    one for each concept, and the route of each code.
+    The exit code is 1 if a code is unknown or malformed. JSON has the target as one number per concept, and
+    the route of each code.
 
     Example: ecgonto target 54329005 --sigma 1.0 --format json
 

@@ -17,28 +17,30 @@ if TYPE_CHECKING:
 
 def match(
     codes: Annotated[
-        Path | None, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
+        Path | None, typer.Argument(help="Table with the columns code and label: .csv, .tsv or .xlsx.")
     ] = None,
     statements: Annotated[
         Path | None,
         typer.Option(
-            help="Statements instead of codes: a text with one a line, or a table with the column statement, "
-            "or report_0, report_1, … of MIMIC-IV-ECG."
+            help="Match statements instead of codes: a text file with one per line, or a table with"
+            " the column statement (or report_0, report_1, … of MIMIC-IV-ECG)."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The sheet of candidates, .xlsx, .tsv or .csv [default: candidates.tsv]."),
+        typer.Option(help="Sheet of candidates to write: .xlsx, .tsv or .csv. [default: candidates.tsv]"),
     ] = None,
-    table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
-    candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
+    table: Annotated[str, typer.Option(help="Routing table for accepted codes: base, curated, …")] = "base",
+    candidates: Annotated[
+        int, typer.Option("--top", "-n", min=1, help="Maximum number of candidates per code.")
+    ] = 3,
     ontology: Source = None,
     form: As = "text",
 ) -> None:
-    """Propose concepts for new codes by their labels, or report what statements say. Nothing is applied.
+    """Propose concepts for new codes or for statements.
 
-    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet. Of
-    statements it shows which share of lines and records is read; with --out each line is in a table.
+    Write `add` next to the right candidates in the sheet, sign them, and run `ecgonto review --apply`. For
+    statements, the command prints the share of lines that is read.
 
     Example: ecgonto match new_codes.csv --out candidates.xlsx
     """

@@ -27,19 +27,23 @@ EDITED = "ontology"
 def coverage(
     corpus: Annotated[
         Path,
-        typer.Argument(help="Headers (.hea), PTB-XL, a prepared corpus, .parquet of codes, .csv of counts."),
+        typer.Argument(
+            help="Folder of headers, PTB-XL, a prepared corpus, a .parquet of codes, or a .csv of counts."
+        ),
     ],
     sources: Annotated[
-        list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
+        list[str] | None,
+        typer.Option(
+            help="Columns of a .csv of counts to add up; may be repeated. [default: Ningbo, Georgia, PTB]"
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="What the corpus is if it is a table of a row per record and code; may be repeated: "
-            "codes.id_column, codes.code_column, codes.vocabulary=snomed, icd10, omop or scp, "
-            "codes.mapping=FILE to SNOMED CT, codes.concepts=FILE of OMOP.",
+            help="Describe a table with one row per record and code, for example "
+            "codes.id_column=ecg or codes.vocabulary=icd10; may be repeated.",
         ),
     ] = None,
     rule: Rule = "max-index",
@@ -47,9 +51,7 @@ def coverage(
     ontology: Source = None,
     form: As = "text",
 ) -> None:
-    """Show what the codes of a corpus hit and miss.
-
-    With --set codes.id_column=… it is a table of a row per record and code, as for `marecg prepare --codes`.
+    """Show which codes of a corpus are routed, and which are not.
 
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
@@ -90,20 +92,21 @@ def _print_coverage(covered: "Coverage", form: As) -> None:
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
-    new: Annotated[str, typer.Argument(help="The revision of it.")],
+    old: Annotated[str, typer.Argument(help="Folder of sources, or a .ttl, .owl, .nt or .json file.")],
+    new: Annotated[str, typer.Argument(help="Revised ontology, in any of these forms.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
     form: Annotated[
-        Literal["text", "json", "markdown"], typer.Option("--format", help="markdown: for a pull request.")
+        Literal["text", "json", "markdown"],
+        typer.Option("--format", help="Output format; markdown is for a pull request."),
     ] = "text",
 ) -> None:
-    """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
+    """Show what a revision of the ontology changes in supervision.
 
-    The summary comes first. Distances beyond twenty and codes that keep leaves and c* and move by less than
-    .05 in total variation are counted; --format json lists them.
+    After twenty distances the rest is only counted, and so are codes whose target moves by less than .05 in
+    total variation. --format json lists all.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
@@ -122,38 +125,42 @@ def diff(
 
 def review(
     out: Annotated[Path | None, typer.Option(help="Write the sheet: .xlsx, .tsv or .csv.")] = None,
-    apply: Annotated[Path | None, typer.Option(help="Apply the decisions of a sheet.")] = None,
+    apply: Annotated[Path | None, typer.Option(help="Apply the decisions in this sheet.")] = None,
     add: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="Add this code: SNOMED CT identifier, or vocabulary:code."),
+        typer.Option(metavar="CODE", help="Code to add: SNOMED CT identifier or vocabulary:code."),
     ] = None,
     label: Annotated[str, typer.Option(help="Label of the added code.")] = "",
     node: Annotated[
-        str, typer.Option(help="Its concept by index, abbreviation or name; without it, none can carry it.")
+        str,
+        typer.Option(
+            help="Concept of the added code by index, abbreviation or name; empty if no concept fits."
+        ),
     ] = "",
-    author: Annotated[str, typer.Option(help="Who decides to add it.")] = "",
-    comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
+    author: Annotated[str, typer.Option(help="Name of the person who decides.")] = "",
+    comment: Annotated[str, typer.Option(help="Reason; required for a code without a concept.")] = "",
     predicate: Annotated[
         Literal[
             "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
         ],
-        typer.Option(help="How the added code and its node relate."),
+        typer.Option(help="Relation between the added code and its concept."),
     ] = "skos:closeMatch",
-    table: Annotated[str, typer.Option(help="Its table: base, curated, or a further vocabulary.")] = "base",
+    table: Annotated[
+        str, typer.Option(help="Routing table of the added code: base, curated, or another vocabulary.")
+    ] = "base",
     override: Annotated[
-        str, typer.Option(metavar="REASON", help="Why it holds although the label says another concept.")
+        str, typer.Option(metavar="REASON", help="Reason to accept a label that names another concept.")
     ] = "",
     corpus: Annotated[
-        Path | None, typer.Option(help="Say how many records of it carry each code: as for coverage.")
+        Path | None, typer.Option(help="Add the number of records with each code in this corpus.")
     ] = None,
     ontology: Source = None,
 ) -> None:
-    """Write every mapping into a sheet, apply a reviewed sheet to the routing tables, or add one code.
+    """Write all mappings to a sheet, apply a reviewed sheet, or add a code.
 
-    In the column `decision` write keep, change (predicate, comment), remove or add; sign with reviewer and
-    date (YYYY-MM-DD). Nothing is written unless all decisions together leave a sound ontology. --add writes
-    the row of the code's node and that of the node's family. Tables are those of the folder --ontology, or
-    else of the folder ontology.
+    In the sheet, write keep, change, remove or add into the column `decision`, and fill in reviewer and date
+    (YYYY-MM-DD). All decisions are applied together, or none. The routing tables in --ontology (default: the
+    folder ontology) are changed.
 
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
 

@@ -52,7 +52,7 @@ def probe(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]…",
-            help="Run folders of trained encoders, or models. [default: marecg-small, or --features alone]",
+            help="Run folders or models. [default: marecg-small, or only --features]",
         ),
     ] = None,
     *,
@@ -61,14 +61,14 @@ def probe(
     fraction: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1; to fine-tune 1]"
+            metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1; for finetune: 1]"
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
+    seeds: Annotated[int, typer.Option(help="Number of draws for each share below 1.")] = 5,
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is probed: strict, merl, finetune to train the encoder too, or FILE.py:NAME.",
+            help="strict, merl, finetune (also trains the encoder) or FILE.py:NAME.",
             **one_of(_protocols),
         ),
     ] = "strict",
@@ -76,38 +76,37 @@ def probe(
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Features computed elsewhere: an .npz with ids and features, or a folder of marecg embed.",
+            help="Features from another program: an .npz with ids and features, or a folder of "
+            "`marecg embed`.",
         ),
     ] = None,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A further baseline, which takes longer: resnet1d or FILE.py:NAME; may be repeated.",
+            help="Additional baseline: resnet1d or FILE.py:NAME; may be repeated.",
             **one_of(_baselines),
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change one setting; may be repeated: readout=wide, beats, full or concepts to compare another "
-            "vector, without='hand-crafted;encoder, wide' to leave out rows, folds=1-5,6,7-8 that train, "
-            "select and test (rotations parted by ;), splits=FOLDER of MERL's split tables, resamples=1000 "
-            "of the test records, feature_cache=FOLDER to keep computed features in; of the protocol "
-            "finetune, finetune.layers='head;all' or finetune.steps=400. --help-settings lists all."
+            "Change a setting, for example readout=full, without='hand-crafted;encoder, wide', "
+            "folds=1-5,6,7-8 (train, select, test), splits=FOLDER, feature_cache=FOLDER or "
+            "finetune.layers='head;all'; may be repeated."
         ),
     ] = None,
     out: ReportFolder = None,
     card: Annotated[
-        bool, typer.Option("--card", help="Put the figures into the card of each run's model, too.")
+        bool, typer.Option("--card", help="Also write the scores into the model card of each run.")
     ] = False,
     form: As = "text",
 ) -> None:
-    """Judge frozen encoders by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
+    """Evaluate frozen encoders with a linear probe, next to baselines.
 
-    One run on one task gives a report; several of either give one table. With --protocol finetune the encoder
-    is trained on the task's labels, the step is chosen on validation, and the test part is scored once;
-    `marecg table RUN --protocol finetune` shows the rows.
+    Baselines are a random encoder, hand-crafted features and zero-shot. One run on one task prints a report;
+    several runs or tasks print a table. --protocol finetune trains the encoder on the task's labels.
+    --help-settings lists all settings.
 
     Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
 
@@ -222,29 +221,24 @@ def _print_reports(reports: "Sequence[tuple[Path, Report]]", form: str) -> None:
 
 def table(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders that were probed.")
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders with probe reports.")
     ] = None,
-    output: Annotated[TableFormat, typer.Option("--format", help="How the table is printed.")] = "markdown",
+    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = "markdown",
     task: Annotated[
         list[str] | None,
-        typer.Option(help="These tasks alone, one option each. [default: all]", **one_of(task_names)),
+        typer.Option(help="Task to show; may be repeated. [default: all]", **one_of(task_names)),
     ] = None,
-    protocol: Annotated[str, typer.Option(help="Whose reports are read.", **one_of(_protocols))] = "strict",
-    published: Annotated[
-        bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
-    ] = True,
+    protocol: Annotated[str, typer.Option(help="Protocol of the reports.", **one_of(_protocols))] = "strict",
+    published: Annotated[bool, typer.Option(help="Show the paper's rows above the measured rows.")] = True,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="One line per task, with 95 % intervals.")
+        bool, typer.Option("--intervals", help="Print one line per task with 95 % intervals.")
     ] = False,
     compare: Annotated[
         PairedTest | None,
-        typer.Option(
-            help="Instead, the first run's macro AUC minus each other's on the same test records, by paired "
-            "resamples or DeLong's test."
-        ),
+        typer.Option(help="Print paired differences in macro AUC between the first run and each other run."),
     ] = None,
 ) -> None:
-    """Print the paper's table of linear probes with measured rows under the published ones, or compare runs.
+    """Print the paper's table with your measured rows, or compare runs.
 
     Example: marecg table runs/c1 runs/c3 --intervals
     """

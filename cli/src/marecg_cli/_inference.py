@@ -20,7 +20,9 @@ from marecg_cli._predictions_text import (
 
 Every = Annotated[
     str | None,
-    typer.Option(metavar="DURATION", help="A time line of long recordings: a row per step, as 10s or 1min."),
+    typer.Option(
+        metavar="DURATION", help="Write one row per step of a long recording, for example 10s or 1min."
+    ),
 ]
 
 
@@ -29,57 +31,57 @@ def embed(
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT…",
-            help="A run, a model or owner/name on the hub; marecg-small-codes if none is named. "
-            "Then records in any format that is read, folders of them, prepared corpora, or array files, "
-            "here or as s3://…",
+            help="Optional model (a run, a model folder, or owner/name on the hub; default "
+            "marecg-small-codes), then records, folders, prepared corpora or array files, "
+            "local or s3://…",
         ),
     ],
     out: Annotated[
         str,
         typer.Option(
             metavar="FILE|FOLDER/",
-            help="What to write: .npz, .parquet, or a folder of Parquet parts, here or as s3://…",
+            help="Output: .npz, .parquet, or a folder for many records, local or s3://…",
         ),
     ],
     fs: Fs = None,
-    patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
+    patch: Annotated[bool, typer.Option("--patch", help="Also write H̄, one row per patch.")] = False,
     readout: Annotated[
         Readout,
         typer.Option(
-            help="wide writes the wide readout too, for linear classifiers; beats the beats' behind it; "
-            "full all there is."
+            help="Features to write: rhythm, wide (adds statistics and amplitudes), beats (adds "
+            "per-beat features), full (adds measurements)."
         ),
     ] = "rhythm",
     every: Every = None,
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change one setting; may be repeated: batch_size=32 windows per forward pass, "
-            "part_records=1024 per part of a folder. array.KEY says what arrays are: leads=I,II,V2, "
-            "units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME of several."
+            "Change a setting, for example batch_size=32 or, for arrays, array.leads=I,II,V2 and "
+            "array.units=uV; may be repeated."
         ),
     ] = None,
     shard: Annotated[
-        str, typer.Option(metavar="I/N", help="Of a folder's parts every Nth, such as 3/8 in a job array.")
+        str,
+        typer.Option(
+            metavar="I/N", help="Compute every Nth part of a folder, for example 3/8 in a job array."
+        ),
     ] = "",
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="Processes; they take the GPUs of this machine in turn. "
-            "[default: one per GPU; without one, one per core for thousands of records and a small model]",
+            help="Number of processes. [default: one per GPU, or up to one per core]",
             min=1,
         ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers make the parts.")
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers embed the records.")
     ] = None,
     form: As = "text",
 ) -> None:
-    """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
+    """Embed ECGs with a frozen encoder. The exit code is 1 if a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
-    differ. Into a folder the same command goes on after an interruption, and --shard and --cluster share the
-    work.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. If --out is a folder, run again to continue
+    after an interruption; --shard and --cluster share the work.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
@@ -111,31 +113,31 @@ def predict(
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT",
-            help="A run, a model or owner/name on the hub; marecg-small-codes if none is named. "
-            "Then a record in any format that is read; of a folder, a corpus or an array of many, a table.",
+            help="Optional model (a run, a model or classifier folder, or owner/name on the hub; "
+            "default marecg-small-codes), then a record, a folder, a corpus or an array file.",
         ),
     ],
-    top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
+    top: Annotated[int, typer.Option(help="Number of concepts to print.", min=1)] = 5,
     every: Every = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the table of records, or of their steps, here: .csv or .parquet."),
+        typer.Option(help="Write a table to this .csv or .parquet file."),
     ] = None,
     fs: Fs = None,
     set_: Annotated[
         list[str] | None,
-        set_option("risk=0.2: how often an answer may be wrong. array.KEY describes arrays, as for embed."),
+        set_option(
+            "Change a setting, for example risk=0.2 (how often an answer may be wrong) or "
+            "array.units=uV; may be repeated."
+        ),
     ] = None,
     form: As = "text",
 ) -> None:
-    """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
+    """Print the concepts nearest to a record, or a classifier's probabilities. This is not a diagnosis.
 
     The shares of all concepts add up to 100 %. They are not calibrated. If the model has calibrated answers
-    (marecg-small-codes), the command prints the findings that it can state at a 10 % risk of error, or only
-    a family, or nothing. A finding that no training record had is scored by its family, marked `by family`.
-    The model must be trained with GSCL. A folder of `marecg classify fit` in its place prints the calibrated
-    probability of each class. Several records give a CSV table with a row per record (or step) and a column
-    per concept or class.
+    (marecg-small-codes), findings that can be stated at a 10 % risk of error follow. Several records give a
+    CSV table with one row per record and one column per concept or class.
 
     Example: marecg predict /data/georgia/E00001
 

@@ -54,38 +54,39 @@ def task_names() -> list[str]:
     return [*TASKS, ALL]
 
 
-As = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print the result.")]
+As = Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")]
 Profile = Annotated[
     Literal["paper", "curated"],
-    typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
+    typer.Option(help="paper: codes as the paper routes them; curated: with the curators' corrections."),
 ]
 Readout = Literal["rhythm", "wide", "beats", "full"]
 """What is read from an encoder as one vector of a record; as `marecg.embedding.embed.Readout`."""
-Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
-Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
+Corpus = Annotated[Path, typer.Argument(**LOCAL, help="Corpus written by `marecg prepare`.")]
+Data = Annotated[Path, typer.Option(**LOCAL, help="Corpus written by `marecg prepare`.")]
 Tasks = Annotated[
     list[str] | None,
     typer.Option(
         "--task",
-        help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or all, "
-        "which is the five published ones; FILE.py:NAME for your own; repeatable. [default: ptbxl-super]",
+        help="ptbxl-super, ptbxl-sub, ptbxl-form, ptbxl-rhythm, cpsc2018, corpus (the leaves of a "
+        "prepared corpus), all (the five published tasks) or FILE.py:NAME; may be repeated. "
+        "[default: ptbxl-super]",
         **one_of(task_names),
     ),
 ]
 ROOT: dict[str, Any] = {
     "metavar": "[DATA=]PATH",
-    "help": "The task's data: PTB-XL, cpsc_2018, or a prepared corpus. Of tasks on several data sets one "
-    "each: --root ptbxl=PATH --root cpsc2018=PATH.",
+    "help": "Folder with the task's data. For tasks on several data sets: --root ptbxl=PATH --root "
+    "cpsc2018=PATH.",
 }
 """The settings of an option that takes the data of tasks."""
-ReportFolder = Annotated[Path | None, typer.Option(help="Where the report goes. [default: the run folder]")]
-Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
+ReportFolder = Annotated[Path | None, typer.Option(help="Folder of the report. [default: the run folder]")]
+Fs = Annotated[float | None, typer.Option(help="Sampling rate of array files in Hz.")]
 Log = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TRACKER",
-        help="Follow the run in tensorboard, wandb or mlflow as well; may be repeated. Needs the extra of "
-        "that name. Only WANDB_MODE=online and MLFLOW_TRACKING_URI make it ask for a network.",
+        help="Also log to tensorboard, wandb or mlflow; may be repeated. Needs the extra of that "
+        "name. wandb stays offline without WANDB_MODE=online.",
         **one_of(lambda: ("tensorboard", "wandb", "mlflow")),
     ),
 ]

@@ -17,21 +17,20 @@ def report(
         list[str],
         typer.Argument(
             metavar="[RUN] [RECORD]",
-            help="A finished run, for its page. Or a record in any format that is read, any leads and rate, "
-            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small-codes "
-            "without.",
+            help="A finished run; or a record, after an optional model (default marecg-small-codes).",
         ),
     ],
     data: Annotated[
-        Path | None, typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours.")
+        Path | None,
+        typer.Option(**LOCAL, help="Prepared corpus from which records and neighbours are shown."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The HTML file. [default: report.html of the run]")] = None,
-    beats: Annotated[
-        Path | None, typer.Option(help="A CSV file with a row per beat of the record: its waves' ends in ms.")
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write. [default: report.html in the run]")
     ] = None,
-    lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
+    beats: Annotated[Path | None, typer.Option(help="Also write a CSV file with one row per beat.")] = None,
+    lang: Annotated[Literal["en", "de"], typer.Option(help="Language of a record's page.")] = "en",
 ) -> None:
-    """Write a page of a run or of a record, which needs no network and prints to scale.
+    """Write an HTML page about a run or a record.
 
     Example: marecg report runs/c3 --data corpus
 

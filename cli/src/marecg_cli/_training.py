@@ -21,13 +21,13 @@ TABLE_WIDTH = 80
 
 def train(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The run folder to write.")],
+    out: Annotated[Path, typer.Option(help="Run folder to write.")],
     recipe: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe. "
-            "[default: tiny, or that of the weights given with --from]",
+            help="Name of a recipe (see `marecg recipes`), mine.toml or mine.py:recipe. [default: "
+            "tiny, or the recipe of the weights in --from]",
             **one_of(recipe_names),
         ),
     ] = None,
@@ -36,28 +36,28 @@ def train(
         typer.Option(
             "--from",
             metavar="WEIGHTS",
-            help="Go on from these instead of random ones: a run, a model's folder, marecg-small, or "
-            "owner/name on the hub. The recipe's model is theirs.",
+            help="Start from these weights: a run, a model folder, marecg-small, or owner/name on the hub.",
         ),
     ] = None,
-    set_: Annotated[list[str] | None, set_option("Change one value of the recipe; may be repeated.")] = None,
+    set_: Annotated[list[str] | None, set_option("Change a value of the recipe; may be repeated.")] = None,
     resume: Annotated[
         bool | None,
         typer.Option(
             "--resume/--fresh",
-            help="Refuse a folder without a run, or with one. By default a run in it is resumed.",
+            help="Require an existing run, or require that there is none. By default an existing "
+            "run is resumed.",
         ),
     ] = None,
     extend: Annotated[
         bool,
         typer.Option(
             "--extend",
-            help="Train the run in --out on to another train.max_steps or max_epochs, by its schedule.",
+            help="Continue the run in --out to a larger train.max_steps or train.max_epochs.",
         ),
     ] = False,
     log: Log = None,
 ) -> None:
-    """Pretrain an encoder; the same command goes on after an interruption.
+    """Pretrain an encoder; run again to continue after an interruption.
 
     Example: marecg train --recipe tiny --data corpus --out runs/c3 --set train.max_steps=200
 
@@ -74,8 +74,8 @@ def train(
     result(str(run.folder / "model"))
 
 
-def demo(out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("marecg-demo")) -> None:
-    """Go the whole path on synthetic ECGs: synthesise, prepare, train, probe, report.
+def demo(out: Annotated[Path, typer.Option(help="Folder for all results.")] = Path("marecg-demo")) -> None:
+    """Run the whole pipeline on synthetic ECGs: synthesise, prepare, train, probe, report.
 
     Example: marecg demo
     """
@@ -88,13 +88,16 @@ def demo(out: Annotated[Path, typer.Option(help="Where everything goes.")] = Pat
 def recipes(
     recipe: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="One as a whole; or mine.toml.", **one_of(recipe_names)),
+        typer.Argument(
+            metavar="[NAME]", help="Recipe to show in full, or mine.toml.", **one_of(recipe_names)
+        ),
     ] = None,
     form: Annotated[
-        Literal["text", "json", "toml"], typer.Option("--format", help="toml prints one, as train reads it.")
+        Literal["text", "json", "toml"],
+        typer.Option("--format", help="Output format; toml prints one recipe as `marecg train` reads it."),
     ] = "text",
 ) -> None:
-    """Show what makes each recipe its own, or one of them as a whole, each value with its source.
+    """List the recipes and their differences, or all values of a recipe with their sources.
 
     Example: marecg recipes c3
 
