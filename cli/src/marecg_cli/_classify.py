@@ -95,7 +95,7 @@ def fit(
     tried = ", ".join(f"{name} {loss:.3f}" for name, loss in evaluation.losses.items())
     message(f"readout: {evaluation.readout} (log loss on validation: {tried})")
     if evaluation.readout != "wide":
-        message("marecg export can't write this readout as one file; --set readout=wide fits one that it can")
+        message("marecg export writes only classifiers of the wide readout: --set readout=wide fits one")
     if form == "json":
         result_json(evaluation.model_dump(mode="json"))
         return

@@ -184,6 +184,16 @@ def test_overconfidence_that_calibration_mends_costs_nothing():
     assert tuning.calibrated_loss(-true_MK, y_MK, weight_MK) > best
 
 
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_readout_that_can_be_exported_is_chosen_unless_a_longer_one_is_clearly_better(
+    seed, model, signals
+):
+    """Labels drawn at random can't be learnt from any readout."""
+    labels = np.random.default_rng(seed).permutation(LABELS)
+    drawn = classifier(model, "head", readout="best", seed=seed).fit(signals, labels)
+    assert drawn.readout_ == "wide"
+
+
 def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(vectors, monkeypatch):
     head = tuned(vectors, "head")
     monkeypatch.setattr(tuning, "LOOK", 1)

@@ -20,6 +20,16 @@ def test_features_are_matched_by_id_in_any_order_and_what_is_absent_is_named(tmp
     assert features.unreadable == {"b": "not in f.npz"}
 
 
+def test_a_record_may_be_named_by_its_file_and_by_its_other_names(tmp_path):
+    recordings = replace(RECORDINGS, other_names=lambda: {"A1": 0, "twice": -1})
+    np.savez(tmp_path / "f.npz", ids=["c.hea", "A1"], features=[[3.0], [1.0]])
+    np.testing.assert_array_equal(read_features(tmp_path / "f.npz", recordings).x_RF, [[1], [np.nan], [3]])
+    for ids, problem in ((["A1", "a"], "names the recording a twice"), (["twice"], "several recordings")):
+        np.savez(tmp_path / "f.npz", ids=ids, features=np.zeros((len(ids), 1)))
+        with pytest.raises(InputError, match=problem):
+            read_features(tmp_path / "f.npz", recordings)
+
+
 @pytest.mark.parametrize(
     ("arrays", "problem"),
     [

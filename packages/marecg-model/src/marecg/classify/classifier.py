@@ -4,7 +4,7 @@ Shapes: B records, M records of validation, K classes, L samples.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -30,7 +30,7 @@ from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
-"""Readouts of a head; `best` is the readout with the least log loss on the held-out records."""
+"""Readouts of a head; `best` chooses by the log loss on the held-out records."""
 HELD_OUT = 0.2
 """Share of the records held out for early stopping and calibration."""
 
@@ -55,8 +55,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: steps without improvement on the held-out records, after which training stops.
         balanced: weight the positives and negatives of a class equally in total.
         readout: features of the head. `wide` works with all `layers`; `beats` and `full` need
-            `layers="head"`. `best` takes the readout with the least log loss on the held-out records, and
-            means `wide` unless `layers="head"`. See `marecg.model.readout`.
+            `layers="head"`. `best` takes `wide`, or a longer readout if it lowers the log loss on the
+            held-out records by more than a standard error, and means `wide` unless `layers="head"`. Only a
+            classifier of `wide` can be exported. See `marecg.model.readout`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
         threshold: rule for choosing thresholds; see `calibration.threshold`.
         seed: seed for drawing the held-out records, their order and the windows that are read.
@@ -149,7 +150,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for readout in self.readouts()
         }
         self.losses_: dict[str, float] = {readout: tuned.loss for readout, tuned in tried.items()}
-        self.readout_ = min(tried, key=self.losses_.__getitem__)
+        self.readout_ = _shortest_as_good(tried)
         self.tuned_ = tried[self.readout_]
         self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
         val_BK = self.tuned_.logits(vectors, val) if self.tuned_.val_MK is None else self.tuned_.val_MK
@@ -327,3 +328,16 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:
         x_BKL = records(X, lead_places(self.leads))
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
+
+
+def _shortest_as_good(tried: Mapping[Readout, Tuned]) -> Readout:
+    """Return the first readout, or a longer one that lowers the loss by more than a standard error.
+
+    The first is `wide`, the only one that can be exported.
+    """
+    chosen, *longer = tried
+    for readout in longer:
+        gain_M = np.asarray(tried[chosen].loss_M) - np.asarray(tried[readout].loss_M)
+        if gain_M.mean() > gain_M.std() / np.sqrt(len(gain_M)):
+            chosen = readout
+    return chosen

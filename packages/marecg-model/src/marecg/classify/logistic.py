@@ -69,6 +69,14 @@ def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Float
     return loss_K
 
 
+def record_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
+    """Return each record's contribution to `weighted_loss` as float64 [M], whose mean is this loss."""
+    loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK
+    total_K = weight_MK.sum(axis=0)
+    share_MK = weight_MK[:, total_K > 0] / total_K[total_K > 0] * len(weight_MK)
+    return np.asarray((loss_MK[:, total_K > 0] * share_MK).sum(axis=1) / max(1, (total_K > 0).sum()))
+
+
 def weighted_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
     """Return the mean of `class_losses` over classes with labels; 0 without any."""
     loss_K = class_losses(logits_MK, y_MK, weight_MK)

@@ -9,7 +9,7 @@ Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.classify.logistic import class_weights, fit_views, weighted_loss
+from marecg.classify.logistic import class_weights, fit_views, record_losses, weighted_loss
 from marecg.embedding.embed import encode
 from marecg.errors import CheckpointError, UsageError
 from marecg.evaluate.probe.best_round import fit_best
@@ -125,7 +125,7 @@ class Tuned:
     """Result of tuning: the averaged network with the least calibrated loss, and its step.
 
     For a head on a frozen encoder, `val_MK` holds the validation logits for calibration
-    (`logistic.cross_fitted`).
+    (`logistic.cross_fitted`), and `loss_M` the contribution of each validation record to the loss.
     """
 
     net: Classifier
@@ -133,6 +133,7 @@ class Tuned:
     loss: float
     frozen: bool
     val_MK: Floats | None = None
+    loss_M: Floats | None = None
 
     def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
         """Return logits [M, K] of records, from cached vectors if the encoder stayed frozen."""
@@ -174,10 +175,10 @@ def tune(
             (net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=False
         ):
             mine.copy_(torch.from_numpy(fitted))
-    frozen = Tuned(net.eval(), 0, math.nan, True, head.val_MK)
-    loss = calibrated_loss(net.logits(x_val), y_val, weight_val)
+    logits_val = net.eval().logits(x_val)
+    loss = calibrated_loss(logits_val, y_val, weight_val)
     if how.layers == "head":
-        return replace(frozen, loss=loss)
+        return Tuned(net, 0, loss, True, head.val_MK, _of_records(logits_val, y_val, weight_val))
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
     rise = max(1, round(WARM_UP * how.steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
@@ -225,6 +226,12 @@ def tune(
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
     """Return the weighted loss of the logits at the best of the `SLOPES`, the same for all classes."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
+
+
+def _of_records(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
+    """Return each record's contribution to `calibrated_loss`, [M]."""
+    slope = min(SLOPES, key=lambda slope: weighted_loss(slope * logits_MK, y_MK, weight_MK))
+    return record_losses(slope * logits_MK, y_MK, weight_MK)
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:

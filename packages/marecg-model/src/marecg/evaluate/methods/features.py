@@ -46,8 +46,9 @@ def extract(
 
     Features in `folder` for the same method and data are reused. All others are computed and kept there block
     by block, so that the next call continues after an interruption. A recording is read once, or twice if
-    only some methods can run in other processes.
+    only some methods can run in other processes. Files are read first, because the rest takes long.
     """
+    read = {name: read_features(path, recordings) for name, path in (files or {}).items()}
     tables = {method: _Table(recordings, method, folder) for method in methods}
     threads = torch.get_num_threads()
     apart = [method for method in methods if method.apart]
@@ -59,7 +60,7 @@ def extract(
     rows = {
         name: method.read(name, tables[method].features()) for method in methods for name in method.judged
     }
-    return rows | {name: read_features(path, recordings) for name, path in (files or {}).items()}
+    return rows | read
 
 
 class _Table:
@@ -176,7 +177,7 @@ def features_sha256(path: Path) -> str:
 
 
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
-    """Read features from a file and match them to recordings by id. Missing recordings count as unreadable.
+    """Read features from a file and match them to recordings by name. Missing recordings count as unreadable.
 
     From the output of `marecg embed`, the readout is taken, or h_rhythm without a readout. Raises
     `InputError` if the file is damaged, arrays don't match, values are not finite or all ids are unknown.
@@ -193,15 +194,22 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
         problem = f"has {len(set(ids))} different ids for features of shape {x_RF.shape}"
         raise InputError(problem, where=path, remedy=remedy)
     refuse_impossible(x_RF, "features", path, remedy)
-    row = {record: number for number, record in enumerate(ids)}
-    matched = [number for number, record in enumerate(recordings.ids) if record in row]
-    if not matched:
+    named = list(zip(ids, recordings.rows_named(ids), strict=True))
+    if several := [name for name, row in named if row == -1]:
+        remedy = "Write its source before it, as SOURCE/NAME"
+        raise InputError(f"{several[0]!r} names several recordings", where=path, remedy=remedy)
+    rows = [row for _, row in named if row is not None]
+    if not rows:
         remedy = f"Name the records as the data set does, such as {', '.join(recordings.ids[:3])}"
         raise InputError(f"knows none of the {len(recordings.ids)} recordings", where=path, remedy=remedy)
+    if len({*rows}) < len(rows):
+        twice = recordings.ids[max(rows, key=rows.count)]
+        raise InputError(f"names the recording {twice} twice", where=path, remedy=remedy)
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
-    matched_MF[matched] = x_RF[[row[recordings.ids[number]] for number in matched]]
-    absent = {record: f"not in {path.name}" for record in recordings.ids if record not in row}
-    return FeatureTable(matched_MF, absent, sha256=features_sha256(path))
+    matched_MF[rows] = x_RF[[row is not None for _, row in named]]
+    absent = sorted({*range(len(recordings.ids))} - {*rows})
+    absent_reasons = {recordings.ids[row]: f"not in {path.name}" for row in absent}
+    return FeatureTable(matched_MF, absent_reasons, sha256=features_sha256(path))
 
 
 def _is_embedded(path: Path) -> bool:

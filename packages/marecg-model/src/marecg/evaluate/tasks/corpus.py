@@ -4,12 +4,14 @@ Shapes: R recordings, M labelled records, N concepts, K classes.
 """
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.readers.identity import patient_of, published_as
+from ecg_records.readers.parts import name_of, whole_of
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
@@ -128,7 +130,26 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=tuple(map(patient_of, corpus.sources, corpus.patients)),
         people=index.of(corpus.folder, ["age", "sex", "source"]).to_pydict(),
+        other_names=partial(_rows_by_name, corpus),
     )
+
+
+def _rows_by_name(corpus: Corpus) -> dict[str, int]:
+    """Return the row of each name of a record; −1 for a name of several records."""
+    places = index.of(corpus.folder, ["root", "path"]).to_pylist()
+    rows: dict[str, int] = {}
+    columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
+    for row, (record, source, place, begins) in enumerate(columns):
+        if not begins:
+            continue
+        # its name in `embed`, and the name of the recording that the window was cut from
+        files = {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
+        names = {record, f"{source}/{record}", *files}
+        if record.isdecimal():
+            names.add(str(int(record)))
+        for name in names:
+            rows[name] = -1 if name in rows else row
+    return rows
 
 
 CORPUS = TaskDefinition("corpus", data="corpus", build=corpus_task)

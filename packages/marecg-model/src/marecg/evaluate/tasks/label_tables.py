@@ -17,19 +17,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import read_bounded, unguarded
-from ecg_records.readers.parts import name_of, whole_of
-from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError
-from marecg.evaluate.tasks.corpus import SPLIT_RULE, begins_record, corpus_recordings, split_by_patient
+from marecg.evaluate.tasks.corpus import SPLIT_RULE, corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """Possible names of the column that names the records. Without any of them, it is the first column."""
 MOST_COLUMNS = 2000
 """Upper limit of columns, because each column is learnt. SNOMED CT has fewer findings of the ECG."""
-ENDING = r"\.[A-Za-z]\w{1,7}$"
-"""Suffix of a file name, which may be used as the name of a record."""
 SPLIT = "split"
 """Optional column with the values `train`, `val` or `test`."""
 CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
@@ -65,8 +61,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     if named_by not in NAMED_BY and names.isin(list(CELLS)).all():
         problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
         raise InputError(problem, where=path, remedy=f"Add one, called {NAMED_BY[0]}")
-    rows_by_name = _rows_by_name(corpus)
-    table["row"] = names.map(rows_by_name).fillna(names.str.replace(ENDING, "", regex=True).map(rows_by_name))
+    table["row"] = pd.array(recordings.rows_named(names), "Int64")
     missing = tuple(table[named_by][table["row"].isna()])
     table = table.dropna(subset="row").astype({"row": int})
     if not len(table):
@@ -125,24 +120,6 @@ def _table(path: Path) -> pd.DataFrame:
         problem = f"has {header.count(twice[0])} columns called {twice[0]!r}"
         raise InputError(problem, where=path, remedy="Leave one of them")
     return table
-
-
-def _rows_by_name(corpus: Corpus) -> dict[str, int]:
-    """Return the row of each name of a record; −1 for a name of several records."""
-    places = index.of(corpus.folder, ["root", "path"]).to_pylist()
-    rows: dict[str, int] = {}
-    columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
-    for row, (record, source, place, begins) in enumerate(columns):
-        if not begins:
-            continue
-        # its name in `embed`, and the name of the recording that the window was cut from
-        files = {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
-        names = {record, f"{source}/{record}", *files}
-        if record.isdecimal():
-            names.add(str(int(record)))
-        for name in names:
-            rows[name] = -1 if name in rows else row
-    return rows
 
 
 def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:

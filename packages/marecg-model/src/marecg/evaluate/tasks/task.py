@@ -19,6 +19,8 @@ from marecg.errors import UsageError
 FS = 500
 """Sampling rate in Hz of every recording of a task."""
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
+ENDING = r"\.[A-Za-z]\w{1,7}$"
+"""Suffix of a file name, which may be used as the name of a record."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Recordings:
         patient_by_identity: patient of each record of the data set, on disk or not, by its published name,
             because copies in other collections drop the patient.
         people: R ages in years, sexes, sources, …, by `age`, `sex`, `source`, …, if known.
+        other_names: function that returns the row of each further name of a recording; −1 for a name of
+            several recordings.
     """
 
     name: str
@@ -47,6 +51,15 @@ class Recordings:
     patients: tuple[str | None, ...] = ()
     patient_by_identity: Mapping[str, str | None] = field(default_factory=dict, repr=False)
     people: Mapping[str, Sequence[object]] = field(default_factory=dict, repr=False)
+    other_names: Callable[[], Mapping[str, int]] = field(default=dict, repr=False)
+
+    def rows_named(self, names: Iterable[str]) -> list[int | None]:
+        """Return the row of each name, with or without the ending of a file.
+
+        The row is None for an unknown name, and −1 for a name of several recordings.
+        """
+        rows = {**self.other_names(), **{name: row for row, name in enumerate(self.ids)}}
+        return [rows.get(name, rows.get(re.sub(ENDING, "", name))) for name in names]
 
 
 View = Callable[[Recordings], Recordings]
