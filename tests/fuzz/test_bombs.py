@@ -1,4 +1,4 @@
-"""Workbooks, archives, programs and folders that are made to cost or to mislead: one line, in bounds.
+"""Workbooks, tables, archives, programs and folders that are made to cost or to mislead: one line, in bounds.
 
 What costs by its size is tried in a process of its own, whose memory and time are counted.
 """
@@ -8,12 +8,18 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.fuzz.test_hostile import run
 
 from ecg_base import InputError
+from ecg_ontology import read_code_table
 from ecg_ontology.curation.sheets import read_sheet, write_sheet
+from marecg.corpus import index, trained_on
+from marecg.embedding.embedding_files import blocks
 from marecg.errors import CheckpointError
+from marecg.evaluate.scores import predictions
 from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes.named import tiny
@@ -112,3 +118,71 @@ def test_a_model_that_is_swapped_while_its_files_are_read_is_one_of_both_or_refu
     monkeypatch.setattr(pretrained, "read", swapped)
     with pytest.raises(CheckpointError, match=r"model.safetensors.*, not F32"):
         MarEcg.from_pretrained(tmp_path / "model")
+
+
+def repeated(text: str, rows: int) -> pa.DictionaryArray:
+    """A column of a few bytes: one text, and its number for every row."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+
+
+def packed_table(path: Path, kind: str) -> Path:
+    """A table of kilobytes that takes 0.4 to 4 GB in memory."""
+    long, ends = repeated("x" * 2000, 1_000_000), pa.array([0, 500_000, 1_000_000], pa.int32())
+    text = repeated("1", 1_000_000)
+    columns = {
+        "texts": {"id": long, "code": text, "record": long},
+        "lists": {"id": repeated("1", 2), "code": pa.ListArray.from_arrays(ends, long)},
+        "numbers": {"id": text, "rhythm": _vectors(1_000_000, 100)},
+    }[kind]
+    stated = kind == "numbers"  # the type of the vectors; texts are texts, not numbers of a dictionary
+    pq.write_table(pa.table(columns), path, row_group_size=1 << 30, store_schema=stated)
+    assert path.stat().st_size < 1 << 20
+    return path
+
+
+def _vectors(rows: int, width: int) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(rows * width, np.float32)), width)
+
+
+READERS = {
+    "an index": ("texts", lambda path: index.read(path, ["id"])),
+    "an index of lists": ("lists", index.read),
+    "codes": ("texts", read_code_table),
+    "embeddings": ("numbers", lambda path: list(blocks(path, ["id", "rhythm"]))),
+    "names of embeddings": ("texts", lambda path: list(blocks(path, ["id"]))),
+}
+NIGHTLY = [pytest.param(name, marks=() if name == "codes" else pytest.mark.nightly) for name in READERS]
+
+
+@pytest.mark.parametrize("name", NIGHTLY)
+def test_a_table_that_takes_far_more_memory_than_its_file_is_refused(name, tmp_path):
+    kind, read = READERS[name]
+    path = packed_table(tmp_path / "t.parquet", kind)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(InputError, match=r"t\.parquet: unpacks to .* MB from .* bytes") as refused:
+        read(path)
+    assert "\n" not in str(refused.value)
+    assert pa.total_allocated_bytes() - before < 1 << 29
+
+
+def test_a_list_of_training_records_that_takes_far_more_memory_than_its_file_is_refused(tmp_path):
+    about = {"window": "4700", "fs": "500"}
+    names = repeated("x" * 2000, 1_000_000)
+    table = pa.table(dict.fromkeys(trained_on.HASH_COLUMNS, names)).replace_schema_metadata(about)
+    pq.write_table(table, tmp_path / trained_on.FILE)
+    with pytest.raises(InputError, match="unpacks to"):
+        trained_on.read(tmp_path)
+
+
+def test_an_npz_that_unpacks_to_far_more_than_its_size_or_is_damaged_is_refused(tmp_path):
+    zeros = np.zeros((40_000_000, 1), np.float64)
+    np.savez_compressed(tmp_path / "p.npz", ids=["a"], classes=["AF"], y=zeros, reference="encoder")
+    with pytest.raises(InputError, match=r"p\.npz: unpacks to 305 MB from .* bytes"):
+        predictions.load(tmp_path / "p.npz")
+    np.savez_compressed(tmp_path / "p.npz", ids=["a"], classes=["AF"], y=zeros[:99], reference="encoder")
+    content = bytearray((tmp_path / "p.npz").read_bytes())
+    at = content.index(b"ids.npy") + len("ids.npy") + 20
+    content[at : at + 20] = b"\xff" * 20
+    (tmp_path / "p.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"p\.npz: can't be read"):
+        predictions.load(tmp_path / "p.npz")

@@ -94,3 +94,49 @@ def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(tmp_path, base, 
     with pytest.raises(InputError, match=problem):
         get(offered, tmp_path, base=f"{base}record")
     assert (tmp_path / "code-15" / "archive.zip").read_bytes() == archive
+
+
+def archive_of(method: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused_before_it_is_unpacked(
+    tmp_path, base, describe
+):
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(2):
+            with archive.open(f"{number}.hdf5", "w") as member:
+                for _ in range(150):
+                    member.write(bytes(1 << 20))
+    offered = describe(**{"a.zip": packed.getvalue()})
+    with pytest.raises(InputError, match=r"a\.zip: unpacks to 300 MB from .* bytes"):
+        get(offered, tmp_path, base=f"{base}record")
+    assert not list((tmp_path / "code-15").glob("*.hdf5"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_with_damaged_content_is_damaged_whatever_packed_it(tmp_path, base, describe, method):
+    archive = bytearray(archive_of(method, **{"a.csv": bytes(range(256)) * 40}))
+    archive[45:60] = b"\xff" * 15
+    offered = describe(**{"a.zip": bytes(archive)})
+    with pytest.raises(InputError, match=r"a\.zip: is damaged"):
+        get(offered, tmp_path, base=f"{base}record")
+
+
+def test_a_member_of_an_archive_replaces_no_verified_file(tmp_path, base, describe):
+    offered = {"exams.csv": b"right", "part0.zip": archive_of(**{"exams.csv": b"something else"})}
+    folder = get(describe(**offered), tmp_path, base=f"{base}record")
+    assert (folder / "exams.csv").read_bytes() == b"right"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_file_that_is_also_a_folder_is_named(tmp_path, base, describe, listed):
+    contents = {"a": b"1", "a/b": b"2"}
+    offered = describe(**(contents if listed else {"part0.zip": archive_of(**contents)}))
+    with pytest.raises(InputError, match="holds a file and a folder 'a'"):
+        get(offered, tmp_path, base=f"{base}record")

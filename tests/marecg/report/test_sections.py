@@ -1,7 +1,9 @@
 """What the sections of a report say is so, of a corpus, of what was quarantined and of a day."""
 
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tests.made_records import make_ecg, make_record
 import ecg_ontology
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import run_page
@@ -87,6 +90,36 @@ def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path):
     assert str(curves).count("<svg") == 1
     assert "<svg" not in numbers
     assert "<dt>spread</dt><dd>0.125</dd>" in numbers
+
+
+def hole(path: Path) -> None:
+    path.write_text("step,loss\n1,2.5\n")
+    os.truncate(path, 5 << 30)
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (os.mkfifo, "isn't a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "isn't a file"),
+        (hole, "has more than 256 MB"),
+        (
+            lambda path: path.write_text("step,loss\n1,1e308\n2,-1e308\n"),
+            "loss has a number that can't be: -1e",
+        ),
+        (lambda path: path.write_text("step,\x1b[31mred\n1,2\n"), "isn't a table of numbers"),
+        (lambda path: path.write_text("step,loss\n1,high\n"), "isn't a table of numbers"),
+        (lambda path: path.write_text(""), "isn't a table of numbers"),
+    ],
+)
+def test_a_table_of_training_that_cannot_be_is_refused_in_one_line(tmp_path, name, write, problem):
+    (tmp_path / "metrics.csv").write_text("step,loss\n1,2.5\n2,2.0\n")
+    (tmp_path / name).unlink(missing_ok=True)
+    write(tmp_path / name)
+    with pytest.raises(CheckpointError, match=rf"{name}: {problem}") as refused:
+        run_page.training(tmp_path, {}, 40)
+    assert "\n" not in str(refused.value)
 
 
 def test_text_that_looks_like_html_stays_text():

@@ -21,7 +21,14 @@ from ecg_base.files import (
     replacing,
     write_text,
 )
-from ecg_base.reading import file_sha256, read_bounded, refuse_pipe
+from ecg_base.reading import (
+    file_sha256,
+    parquet_batches,
+    read_bounded,
+    refuse_bomb,
+    refuse_pipe,
+    refuse_zip_bomb,
+)
 
 __all__ = [
     "ConfigError",
@@ -34,13 +41,16 @@ __all__ = [
     "file_sha256",
     "guarded",
     "optional",
+    "parquet_batches",
     "plain_markdown",
     "read_bounded",
     "refuse_address",
+    "refuse_bomb",
     "refuse_others",
     "refuse_pipe",
     "refuse_unknown",
     "refuse_unmarked",
+    "refuse_zip_bomb",
     "remove_left_over",
     "replacing",
     "suggest",

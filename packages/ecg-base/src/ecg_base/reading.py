@@ -2,12 +2,19 @@
 
 import hashlib
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO, Any
+from zipfile import ZipFile
 
 from ecg_base.errors import InputError
 
 MOST_BYTES = 1 << 26
 """Largest size of a small file in bytes, such as our JSON files. The packaged bundle has 120 thousand."""
+EXPANSION, EXPANDED_BYTES = 200, 1 << 28
+"""Largest unpacked size of packed content: 200 times its packed size, or 256 MB if that is more."""
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12, "BYTE_ARRAY": 4}
+"""Bytes of a value of each physical type of Parquet in memory. The number of a text has 4."""
 
 
 def refuse_pipe(
@@ -67,6 +74,103 @@ def read_bounded(
         raise error("is missing", where=path, remedy=remedy) from cause
     except OSError as cause:
         raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
+
+
+def refuse_bomb(
+    unpacked: int, packed: int, where: object, remedy: str, error: type[InputError] = InputError
+) -> None:
+    """Check that packed content doesn't take far more memory or disk than its size suggests.
+
+    Raises `error` above `EXPANSION` and `EXPANDED_BYTES`.
+
+    Example:
+        >>> refuse_bomb(10**6, 10**3, "a.zip", "Remove it")
+    """
+    if unpacked > max(EXPANSION * packed, EXPANDED_BYTES):
+        problem = f"unpacks to {unpacked >> 20:,} MB from {packed:,} bytes"
+        raise error(problem, where=where, remedy=remedy)
+
+
+def refuse_zip_bomb(
+    archive: ZipFile, where: object, remedy: str, error: type[InputError] = InputError
+) -> None:
+    """Check the stated sizes of an archive's members, in sum. Raises `error`; see `refuse_bomb`."""
+    members = archive.infolist()
+    packed = sum(member.compress_size for member in members)
+    refuse_bomb(sum(member.file_size for member in members), packed, where, remedy, error)
+
+
+def parquet_batches(
+    file: Path | IO[bytes],
+    columns: Sequence[str] | None = None,
+    rows: int = 1 << 16,
+    *,
+    where: object,
+    remedy: str,
+    error: type[InputError] = InputError,
+) -> Iterator[Any]:
+    """Yield a Parquet file's rows as tables of Arrow, with bounded memory. Page checksums are verified.
+
+    In a dictionary, a few bytes can stand for gigabytes. So the size of all numbers is checked before any is
+    read, and texts are read as numbers of a dictionary and checked before they are expanded.
+
+    Args:
+        file: path or open file.
+        columns: columns to read, in order. All by default.
+        rows: rows in a table. The last table may have fewer.
+        where: name of the file in errors.
+        remedy: remedy of the errors.
+        error: class of the errors.
+
+    Raises:
+        InputError: the file can't be read, lacks a column, or is too large for its size (`refuse_bomb`).
+    """
+    import pyarrow as pa  # noqa: PLC0415 (only readers of Parquet need it)
+    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    def text_bytes(column: Any) -> int:
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary)
+            return int(pc.sum(lengths.take(column.indices.drop_null())).as_py() or 0)
+        if not pa.types.is_nested(column.type):
+            return 0
+        inner = column.flatten()
+        return sum(map(text_bytes, inner)) if pa.types.is_struct(column.type) else text_bytes(inner)
+
+    try:
+        plain = pq.ParquetFile(file)
+        schema, metadata = plain.schema_arrow, plain.metadata
+        names = schema.names if columns is None else list(columns)
+        if missing := [name for name in names if name not in schema.names]:
+            raise error(f"has no column {missing[0]}", where=where, remedy=remedy)
+        wanted = pa.schema(map(schema.field, names), schema.metadata)
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        packed = sum(chunk.total_compressed_size for chunk in chunks)
+        read = [chunk for chunk in chunks if chunk.path_in_schema.partition(".")[0] in names]
+        lengths = {
+            column.path: column.length for column in map(plain.schema.column, range(len(plain.schema)))
+        }
+        size = sum(
+            chunk.total_uncompressed_size
+            + chunk.num_values * (_WIDTHS.get(chunk.physical_type) or lengths[chunk.path_in_schema])
+            for chunk in read
+        )
+        refuse_bomb(size, packed, where, remedy, error)
+        texts = sorted({chunk.path_in_schema for chunk in read if chunk.physical_type == "BYTE_ARRAY"})
+        packed_texts = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
+        for batch in packed_texts.iter_batches(rows, columns=names):
+            size += sum(map(text_bytes, batch.columns))
+            refuse_bomb(size, packed, where, remedy, error)
+            yield pa.Table.from_batches([batch]).select(names).cast(wanted)
+        if not metadata.num_rows:
+            yield wanted.empty_table()
+    except (OSError, ValueError, pa.ArrowException) as cause:
+        if isinstance(cause, InputError):
+            raise
+        reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+        raise error(f"can't be read ({reason})", where=where, remedy=remedy) from cause
 
 
 def file_sha256(path: Path) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ecg_base import InputError, optional
+from ecg_base import InputError, optional, parquet_batches
 from ecg_ontology.base.workbooks import read_workbook
 
 _LONGEST = 1 << 20
@@ -91,14 +91,10 @@ def _parquet(path: Path) -> Any:
 
 
 def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
-    table = _parquet(path)
-    from pyarrow import ArrowException
-
-    try:
-        for batch in table.iter_batches(columns=sorted(set(columns))):
-            yield from batch.to_pylist()
-    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the footer can be intact
-        raise _no_parquet(path, error) from error
+    _parquet(path)
+    remedy = "Write it again"
+    for table in parquet_batches(path, sorted(set(columns)), 1 << 12, where=path, remedy=remedy):
+        yield from table.to_pylist()
 
 
 def _no_parquet(path: Path, error: Exception) -> InputError:

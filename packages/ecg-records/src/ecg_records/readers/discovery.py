@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ecg_base import UsageError
+from ecg_base import UsageError, file_sha256
 from ecg_records.errors import CorpusError
 from ecg_records.readers.arrays import delimited
 from ecg_records.readers.arrays.array_files import OPENERS
@@ -211,8 +211,7 @@ def _content_sha256(file: Path) -> str | None:
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
         if address(file) is not None:  # a copy has other times than its original
-            with file.open("rb") as content:
-                return hashlib.file_digest(content, "sha256").hexdigest()
+            return file_sha256(file)
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
     except (OSError, ValueError) as error:

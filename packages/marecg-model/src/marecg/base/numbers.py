@@ -1,9 +1,34 @@
-"""Checks of numbers that were read from files."""
+"""Reading of arrays of numbers, and checks of them."""
 
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
+from ecg_base import refuse_pipe, refuse_zip_bomb
 from marecg.errors import InputError
+
+
+@contextmanager
+def npz_arrays(path: Path, remedy: str) -> Iterator[Any]:
+    """Open an `.npz` file. Raises `InputError` if it can't be read or is too large for its size.
+
+    Raises `FileNotFoundError` if there is no file.
+    """
+    refuse_pipe(path, remedy)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            refuse_zip_bomb(arrays.zip, path, remedy)
+            yield arrays
+    except (FileNotFoundError, InputError):
+        raise
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"can't be read ({error})", where=path, remedy=remedy) from error
 
 
 def refuse_impossible(

@@ -33,6 +33,10 @@ DOUBT = 0.5
 """Standard deviation of the prior of ln(slope) and of the shift: the expected error of logits."""
 
 
+LARGEST = 1e15
+"""Maximum of a slope, a shift and a logit of a knot. Products of such numbers are finite."""
+
+
 class Calibration(Settings):
     """Class probability by logit: σ(slope · logit + shift), or an isotonic curve through knots.
 
@@ -46,9 +50,9 @@ class Calibration(Settings):
     """
 
     kind: Kind = "none"
-    slope: Annotated[float, Field(gt=0)] = 1.0
-    shift: float = 0.0
-    knots: tuple[float, ...] = ()
+    slope: Annotated[float, Field(gt=0, le=LARGEST)] = 1.0
+    shift: Annotated[float, Field(ge=-LARGEST, le=LARGEST)] = 0.0
+    knots: tuple[Annotated[float, Field(ge=-LARGEST, le=LARGEST)], ...] = ()
     values: tuple[Share, ...] = ()
     log_loss: dict[str, FromZero] = {}  # noqa: RUF012 (a field of pydantic's)
 

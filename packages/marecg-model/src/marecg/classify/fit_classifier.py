@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_base import refuse_others, replacing
+from ecg_base import parquet_batches, refuse_others, refuse_pipe, replacing
 from ecg_records.signal.leads import LEADS
 from marecg.base.progress import passing
 from marecg.classify.classifier import EcgClassifier
@@ -189,11 +189,19 @@ def judged_recordings(
     if data is None and not (place / index.FILE).is_file():
         return place, nothing
     recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config
-    frame = pd.read_parquet(folder / PREDICTIONS, columns=["row", "name"])[:COMPARED]
+    frame = read_predictions(folder, ["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
         problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"
         raise CorpusError(problem, where=place, remedy=remedy)
     return place, (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
+
+
+def read_predictions(folder: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a classifier's predictions of its test records, or some columns. Raises `InputError`."""
+    path, remedy = folder / PREDICTIONS, "Fit the classifier again"
+    refuse_pipe(path, remedy)
+    tables = parquet_batches(path, columns, where=path, remedy=remedy)
+    return pd.concat((table.to_pandas() for table in tables), ignore_index=True)
 
 
 def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping[str, float]:

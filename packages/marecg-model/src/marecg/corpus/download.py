@@ -5,12 +5,15 @@ A file gets its final name only after its checksum matches the publisher's. Unfi
 
 import hashlib
 import json
+import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
+from typing import IO
 from urllib.parse import quote
 
 import requests
@@ -19,12 +22,12 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
-from ecg_base import replacing
+from ecg_base import refuse_zip_bomb, replacing
 from ecg_records.readers.catalogue import Dataset
 from ecg_records.record import inside
 from ecg_records.storage.lock import locked
 from marecg.base.progress import Progress, shown
-from marecg.errors import InputError, OutputError
+from marecg.errors import EcgError, InputError, OutputError
 
 CONNECTIONS = 4
 """Number of simultaneous downloads. For PhysioNet's small files, the network is slower than the disk."""
@@ -85,26 +88,26 @@ def get(
     folder = Path(out) / dataset.name
     with _session() as session:
         listing = {"physionet": _sums, "zenodo": _zenodo}[dataset.host]
-        remotes = list(listing(session, base or dataset.files, dataset))
-        if not remotes:
+        listed, missing = set[str](), list[Remote]()
+        for remote in listing(session, base or dataset.files, dataset):
+            target = _inside(folder, remote.path)
+            listed.add(target.relative_to(folder).as_posix())
+            if not target.is_file() or (verify and _digest(target, remote.algorithm) != remote.digest):
+                missing.append(remote)
+        if not listed:
             raise InputError("lists no files", where=base or dataset.files, remedy=f"See {dataset.home}")
-        targets = [_inside(folder, remote.path) for remote in remotes]
-        missing = [
-            (remote, target)
-            for remote, target in zip(remotes, targets, strict=True)
-            if not target.is_file() or (verify and _digest(target, remote.algorithm) != remote.digest)
-        ]
-        done, received = len(remotes) - len(missing), 0
+        _refuse_nested(listed, folder)
+        done, received = len(listed) - len(missing), 0
         most = (dataset.size or LONGEST_DATASET) * 2e9
-        fetching = (delayed(_fetch)(session, remote, target, most) for remote, target in missing)
+        fetching = (delayed(_fetch)(session, remote, folder / remote.path, most) for remote in missing)
         with locked(folder, "fetched"), progress("files") as tell:
             sizes = Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching)
             for size in sizes:
                 done, received = done + 1, received + size
-                tell(done, len(remotes), f"{received / 1e6:,.0f} MB")
-    for target in targets:
-        if target.suffix == ".zip":
-            _unpack(target, folder)
+                tell(done, len(listed), f"{received / 1e6:,.0f} MB")
+    for path in sorted(listed):
+        if path.endswith(".zip"):
+            _unpack(folder / path, folder, listed)
     return folder
 
 
@@ -129,8 +132,8 @@ def _session() -> requests.Session:
 def _sums(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Remote]:
     """Read PhysioNet's list of files, which has a SHA-256 and a path per line."""
     base = base.rstrip("/")
-    for line in _content(session, f"{base}/SHA256SUMS.txt").decode(errors="replace").splitlines():
-        digest, _, path = line.strip().partition(" ")
+    for line in BytesIO(_content(session, f"{base}/SHA256SUMS.txt")):
+        digest, _, path = line.decode(errors="replace").strip().partition(" ")
         path = path.lstrip(" *")
         if path.startswith(dataset.below) and path != "SHA256SUMS.txt":
             yield Remote(path.removeprefix(dataset.below), f"{base}/{quote(path)}", "sha256", digest)
@@ -244,22 +247,46 @@ def _inside(folder: Path, path: str) -> Path:
     return folder / path
 
 
-def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack the missing files of an archive. Raises `InputError` if the archive is damaged."""
+def _refuse_nested(paths: Iterable[str], where: Path) -> None:
+    """Check that no path is both a file and a folder of another path. Raises `InputError`."""
+    files = set(paths)
+    for path in files:
+        while path := path.rpartition("/")[0]:
+            if path in files:
+                raise InputError(f"holds a file and a folder {path[:80]!r}", where=where, remedy=_DISTRUST)
+
+
+def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
+    """Unpack the missing files of an archive, except listed files, which have the publisher's checksums.
+
+    Raises `InputError` if the archive is damaged, or names impossible files.
+    """
+    remedy = "Remove it and get it again"
     try:
         with zipfile.ZipFile(archive) as content:
-            for member in content.infolist():
-                target = _inside(folder, member.filename)
+            refuse_zip_bomb(content, archive, _DISTRUST)
+            members = [member for member in content.infolist() if not member.is_dir()]
+            targets = [_inside(folder, member.filename) for member in members]
+            _refuse_nested((member.filename for member in members), archive)
+            for member, target in zip(members, targets, strict=True):
                 if target == archive:
                     raise InputError("holds a file of its own name", where=archive, remedy=_DISTRUST)
-                if member.is_dir() or (target.is_file() and target.stat().st_size == member.file_size):
-                    continue
-                with replacing(target) as new, content.open(member) as source, new.open("wb") as file:
-                    copyfileobj(source, file, PIECE)
-    except InputError:
+                is_whole = target.is_file() and target.stat().st_size == member.file_size
+                if not is_whole and target.relative_to(folder).as_posix() not in listed:
+                    with replacing(target) as new, content.open(member) as source, new.open("wb") as file:
+                        for piece in _unpacked(source, archive, remedy):
+                            file.write(piece)
+    except EcgError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
-        remedy = "Remove it and get it again"
+    except (zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        raise InputError(f"is damaged ({error})", where=archive, remedy=remedy) from error
+
+
+def _unpacked(source: IO[bytes], archive: Path, remedy: str) -> Iterator[bytes]:
+    """Yield the pieces of a member. Raises `InputError` if the packed bytes are damaged."""
+    try:
+        yield from iter(partial(source.read, PIECE), b"")
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
         raise InputError(f"is damaged ({error})", where=archive, remedy=remedy) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecg_base import refuse_pipe, write_text
+from ecg_base import parquet_batches, refuse_pipe, write_text
 from ecg_records.machine import MEASURED
 from ecg_records.storage import documents
 from marecg.base.numbers import refuse_impossible
@@ -81,11 +81,8 @@ def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
     Raises `CorpusError` if the file is missing or damaged.
     """
     refuse_pipe(path, AGAIN, CorpusError)
-    try:
-        rows = _as_stated(pq.read_table(path, columns=columns))
-    except (OSError, pa.ArrowException) as error:
-        problem = f"can't be read ({str(error).splitlines()[0]})"
-        raise CorpusError(problem, where=path, remedy=AGAIN) from error
+    tables = parquet_batches(path, columns, where=path, remedy=AGAIN, error=CorpusError)
+    rows = _as_stated(pa.concat_tables(tables))
     for name in LEAST.keys() & {*rows.column_names}:
         if rows[name].null_count:
             raise CorpusError(f"is damaged (a row has no {name})", where=path, remedy=AGAIN)

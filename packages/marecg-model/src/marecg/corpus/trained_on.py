@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_base import replacing
+from ecg_base import parquet_batches, replacing
 from ecg_records.readers.identity import CPSC2018, PTBXL, dataset_of, identity, patient_of, published_as
 from marecg.base.numbers import refuse_impossible
 from marecg.corpus import index
@@ -141,8 +141,8 @@ def _header(run: Path) -> TrainedOn | None:
 
 
 def _rows(run: Path) -> pa.Table:
-    with _readable(run / FILE):
-        return pq.read_table(run / FILE).select(HASH_COLUMNS)
+    path = run / FILE
+    return pa.concat_tables(parquet_batches(path, HASH_COLUMNS, where=path, remedy="Remove it"))
 
 
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ecg_base import parquet_batches, refuse_zip_bomb
 from ecg_records.storage.places import Place, is_remote
 from marecg.base.numbers import refuse_impossible
 from marecg.embedding.embed import WideEmbeddings
@@ -23,6 +24,8 @@ from marecg.model.readout import Readout, readout_width
 
 npy: Any = np.lib.format  # it has no types
 
+AGAIN = "Name what marecg embed wrote"
+"""Remedy for a file that isn't embeddings."""
 PARTS = "part-*.parquet"
 """The files of a folder of embeddings, in the order of their names."""
 RECORD_FIELDS = pa.schema(
@@ -157,7 +160,7 @@ def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()
     place = Place(path if one is None else one.parent)
     names = place.names(PARTS) if one is None else [one.name]
     if not names:
-        raise InputError(f"holds no {PARTS}", where=path, remedy="Name what marecg embed wrote")
+        raise InputError(f"holds no {PARTS}", where=path, remedy=AGAIN)
     for name in names:
         part = place.file(name)
         try:
@@ -169,8 +172,7 @@ def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()
             raise
         except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
             problem = str(error).splitlines()[0] if str(error) else type(error).__name__
-            remedy = "Name what marecg embed wrote"
-            raise InputError(f"can't be read ({problem})", where=part, remedy=remedy) from error
+            raise InputError(f"can't be read ({problem})", where=part, remedy=AGAIN) from error
 
 
 def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
@@ -200,6 +202,7 @@ def _npz(
     file: IO[bytes], where: str, columns: Sequence[str], further: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     with np.load(file, allow_pickle=False) as members:
+        refuse_zip_bomb(members.zip, where, AGAIN)
         names = _present(where, columns, further, members.files)
         arrays = {name: members[name] for name in names}
     for first in range(0, len(arrays[names[0]]), BATCH_ROWS):
@@ -212,17 +215,15 @@ def _npz(
 def _parquet(
     file: IO[bytes], where: str, columns: Sequence[str], further: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(file) as part:
-        names = _present(where, columns, further, part.schema_arrow.names)
-        yield from part.iter_batches(BATCH_ROWS, columns=names)
+    names = _present(where, columns, further, pq.read_schema(file).names)
+    for table in parquet_batches(file, names, BATCH_ROWS, where=where, remedy=AGAIN):
+        yield from table.to_batches()
 
 
 def _present(where: str, columns: Sequence[str], further: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the columns to read. Raises `UsageError` if a required column is missing."""
     missing = [name for name in columns if name not in names]
     if missing:
-        remedy = (
-            f"Embed with --readout {missing[0]}" if missing[0] in READOUTS else "Name what marecg embed wrote"
-        )
+        remedy = f"Embed with --readout {missing[0]}" if missing[0] in READOUTS else AGAIN
         raise UsageError(f"has no column {missing[0]}", where=where, remedy=remedy)
     return [*columns, *(name for name in further if name in names)]

@@ -27,6 +27,8 @@ LONGEST_DESCRIPTION = 1 << 20
 LFS = b"version https://git-lfs"
 """First bytes of a Git LFS pointer, a file whose content hasn't been downloaded."""
 AGAIN, PUT_BACK = "Export the run again", "Put back the ontology.json that it was saved with"
+LARGEST_WEIGHT = 1e15
+"""Maximum of a weight. Sums of products of two such numbers are finite in float32."""
 MAX_SIZE = 1 << 20
 """Maximum of any size in the configuration: larger than any model needs, but small enough for memory."""
 MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
@@ -126,9 +128,12 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
 
 
 def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Refuse weights that aren't finite."""
+    """Refuse weights that aren't finite, or so large that their products may not be."""
+    remedy = "Train it again, with a lower train.lr"
     for name, tensor in tensors.items():
-        refuse_impossible(tensor, name, where, "Train it again, with a lower train.lr", CheckpointError)
+        refuse_impossible(
+            tensor, name, where, remedy, CheckpointError, least=-LARGEST_WEIGHT, most=LARGEST_WEIGHT
+        )
 
 
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:

@@ -17,7 +17,7 @@ from marecg.base.markdown import table as markdown_table
 from marecg.classify.calibration import called_classes
 from marecg.classify.classifier_folder import MARK, Description
 from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
-from marecg.classify.fit_classifier import CARD, PAGE, PREDICTIONS
+from marecg.classify.fit_classifier import CARD, PAGE, read_predictions
 from marecg.corpus.prepared import Corpus
 from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
@@ -34,7 +34,7 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
     """Write the page (returned) and the card `README.md` of a classifier into its folder."""
     evaluation = read_evaluation(folder)
     classifier = read_model(Description, folder / MARK, "isn't a classifier", "Fit the classifier again")
-    frame = pd.read_parquet(folder / PREDICTIONS)
+    frame = read_predictions(folder)
     trained = "a new head" if classifier.layers == "head" else f"layers {classifier.layers} trained"
     lead = (
         f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, judged on {len(frame)} test "

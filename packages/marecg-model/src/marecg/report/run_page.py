@@ -3,17 +3,20 @@
 Shapes: N concepts, K concept width (d_c).
 """
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
+from numpy.typing import NDArray
 
-from ecg_base import refuse_others, replacing, write_text
+from ecg_base import read_bounded, refuse_others, replacing, write_text
 from ecg_records.storage.documents import read_json
+from marecg.base.numbers import refuse_impossible
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, CorpusError, UsageError
@@ -27,6 +30,10 @@ from marecg.report.page import Figure, Section, facts, folded, page, table
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
+from marecg.train.callbacks import METRICS_BYTES
+
+LARGEST = 1e100
+"""Maximum of a number in a table of training. The axes of a chart can't show larger numbers."""
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:
@@ -171,7 +178,7 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
     )
 
 
-def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
+def _curves(name: str, columns: Mapping[str, NDArray[np.float64]], caption: str) -> Figure | Markup:
     """Return a curve per column, or the values if there is a single row."""
     steps = columns["step"]
     values = {name: column for name, column in columns.items() if name not in {"step", "epoch"}}
@@ -181,12 +188,19 @@ def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> 
     return Figure(name, pictures, caption, kind="panels")
 
 
-def _columns(path: Path) -> dict[str, list[float]]:
+def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
+    content = read_bounded(path, "Train the run again", CheckpointError, METRICS_BYTES)
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        return {name: [float(row[name]) for row in rows] for name in rows[0]}
-    except FileNotFoundError as error:
-        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+        table = pd.read_csv(BytesIO(content), index_col=False, dtype=np.float64)
+        names = [str(name) for name in table]
+        if table.empty or names[0] != "step" or not all(map(str.isprintable, names)):
+            raise ValueError("its columns aren't a run's")
+    except ValueError as error:
         raise CheckpointError("isn't a table of numbers", where=path, remedy="Train the run again") from error
+    columns = {name: table[name].to_numpy() for name in names}
+    for name, values in columns.items():
+        known = values[~np.isnan(values)]  # a loss of a step without finite losses
+        refuse_impossible(
+            known, name, path, "Train the run again", CheckpointError, least=-LARGEST, most=LARGEST
+        )
+    return columns

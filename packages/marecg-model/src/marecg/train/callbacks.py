@@ -11,12 +11,15 @@ import lightning
 import torch
 from torch import Tensor
 
-from ecg_base import replacing
+from ecg_base import read_bounded, replacing
 from marecg.base.progress import Tell
-from marecg.errors import OutputError
+from marecg.errors import CheckpointError, OutputError
 from marecg.model.batch import Batch
 from marecg.train.lightning_module import Pretraining
 from marecg.train.trackers import track
+
+METRICS_BYTES = 1 << 28
+"""Maximum bytes of metrics.csv and monitors.csv. A step has about 150 bytes."""
 
 
 class AfterStep(lightning.Callback):
@@ -115,7 +118,8 @@ def _forget_after(path: Path, step: int) -> None:
     """Keep the rows up to a step. A row cut short by a crash is later than any checkpoint, and is dropped."""
     if not path.exists():
         return
-    text = path.read_text(encoding="utf-8", errors="replace").replace("\0", "")  # a power cut leaves zeros
+    content = read_bounded(path, "Remove it", CheckpointError, METRICS_BYTES)
+    text = content.decode(errors="replace").replace("\0", "")  # a power cut leaves zeros
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
     rows = [row for row in rows if len(row) == len(head) and row[0].isdigit() and int(row[0]) <= step]
     if not rows:

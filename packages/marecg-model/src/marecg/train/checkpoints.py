@@ -4,7 +4,6 @@ checkpoints/step-*.ckpt   the newest two
 checkpoints.sha256        their hashes, as `sha256sum --check` reads them
 """
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +17,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 from torch import Tensor
 
-from ecg_base import replacing
+from ecg_base import file_sha256, replacing
 from marecg.errors import CheckpointError, OutputError
 from marecg.model.batch import Batch
 from marecg.train.callbacks import AfterStep
@@ -125,7 +124,7 @@ class WrittenBehind(TorchCheckpointIO):
         with replacing(target) as path:
             super().save_checkpoint(checkpoint, path)
             # Write the hash first, because a checkpoint without a hash counts as damaged.
-            _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
+            _write_sums(self.run, _sums(self.run) | {target.name: file_sha256(path)})
         paths = written(self.run)
         for old in paths[:-KEPT_CHECKPOINTS]:
             old.unlink()
@@ -162,15 +161,10 @@ def newest(run: Path, module: Pretraining | None = None) -> Path | None:
     return None
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _problem(path: Path, sha256: str | None, module: Pretraining | None) -> str | None:
     """Describe the damage of a checkpoint. Return None for a whole checkpoint."""
     try:
-        if sha256 != _sha256(path):
+        if sha256 != file_sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         missing = REQUIRED - content.keys()

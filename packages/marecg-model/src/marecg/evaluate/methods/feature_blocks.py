@@ -5,7 +5,6 @@ Shapes: B recordings of a block, F features.
 
 import hashlib
 import logging
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_base import replacing
+from marecg.base.numbers import npz_arrays
+from marecg.errors import InputError
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +41,9 @@ def read_block(folder: Path, key: str, records: int) -> Block | None:
     if not file.is_file():
         return None
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with npz_arrays(file, "Remove it") as arrays:
             x_BF, reasons, key_read = (arrays[name] for name in ("features", "reasons", "key"))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (InputError, FileNotFoundError) as error:
         logger.warning("%s is damaged (%s); computing its features again", file, error)
         return None
     same = str(key_read) == file.stem and x_BF.shape[:-1] == reasons.shape == (records,)

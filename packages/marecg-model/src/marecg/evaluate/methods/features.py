@@ -16,8 +16,9 @@ import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from ecg_base import file_sha256
 from ecg_records.readers.identity import published_as
-from marecg.base.numbers import refuse_impossible
+from marecg.base.numbers import npz_arrays, refuse_impossible
 from marecg.base.progress import Progress, shown
 from marecg.corpus.workers import workers
 from marecg.embedding.embedding_files import READOUTS, blocks, vectors
@@ -170,8 +171,7 @@ def features_sha256(path: Path) -> str:
         if path.is_dir():
             parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
             return hashlib.sha256(parts.encode()).hexdigest()
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError:
         return ""
 
@@ -186,10 +186,10 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
         return _of_embeddings(path, recordings)
     remedy = "Write it with numpy.savez(path, ids=record names, features=[records, features])"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with npz_arrays(path, remedy) as arrays:
             ids, x_RF = arrays["ids"].astype(str).tolist(), np.asarray(arrays["features"], np.float32)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"can't be read ({error})", where=path, remedy=remedy) from error
+    except FileNotFoundError as error:
+        raise InputError("is missing", where=path, remedy=remedy) from error
     if x_RF.ndim != 2 or len(ids) != len(x_RF) or len(set(ids)) != len(ids):
         problem = f"has {len(set(ids))} different ids for features of shape {x_RF.shape}"
         raise InputError(problem, where=path, remedy=remedy)

@@ -8,7 +8,6 @@ record by record first, which includes all covariances between classes, seeds an
 Shapes: M test records, K classes, S seeds, P positives and N negatives of a class.
 """
 
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
 from ecg_base import replacing
-from marecg.base.numbers import refuse_impossible
+from marecg.base.numbers import npz_arrays, refuse_impossible
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import (
     RELIABLE_COUNT,
@@ -87,7 +86,7 @@ def save(path: Path, predictions: Predictions) -> None:
 def load(path: Path) -> Predictions:
     """Read predictions from an `.npz` written by `save`. Raises `InputError`."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with npz_arrays(path, "Probe the run again") as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
             loaded = Predictions(
                 ids=tuple(arrays["ids"].tolist()),
@@ -103,8 +102,6 @@ def load(path: Path) -> Predictions:
         remedy = f"It has {there} (--task, --protocol)" if there else "Run marecg probe on it first"
         problem = f"has no probe of task {task} by protocol {protocol}"
         raise InputError(problem, where=path.parent.parent, remedy=remedy) from error
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
     refuse_impossible(loaded.y_MK, "y", path, "Probe the run again", least=0, most=1)
     for (method, share), logits_SMK in loaded.logits.items():
         refuse_impossible(logits_SMK, f"{method} @ {share:g}", path, "Probe the run again")
