@@ -36,10 +36,11 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.report import texts as module
 from marecg.report.probes import Verdict, trust
+from marecg.report.record_facts import measurement_facts, measurement_remarks
 from marecg.report.record_page import FINDINGS, _RecordPage, write_record
 from marecg.report.records import from_file
 from marecg.report.run_page import write_report
-from marecg.report.texts import Texts, measurement_facts, measurement_remarks
+from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.use.answers import ANSWERS, Answers
 from marecg.use.predict import predict_table, reader_of
@@ -98,7 +99,9 @@ def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, corpu
 
 def test_every_text_is_written_in_every_language_with_the_same_blanks():
     path = Path(module.__file__).with_name("texts.toml")
-    for key, by_language in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    texts = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert texts.pop("captions")
+    for key, by_language in texts.items():
         assert list(by_language) == ["en", "de"], key
         blanks = [{name for _, name, _, _ in string.Formatter().parse(text)} for text in by_language.values()]
         assert blanks[0] == blanks[1], key
@@ -315,7 +318,7 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     classifier.save(tmp_path / "clf")
     page = read(write_record(tmp_path / "clf", records["AF"], tmp_path / "p.html"))
     assert "What the classifier finds" in page.headings
-    assert "Nobody has judged this classifier" in page.text
+    assert "This classifier wasn't tested" in page.text
     figures = dict.fromkeys(GroupScore.model_fields, 0) | {"group": "", "ppv": None, "chosen_by": 3}
     score = GroupScore(
         **figures | {"name": "always", "records": 20, "positives": 7, "auc": 0.9, "high": 0.95}
@@ -327,8 +330,9 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     assert (
         "on 20 test records of tall, with 95 % interval and positives: always 90.0 (0.0–95.0, n" in page.text
     )
-    assert "so that their sensitivity may be far from the one tested: always (3)." in page.text
+    assert "so the sensitivity may differ elsewhere: always (3)." in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
+    assert "The classifier finds: always (" in page.text.split("25 mm/s")[0]
 
 
 def test_page_and_predict_say_the_same_of_a_recording_whose_beginning_says_otherwise(run, tmp_path):
@@ -360,7 +364,7 @@ def test_a_record_that_is_coded_as_paced_has_no_interval_unless_spikes_were_foun
     for code, dashes in (("10370003", True), ("426783006", False)):
         header = make_record(tmp_path, code, make_ecg(), comments=(f"Dx: {code}",))
         text = read(write_record(run, header, tmp_path / "p.html")).text
-        assert ("coded as paced, and no spike was found" in text) == dashes
+        assert ("coded as paced, but no spike was found" in text) == dashes
         assert ("QRS–" in text) == dashes
 
 
@@ -369,8 +373,8 @@ def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_lan
     of = {"Conduction": Calibration(shift=40), "AF": Calibration(shift=40)}
     answers = Answers(weights=weights_sha256(model), records=7, of=of)
     texts = {
-        "en": ("at a risk of 10 %, calibrated on 7 coded records: ", "which finding of it can't be told"),
-        "de": ("an 7 kodierten Aufzeichnungen kalibriert: ", "welcher Befund davon"),
+        "en": ("At a 10 % risk of error the encoder states: ", "a finding of the family"),
+        "de": ("Bei einem Fehlerrisiko von 10 % nennt der Encoder: ", "ein Befund der Familie"),
     }
     for language, (before, family) in texts.items():
         model.save_pretrained(folder)  # which drops the answers
@@ -378,6 +382,8 @@ def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_lan
         (folder / ANSWERS).write_text(answers.model_dump_json(), encoding="utf-8")
         told = write_record(folder, records["AF"], tmp_path / "told.html", language=language)
         assert before not in read(bare).text
-        said = read(told).text.split(before)[1].split(".")[0]
+        text = read(told).text
+        assert text.index(before) < text.index("25 mm/s"), "it stands above the sheet"
+        said = text.split(before)[1].split(".")[0]
         assert "(AF)" in said
         assert family in said

@@ -43,7 +43,7 @@ def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives():
     y_BN = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.uint8)
     nearest_BK = np.array([[1], [3], [0], [0]])
     assert _sharing(y_BN, nearest_BK).startswith("67 % of a record's")
-    assert _sharing(y_BN, nearest_BK).rstrip().endswith("67 % would.")
+    assert _sharing(y_BN, nearest_BK).rstrip().endswith("67 % by chance.")
     assert _sharing(y_BN, np.array([[1], [0], [0], [0]])).startswith("100 % of a record's")
 
 

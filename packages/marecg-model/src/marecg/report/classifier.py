@@ -19,9 +19,9 @@ from marecg.classify.classifier_folder import MARK, Description
 from marecg.classify.classifier_scores import FEW_POSITIVES, Evaluation, GroupScore, read_evaluation
 from marecg.classify.fit_classifier import CARD, PAGE, read_predictions
 from marecg.corpus.prepared import Corpus
-from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
+from marecg.report.texts import caption
 from marecg.report.tracing import tracing
 
 WORST = 2
@@ -69,12 +69,12 @@ def _sections(
         [
             _scores([score for score in evaluation.scores if not score.group], "class"),
             *([paragraph(few, "warning")] if (few := few_positives(evaluation.scores)) else []),
-            paragraph(captions.CLASSIFIER + _called(classifier)),
+            paragraph(_figures_text(classifier)),
             paragraph(evaluation.leak + leaked, "warning" if leaked else ""),
         ],
     )
     curves = [roc(frame, calls), precision_recall(frame, calls)]
-    yield Section("Curves", [Figure("curves", curves, captions.CLASSIFIER_CURVES, kind="row")])
+    yield Section("Curves", [Figure("curves", curves, caption("classifier_curves"), kind="row")])
     reliability = [reliability_chart(frame, name) for name in names]
     kinds = [
         (
@@ -90,13 +90,13 @@ def _sections(
     yield Section(
         "Calibration",
         [
-            Figure("reliability", reliability, captions.RELIABILITY, kind="row"),
+            Figure("reliability", reliability, caption("reliability"), kind="row"),
             table(("class", "kind", "chosen by", "threshold"), kinds, numeric=[3]),
-            paragraph(captions.CALIBRATION),
+            paragraph(caption("calibration")),
         ],
     )
     matrix = confusion(frame, calls)
-    yield Section("Confusion", [Figure("confusion", [matrix], captions.CLASSIFIER_CONFUSION, kind="row")])
+    yield Section("Confusion", [Figure("confusion", [matrix], caption("classifier_confusion"), kind="row")])
     groups = [score for score in evaluation.scores if score.group]
     none = paragraph("No group has five records with and without a class.")
     yield Section("Groups", [_scores(groups, "class, group") if groups else none])
@@ -168,12 +168,9 @@ def few_positives(scores: Sequence[GroupScore]) -> str | None:
     )
 
 
-def _called(classifier: Description) -> str:
-    if not classifier.several:
-        return " A record has one of the classes, and the likeliest is called."
-    return (
-        f" A class is called from its threshold on, which validation chose by the rule “{classifier.rule}”."
-    )
+def _figures_text(classifier: Description) -> str:
+    called = "classifier_several" if classifier.several else "classifier_one"
+    return f"{caption('classifier')} {caption(called, rule=classifier.rule)}"
 
 
 def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
@@ -203,9 +200,9 @@ def _worst(
             for row in rows.to_dict("records"):
                 x_CL = corpus.signals([row["row"]])[0][:, : corpus.n_valid[row["row"]]]
                 leaves = [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row["row"]])]
-                caption = (
+                text = (
                     f"p {row[f'p {name}']:.1%}{from_on}; codes in the corpus: "
                     f"{', '.join(leaves) or 'none'}{'; in the pretraining' if row['seen'] else ''}"
                 )
                 picture = tracing(x_CL, corpus.config.fs, LEADS, f"12-lead ECG of {row['name']}")
-                yield heading(f"{name} {error}: {row['name']}"), Figure("error", [picture], caption)
+                yield heading(f"{name} {error}: {row['name']}"), Figure("error", [picture], text)

@@ -20,9 +20,9 @@ from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import embed
 from marecg.model.mar_ecg import MarEcg
-from marecg.report import captions
 from marecg.report.charts import points
 from marecg.report.page import Figure, Section, paragraph
+from marecg.report.texts import caption
 from marecg.report.tracing import strip
 
 GALLERY = 512
@@ -33,6 +33,8 @@ FEWEST = 20
 """Least number of records for a map."""
 SECONDS = 5.0
 LEAD = "II"
+ALIKE = 0.99
+"""Median cosine of two records from which the page warns that the encoder hardly distinguishes records."""
 
 
 def neighbours(model: MarEcg, corpus: Corpus) -> Section:
@@ -56,10 +58,11 @@ def neighbours(model: MarEcg, corpus: Corpus) -> Section:
         "Nearest neighbours",
         [
             paragraph(_sharing(corpus.y[rows], nearest_BK)),
+            *([paragraph(caption("alike"), "warning")] if np.median(cosine_BB) > ALIKE else []),
             Figure(
                 "neighbours",
                 pictures,
-                captions.NEIGHBOURS.format(nearest=NEAREST, records=len(rows), seconds=SECONDS, lead=LEAD),
+                caption("neighbours", nearest=NEAREST, records=len(rows), seconds=SECONDS, lead=LEAD),
                 notes=notes,
                 kind="five",
             ),
@@ -81,7 +84,7 @@ def _map(
     _count_cores()
     tsne = TSNE(metric="precomputed", init="random", perplexity=min(30, len(apart_BB) / 4), random_state=0)
     picture = points(tsne.fit_transform(apart_BB), family, colour_of, "Map of records by family")
-    yield Figure("map", [picture], captions.MAP.format(records=len(primary_B)), kind="row")
+    yield Figure("map", [picture], caption("map", records=len(primary_B)), kind="row")
 
 
 def _count_cores() -> None:
@@ -119,11 +122,11 @@ def _sharing(y_BN: NDArray[np.uint8], nearest_BK: NDArray[np.int64]) -> str:
     shared_BB = (y_BN.astype(int) @ y_BN.T.astype(int)) > 0
     labelled = np.flatnonzero(y_BN.any(1))
     if len(labelled) < 2:
-        return captions.NO_LEAVES
+        return caption("no_leaves")
     near = shared_BB[labelled[:, None], nearest_BK[labelled]].mean()
     others = len(shared_BB) - 1
     by_chance = (shared_BB[labelled].sum(1) - 1).mean() / others
-    return captions.SHARING.format(near=100 * near, nearest=NEAREST, chance=100 * by_chance)
+    return caption("sharing", near=100 * near, nearest=NEAREST, chance=100 * by_chance)
 
 
 def _note(corpus: Corpus, row: int, query: int, cosine: float | None, ontology: Ontology) -> str:

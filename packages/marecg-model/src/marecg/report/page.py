@@ -101,6 +101,11 @@ def paragraph(text: str, kind: str = "") -> Markup:
     return Markup('<p class="{}">{}</p>').format(kind, text) if kind else Markup("<p>{}</p>").format(text)
 
 
+def code(command: str) -> Markup:
+    """Return a command line."""
+    return Markup("<pre>{}</pre>").format(command)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> Markup:
     """Return a table of texts, or of pictures as `Markup`. `numeric` columns are right-aligned."""
     return _part("table", head, rows, numeric)

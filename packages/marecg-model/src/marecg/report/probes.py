@@ -14,10 +14,10 @@ from marecg.evaluate.scores.results import Report, basis, describe_leak
 from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, ENCODER_METHODS, FULL, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
-from marecg.report import captions
 from marecg.report.charts import by_share
-from marecg.report.page import TEMPLATES, Figure, Section, heading, paragraph, slug, table
+from marecg.report.page import TEMPLATES, Figure, Section, code, heading, paragraph, slug, table
 from marecg.report.score_charts import class_rocs, confusions, method_rocs
+from marecg.report.texts import caption
 
 Part = Figure | Markup
 
@@ -26,9 +26,11 @@ def probes(run: Path, ontology: Ontology) -> Section:
     """Return a section with all probes of a run."""
     paths = sorted((run / "probe").glob("*.json"))
     if not paths:
-        return Section("Probes", [paragraph(captions.NO_PROBE)])
+        return Section(
+            "Probes", [paragraph(caption("no_probe")), code("marecg probe RUN --task TASK --root DATA")]
+        )
     parts = [part for path in paths for part in _probe(path, ontology)]
-    return Section("Probes", [paragraph(captions.PROBE), *parts])
+    return Section("Probes", [paragraph(caption("probe")), *parts])
 
 
 def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
@@ -48,9 +50,9 @@ def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
         class_rocs(predictions, largest),
     ]
     name, at = slug(f"probe {report.task} {report.protocol}"), share(largest)
-    yield Figure(name, charts, captions.CURVES.format(share=at), kind="row")
+    yield Figure(name, charts, caption("curves", share=at), kind="row")
     mistaken = list(confusions(predictions, largest, report.task, ontology))
-    yield Figure(f"{name}-confusion", mistaken, captions.CONFUSION.format(share=at), kind="row")
+    yield Figure(f"{name}-confusion", mistaken, caption("confusion", share=at), kind="row")
     yield _tables(report, scores)
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_base import replacing
-from ecg_ontology import Ontology, load
+from ecg_ontology import Concept, Ontology, load
 from ecg_records.measurements.electrodes import doubts
 from ecg_records.measurements.intervals import AGREE_MS, Measurements, Reason, measure
 from ecg_records.notes import reported
@@ -36,11 +36,8 @@ from marecg.model.windows import Recording
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
-from marecg.report.probes import trust
-from marecg.report.records import Shown, concept_graph, from_file
-from marecg.report.run_page import origin_table
-from marecg.report.texts import (
-    Texts,
+from marecg.report.probes import Trust, Verdict, trust
+from marecg.report.record_facts import (
     electrode_quality,
     machine_facts,
     measurement_facts,
@@ -48,6 +45,9 @@ from marecg.report.texts import (
     missing_reasons,
     recording_facts,
 )
+from marecg.report.records import Shown, concept_graph, from_file
+from marecg.report.run_page import origin_table
+from marecg.report.texts import Texts
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.use.answers import RISK, answers_of
 from marecg.use.predict import concepts
@@ -73,11 +73,14 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
     return f"{evidence} {say('trust_few', least=FEW_POSITIVES, named=few)}" if few else evidence
 
 
+Call = tuple[str, str, str]
+"""Called class, its probability and its threshold, both in percent."""
 FINDINGS = 8
 """Number of findings in the list. Coded findings are always listed."""
 AMONG = 1024
 """Number of labelled corpus records that are searched for similar records."""
 SIMILAR = 3
+"""Number of similar records, and of the nearest findings on the first screen."""
 
 
 def write_record(
@@ -114,11 +117,9 @@ def write_record(
         measured = measured._replace(
             p=None, pr=None, qrs=None, qt=None, p_axis=None, t_axis=None, reasons=reasons
         )
-    judged = None if classifier is None else classifier_evidence(run, say)
-    of_record = _RecordPage(run, model, ontology, shown, measured, say, judged, record)
+    of_record = _RecordPage(run, model, ontology, shown, measured, say, classifier, record)
     first, *others = of_record.sections(corpus)
-    called = [] if classifier is None else [of_record.called(classifier)]
-    sections = [first, *called, *day_sections(model, record, ontology, say), *others]
+    sections = [first, *day_sections(model, record, ontology, say), *others]
     with replacing(Path(out), private=True) as temporary:
         text = page(
             shown.name,
@@ -138,7 +139,7 @@ class _RecordPage:
 
     Attributes:
         ontology: source of labels in the page's language, because an older model's ontology may lack it.
-        evidence: sentence with a classifier's test figures, if a classifier reads the record.
+        classifier: classifier that reads the record, if any.
         file: file that model and classifier read to its end, as in `marecg predict`.
     """
 
@@ -148,7 +149,7 @@ class _RecordPage:
     shown: Shown
     measured: Measurements
     say: Texts
-    evidence: str | None = None
+    classifier: EcgClassifier | None = None
     file: str | Path = ""
 
     def recording(self) -> Recording:
@@ -156,49 +157,74 @@ class _RecordPage:
         return read_recording(partial(read_mended, find_one(self.file)), self.model.config)[1]
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
-        """Yield the sections in order, except the sections of a classifier and of a long recording."""
+        """Yield the sections in order, except the sections of a long recording."""
         model = self.model
         rhythm_D = next(encode(model, [self.recording()], patches=False)).rhythm
-        yield self._ecg()
+        q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
+        called = None if self.classifier is None else self._called(self.classifier)
+        yield self._ecg(self._makes(q_N, called))
+        if called is not None:
+            yield self._probabilities(called)
         if corpus is not None:
             yield from self._previous(corpus)
             yield self._similar(rhythm_D, corpus)
-        yield self._technical(concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None)
+        yield self._technical(q_N)
 
-    def called(self, classifier: EcgClassifier) -> Section:
-        """Return a section with the classes that reach their thresholds, the likeliest first."""
+    def _makes(
+        self, q_N: NDArray[np.float32] | None, called: Sequence[tuple[str, str, str]] | None
+    ) -> Markup:
+        """Return what classifier and encoder make of the ECG: calls, answers and the nearest findings."""
+        say = self.say
+        calls = []
+        if called is not None:
+            named = ", ".join(f"{name} ({share} %)" for name, share, _ in called)
+            calls = [paragraph(say("calls", what=named) if named else say("none_called"))]
+        if q_N is None:
+            return Markup().join([*calls, paragraph(say("no_concepts"))])
+        nearest = [node for node in self._by_similarity(q_N) if not node.root][:SIMILAR]
+        what = ", ".join(f"{say.concept(node)} {say.number(100 * q_N[node.index])} %" for node in nearest)
+        return Markup().join([*calls, self._answers_text(q_N), paragraph(say("makes", what=what))])
+
+    def _called(self, classifier: EcgClassifier) -> list[Call]:
+        """Return the classes that reach their thresholds, the likeliest first."""
         say = self.say
         p_K = classifier.predict_recordings([self.recording()])[0]
         called_K = classifier.calls(p_K[None])[0].tolist()
         cuts_K = [say.number(100 * cut, 1) for cut in classifier.thresholds_.tolist()]
         cuts_K = cuts_K if classifier.several_ else ["–"] * len(cuts_K)
         answers = zip(p_K.tolist(), map(str, classifier.classes_), cuts_K, called_K, strict=True)
-        rows = [
+        return [
             (name, say.number(100 * p, 1), cut)
             for p, name, cut, is_called in sorted(answers, reverse=True)
             if is_called
         ]
-        head = (say("finding"), say("probability"), say("threshold"))
-        body = table(head, rows, numeric=(1, 2)) if rows else paragraph(say("none_called"))
-        return Section(say("probabilities"), [body, paragraph(say("probabilities_how"))])
 
-    def _ecg(self) -> Section:
+    def _probabilities(self, called: Sequence[Call]) -> Section:
+        """Return a section with the called classes, and how the classifier was tested."""
+        say = self.say
+        head = (say("finding"), say("probability"), say("threshold"))
+        body = table(head, called, numeric=(1, 2)) if called else paragraph(say("none_called"))
+        tested = paragraph(classifier_evidence(self.run, say))
+        return Section(say("probabilities"), [body, paragraph(say("probabilities_how")), tested])
+
+    def _ecg(self, makes: Markup) -> Section:
+        """Return the ECG with its measurements, below what the encoder makes of it."""
         shown, say, measured = self.shown, self.say, self.measured
         drawn_KL = shown.x_KL if shown.drawn_KL is None else shown.drawn_KL
         drawn = drawn_KL, shown.fs, shown.leads, shown.name
         labels = ", ".join(say.concept(self.ontology.nodes[index]) for index in shown.coded)
         codes = say("codes", named=labels) if labels else say("no_codes")
-        reports = [read_report(path) for path in sorted((self.run / "probe").glob("*.json"))]
-        judged = trust(reports, self.model.scores)
+        judged = self._trust()
+        doubtful = judged.verdict in (Verdict.leaking, Verdict.untested) and self.classifier is None
+        banner = f"{say('banner')} {self._trust_text(judged)}" if doubtful else say("banner")
         electrodes = doubts(*drawn[:3])
         machine = machine_facts(shown.machine, say)
         remarks = measurement_remarks(measured, say, shown.age, shown.sex)
-        doubt = f" {say('leak_unknown')}" * judged.leak_unknown
-        trusted = say(f"trust_{judged.verdict}", **judged._asdict()) + doubt
         parts: list[Figure | Markup] = [
             facts(recording_facts(shown, say)),
             facts(measurement_facts(measured, say, shown.age)),
-            paragraph(self.evidence or trusted, "warning"),
+            makes,
+            paragraph(banner, "warning"),
             Figure("ecg", [tracing(*drawn)], "", kind="sheet wide-only"),
             Figure("leads", [stacked(*drawn)], "", kind="along narrow-only"),
             paragraph(*electrode_quality(electrodes, shown, say)),
@@ -208,6 +234,14 @@ class _RecordPage:
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]
         return Section(say("ecg"), parts)
+
+    def _trust(self) -> Trust:
+        reports = [read_report(path) for path in sorted((self.run / "probe").glob("*.json"))]
+        return trust(reports, self.model.scores)
+
+    def _trust_text(self, judged: Trust) -> str:
+        doubt = f" {self.say('leak_unknown')}" if judged.leak_unknown else ""
+        return self.say(f"trust_{judged.verdict}", **judged._asdict()) + doubt
 
     def _in_training(self) -> bool:
         """Return whether the encoder was trained on the same samples; False if unknown."""
@@ -288,7 +322,8 @@ class _RecordPage:
         if q_N is not None:
             graph = concept_graph(model.ontology, q_N, shown, say("graph"))
             parts.append(folded(say("graph"), Figure("graph", [graph], "")))
-        parts.append(folded(say("origin"), origin_table(model)))
+        tested = paragraph(self._trust_text(self._trust()))
+        parts.append(folded(say("origin"), tested + origin_table(model)))
         return Section(say("technical"), parts)
 
     def _answers_text(self, q_N: NDArray[np.float32]) -> Markup:
@@ -305,17 +340,20 @@ class _RecordPage:
         what = "; ".join(names) or say("told_nothing")
         return paragraph(say("told", risk=f"{100 * RISK:g} %", records=answers.records, what=what))
 
+    def _by_similarity(self, q_N: NDArray[np.float32]) -> list[Concept]:
+        return [self.ontology.nodes[index] for index in np.argsort(-q_N, kind="stable").tolist()]
+
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
         """Return separate tables of findings and families, because a family competes with its findings."""
         say, coded = self.say, self.shown.coded
         if q_N is None:
             return paragraph(say("no_concepts"))
-        order = [self.ontology.nodes[index] for index in np.argsort(-q_N, kind="stable").tolist()]
+        order = self._by_similarity(q_N)
         leaves = [node for node in order if not node.root]
         listed = [node for rank, node in enumerate(leaves) if rank < FINDINGS or node.index in coded]
         tables = [
             table((say(kind),), [(say.concept(node) + "\u00a0●" * (node.index in coded),) for node in nodes])
             for kind, nodes in (("finding", listed), ("family", [node for node in order if node.root]))
         ]
-        how = self._answers_text(q_N) + paragraph(say("findings_how", count=len(leaves)))
+        how = paragraph(say("findings_how", count=len(leaves)))
         return how + Markup('<div class="two">{}{}</div>').format(*tables)

@@ -28,8 +28,8 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.stored_signal import signal_hash
-from marecg.report import captions
 from marecg.report.page import Figure, Section, heading, paragraph, table
+from marecg.report.texts import caption
 from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
@@ -150,7 +150,7 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
     return Section(
         f"Record {number}: {shown.name}",
         [
-            paragraph(f"Its codes name {leaves}." + f" {captions.SEEN}" * shown.leaked),
+            paragraph(f"Its codes name {leaves}." + f" {caption('seen')}" * shown.leaked),
             *_paper(shown, number),
             *_concepts(model, shown, number),
         ],
@@ -162,25 +162,25 @@ def _paper(shown: Shown, number: int) -> list[Figure]:
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
     gains = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     squares = {"square": 1 / gains.limb, "large": 5 / gains.limb}
-    caption = captions.ECG.format(seconds=seconds, gain=gains, **squares)
+    text = caption("ecg", seconds=seconds, gain=gains, **squares)
     drawn = shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}"
-    layout = f" {captions.LAYOUT}" * (number == 1)
+    text += f" {caption('layout')}" if number == 1 else ""
     return [
-        Figure(f"record-{number}-ecg", [tracing(*drawn)], caption + layout, kind="sheet wide-only"),
-        Figure(f"record-{number}-leads", [stacked(*drawn)], captions.STACKED, kind="along narrow-only"),
+        Figure(f"record-{number}-ecg", [tracing(*drawn)], text, kind="sheet wide-only"),
+        Figure(f"record-{number}-leads", [stacked(*drawn)], "", kind="along narrow-only"),
     ]
 
 
 def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Markup]:
     yield heading("Concepts")
     if not model.prototypes.any():
-        yield paragraph(captions.NO_CONCEPTS)
+        yield paragraph(caption("no_concepts"))
         return
     q_N = predict(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads)[0]
     yield Figure(
         f"record-{number}-concepts",
         [concept_graph(model.ontology, q_N, shown, f"Concept probabilities of {shown.name} on the graph")],
-        captions.CONCEPTS.format(count=len(q_N)) if number == 1 else captions.AGAIN,
+        caption("concepts", count=len(q_N)) if number == 1 else caption("again"),
         kind="beside",
         aside=_ranking(model.ontology, q_N, shown.coded),
     )

@@ -23,13 +23,13 @@ from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.model.card import ancestor_text, ancestors, sources
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
-from marecg.report import captions
 from marecg.report.charts import curve, matrix
 from marecg.report.neighbours import neighbours
 from marecg.report.page import Figure, Section, facts, folded, page, table
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, record_section
 from marecg.report.svg import standalone
+from marecg.report.texts import caption
 from marecg.train.callbacks import METRICS_BYTES
 
 LARGEST = 1e100
@@ -147,11 +147,11 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
     """Draw the curves of metrics.csv and monitors.csv. `concepts` is the number of concepts of q."""
     losses = _columns(run / "metrics.csv")
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
-    caption = captions.TRAINING.format(losses=meanings)
-    sections = [Section("Training", [_curves("training", losses, caption)])]
+    text = caption("training", losses=meanings)
+    sections = [Section("Training", [_curves("training", losses, text)])]
     if (run / "monitors.csv").exists():
-        caption = captions.COLLAPSE.format(entropy=np.log(concepts))
-        shown = _curves("collapse", _columns(run / "monitors.csv"), caption)
+        text = caption("collapse", entropy=np.log(concepts))
+        shown = _curves("collapse", _columns(run / "monitors.csv"), text)
         sections.append(Section("Signs of collapse", [shown]))
     return sections
 
@@ -171,21 +171,21 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
                     matrix(prototypes_NK @ prototypes_NK.T, names, names, "cosine of the prototypes"),
                     matrix(closeness_NN, names, names, f"exp(−D/σ) of the graph, σ = {sigma:g}"),
                 ],
-                captions.PROTOTYPES,
+                caption("prototypes"),
                 kind="row",
             )
         ],
     )
 
 
-def _curves(name: str, columns: Mapping[str, NDArray[np.float64]], caption: str) -> Figure | Markup:
+def _curves(name: str, columns: Mapping[str, NDArray[np.float64]], text: str) -> Figure | Markup:
     """Return a curve per column, or the values if there is a single row."""
     steps = columns["step"]
     values = {name: column for name, column in columns.items() if name not in {"step", "epoch"}}
     if len(steps) < 2:
         return facts({name: f"{column[0]:.4g}" for name, column in values.items()})
-    pictures = [curve(steps, column, text) for text, column in values.items()]
-    return Figure(name, pictures, caption, kind="panels")
+    pictures = [curve(steps, column, title) for title, column in values.items()]
+    return Figure(name, pictures, text, kind="panels")
 
 
 def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
