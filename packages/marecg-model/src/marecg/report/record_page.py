@@ -182,7 +182,7 @@ class _RecordPage:
         if q_N is None:
             return Markup().join([*calls, paragraph(say("no_concepts"))])
         nearest = [node for node in self._by_similarity(q_N) if not node.root][:SIMILAR]
-        what = ", ".join(f"{say.concept(node)} {say.number(100 * q_N[node.index])} %" for node in nearest)
+        what = ", ".join(map(say.concept, nearest))
         return Markup().join([*calls, self._answers_text(q_N), paragraph(say("makes", what=what))])
 
     def _called(self, classifier: EcgClassifier) -> list[Call]:
