@@ -31,16 +31,18 @@ def drawn(
     rr: float = 0.8,
     fs: float = FS,
     onsets: Sequence[float] = (),
+    foot: int = 2,
+    noise: float = 0.005,
 ) -> NDArray[np.float32]:
-    """Twelve leads of 10 s; a wave is a period of a cosine, a QRS complex its square."""
+    """Twelve leads of 10 s; a wave is a period of a cosine, a QRS complex its square or another power."""
     t_L = np.arange(round(10 * fs)) / fs
     weights = np.array([[0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7]]).T
-    x_KL = np.random.default_rng(7).normal(0, 0.005, (12, len(t_L)))
+    x_KL = np.random.default_rng(7).normal(0, noise, (12, len(t_L)))
     for beat in onsets or np.arange(0.6, 9.6, rr):
-        for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, t, 1)):
+        for begin, length, height, power in ((-pr, 0.1, p, 1), (0, qrs, 1.2, foot), (qt - 0.18, 0.18, t, 1)):
             phase_L = (t_L - beat - begin) / length
             inside_L = (phase_L > 0) & (phase_L < 1)
-            x_KL += weights * height * inside_L * ((1 - np.cos(2 * np.pi * phase_L)) / 2) ** foot
+            x_KL += weights * height * inside_L * ((1 - np.cos(2 * np.pi * phase_L)) / 2) ** power
     return x_KL.astype(np.float32)
 
 
@@ -52,6 +54,15 @@ def test_waves_are_measured_as_long_as_they_were_drawn(pr, qrs, qt):
     assert found.qrs == pytest.approx(1000 * qrs, abs=15)
     assert found.qt == pytest.approx(1000 * qt, abs=25)
     assert found.reasons == {}
+
+
+@pytest.mark.parametrize("noise", [0, 0.025])
+@pytest.mark.parametrize("qrs", [0.08, 0.1, 0.12])
+def test_a_qrs_complex_with_sharp_edges_begins_and_ends_at_them(qrs, noise):
+    found = measure(drawn(qrs=qrs, noise=noise, foot=1), FS, LEADS)
+    assert found.qrs == pytest.approx(1000 * qrs, abs=10)
+    assert found.pr == pytest.approx(160, abs=10)
+    assert found.qt == pytest.approx(400, abs=12)
 
 
 def test_a_fast_heart_has_no_pr_that_reaches_into_the_beat_before():

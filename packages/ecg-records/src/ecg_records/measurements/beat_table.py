@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecg_records.measurements.delineation import Boundaries, delineate
+from ecg_records.measurements.delineation import Boundaries, delineate, sharp_edges
 from ecg_records.measurements.intervals import aligned_beats, measure_aligned
 from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats, median_beat
 
@@ -34,6 +34,9 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
         for beat, row in enumerate(rows.tolist()):
             for name, place in _ends(aligned, beat, samples)._asdict().items():
                 table.loc[row, name] = place
+        later, earlier = sharp_edges(aligned.median_KB)
+        table["qrs_on"] += later
+        table["qrs_off"] -= earlier
         for column, interval in HIDDEN.items():
             if getattr(measured, interval) is None:
                 table[column] = np.nan

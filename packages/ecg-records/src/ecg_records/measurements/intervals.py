@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.measurements.atrial import AtrialReason, pr_doubt
-from ecg_records.measurements.delineation import P_HZ, Boundaries, deciding_lead, delineate
+from ecg_records.measurements.delineation import P_HZ, Boundaries, deciding_lead, delineate, sharp_edges
 from ecg_records.measurements.median_beat import (
     BEFORE,
     FS,
@@ -152,7 +152,14 @@ def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements
 def _measure_and_doubt(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     ends = delineate(aligned.median_KB, aligned.rr) if len(aligned.peaks_N) >= LEAST_BEATS else None
     measured = measure_beats(aligned, leads, ends)
-    return measured if ends is None else _doubted(measured, aligned, ends)
+    if ends is None:
+        return measured
+    later, earlier = sharp_edges(aligned.median_KB)
+    for name, longer in (("pr", later), ("qrs", -later - earlier), ("qt", -later)):
+        if (value := getattr(measured, name)) is not None:
+            measured = measured._replace(**{name: value + 1000 / FS * longer})
+    ends = ends._replace(qrs_on=ends.qrs_on + later, qrs_off=ends.qrs_off - earlier)
+    return _doubted(measured, aligned, ends)
 
 
 def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:

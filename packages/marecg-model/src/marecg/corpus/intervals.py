@@ -22,7 +22,7 @@ INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
 """Columns in beats per minute, milliseconds and degrees. Null if a record gives no value (`measure`)."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
 BLOCK_RECORDS = 64
-MEASURED_BY = 5
+MEASURED_BY = 6
 """Version of the measurement. Intervals from other versions are measured again."""
 
 
