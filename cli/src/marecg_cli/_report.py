@@ -28,6 +28,12 @@ def report(
         Path | None, typer.Option(help="HTML file to write. [default: report.html in the run]")
     ] = None,
     beats: Annotated[Path | None, typer.Option(help="Also write a CSV file with one row per beat.")] = None,
+    age: Annotated[
+        float | None,
+        typer.Option(
+            metavar="YEARS", help="Age on a record's page, such as 0.5. [default: the file's]", min=0
+        ),
+    ] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="Language of a record's page.")] = "en",
 ) -> None:
     """Write an HTML page about a run or a record.
@@ -38,6 +44,8 @@ def report(
     """
     if beats is not None and out is None:
         raise UsageError("--beats is for a record's page", remedy="Name the page's HTML file with --out")
+    if age is not None and out is None:
+        raise UsageError("--age is for a record's page", remedy="Name the page's HTML file with --out")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
         from marecg.model.pretrained import installed
         from marecg.report.run_page import write_report
@@ -52,7 +60,7 @@ def report(
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
-    result(str(write_record(model, read, out, data=data, language=lang)))
+    result(str(write_record(model, read, out, data=data, language=lang, age=age)))
     if beats is not None:
         with replacing(beats) as temporary:
             ecg_records.delineate(ecg_records.read(read)).to_csv(temporary, index=False)

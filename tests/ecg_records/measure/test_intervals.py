@@ -164,6 +164,8 @@ def test_a_p_wave_on_the_t_wave_is_told_from_a_rhythm_without_one():
     """P begins 0.3 s before QRS in a cycle of 0.58 s whose T wave ends at 0.37 s; then fibrillation."""
     on_t = measure(drawn(pr=0.26, qt=0.37, rr=0.58), FS, LEADS)
     assert (on_t.pr, on_t.reasons["pr"]) == (None, "p_on_t")
+    long_pr = measure(drawn(pr=0.3, qt=0.34, rr=0.6), FS, LEADS)
+    assert (long_pr.pr, long_pr.reasons["pr"]) == (None, "p_on_t")
     steps = np.cumsum(RNG.uniform(0.5, 1.1, 12)) + 0.1
     fibrillating = sum(np.roll(drawn(p=0.0, rr=100.0), round(step * FS), axis=1) for step in steps[:11])
     assert measure(fibrillating, FS, LEADS).reasons["pr"] == "irregular_no_p"

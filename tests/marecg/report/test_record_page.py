@@ -144,6 +144,24 @@ def test_a_long_qtc_is_to_be_checked_by_hand():
     assert measurement_remarks(long._replace(qt=499), say) == ""
 
 
+def test_a_pr_in_a_record_coded_as_atrial_fibrillation_has_a_remark():
+    say, measured = Texts("en"), Measurements(rate=75, pr=160, qrs=90, qt=400)
+    assert measurement_remarks(measured, say, 40, codes=["NSR"]) == ""
+    for abbr in ("AF", "AFL"):
+        assert measurement_remarks(measured, say, 40, codes=["LBBB", abbr]) == say("pr_in_af")
+        assert measurement_remarks(measured._replace(pr=None), say, 40, codes=[abbr]) == ""
+
+
+def test_the_page_of_a_record_without_an_age_asks_for_it_and_takes_a_childs(run, tmp_path):
+    header = make_record(tmp_path, "child", make_ecg(seconds=10), comments=())
+    text = read(write_record(run, header, tmp_path / "p.html")).text
+    assert "write the page again with --age" in text
+    text = read(write_record(run, header, tmp_path / "p.html", age=0.5)).text
+    assert "--age" not in text
+    assert "6 months" in text
+    assert "Rijnbeek" in text
+
+
 def test_a_childs_fast_heart_has_no_qtc():
     say, fast = Texts("en"), Measurements(rate=123, qt=300)
     assert measurement_facts(fast, say, 3)["QTc (Bazett)"] == "–"

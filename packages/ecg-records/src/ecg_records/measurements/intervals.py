@@ -55,8 +55,8 @@ PR_OF_RR = 0.7
 """Largest PR as a share of the cycle. An earlier "P wave" belongs to the previous beat."""
 IRREGULAR = 0.08
 """Largest median step between successive cycles in a regular rhythm, as a share of the median cycle."""
-P_ROOM_S = 0.24
-"""Least time between the end of T and the next QRS complex. If there is less, a P wave begins on T."""
+P_ROOM_S = 0.3
+"""Least time between the end of T and the next QRS complex. If there is less, a P wave may begin on T."""
 COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 15)
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Correlations of lead I with its neighbour V6. With swapped arms, both lie far below zero.

@@ -3,6 +3,8 @@
 Shapes: K leads, L samples.
 """
 
+from collections.abc import Collection
+
 from ecg_records.machine import MachineReport
 from ecg_records.measurements.childhood import FAST, is_child, limits_of, qtc_at
 from ecg_records.measurements.electrodes import Doubts
@@ -13,6 +15,9 @@ from marecg.report.texts import Texts
 
 LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
 """Least values for a remark on the page. A PR of 200 ms also occurs in normal records."""
+
+NO_SINGLE_P = {"AF", "AFL"}
+"""Findings with which a QRS complex has no single P wave."""
 
 INFANT = 2
 """Age in years below which it is given in months or days."""
@@ -77,11 +82,16 @@ def measurement_facts(measured: Measurements, say: Texts, age: float | None = No
 
 
 def measurement_remarks(
-    measured: Measurements, say: Texts, age: float | None = None, sex: str | None = None
+    measured: Measurements,
+    say: Texts,
+    age: float | None = None,
+    sex: str | None = None,
+    codes: Collection[str] = (),
 ) -> str:
     """Return remarks on the intervals: pacing, a long PR or QTc, QTc of a fast heart or a wide complex.
 
-    A child's intervals are compared only with the limits of the age, not with limits of adults.
+    A child's intervals are compared only with the limits of the age, not with limits of adults. `codes` are
+    the abbreviations of the coded findings.
     """
     child, fast = is_child(age), measured.qt is not None and (measured.rate or 0) > FAST
     qtcs = [qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")]
@@ -89,6 +99,7 @@ def measurement_remarks(
         "paced": measured.paced,
         "qtc_long": max(qtc or 0 for qtc in qtcs) >= LONG_QTC_MS,
         "pr_long": (measured.pr or 0) >= LONG_PR_MS and not child,
+        "pr_in_af": measured.pr is not None and not NO_SINGLE_P.isdisjoint(codes),
         "qtc_wide": (measured.qrs or 0) >= WIDE_QRS_MS and measured.qt is not None,
         "child_fast" if child else "qtc_fast": fast,
     }

@@ -90,6 +90,7 @@ def write_record(
     *,
     data: str | Path | None = None,
     language: str = "en",
+    age: float | None = None,
 ) -> Path:
     """Write the page of a record in any format and with any standard leads. The run isn't changed.
 
@@ -99,6 +100,7 @@ def write_record(
         out: HTML file to write.
         data: prepared corpus, to show the most similar labelled records.
         language: language of the page.
+        age: age in years, instead of the age in the file.
     """
     corpus, say = None if data is None else Corpus.open(data), Texts(language)
     classifier = EcgClassifier.load(run) if is_classifier(run) else None
@@ -108,6 +110,8 @@ def write_record(
     name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     ontology = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
+    if age is not None:
+        shown = shown._replace(age=age)
     for note in reported(shown.notes):
         logger.warning("%s: %s", record, note)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
@@ -219,7 +223,8 @@ class _RecordPage:
         banner = f"{say('banner')} {self._trust_text(judged)}" if doubtful else say("banner")
         electrodes = doubts(*drawn[:3])
         machine = machine_facts(shown.machine, say)
-        remarks = measurement_remarks(measured, say, shown.age, shown.sex)
+        coded = [self.model.ontology.nodes[index].abbr for index in shown.coded]
+        remarks = measurement_remarks(measured, say, shown.age, shown.sex, coded)
         parts: list[Figure | Markup] = [
             facts(recording_facts(shown, say)),
             facts(measurement_facts(measured, say, shown.age)),
@@ -230,6 +235,7 @@ class _RecordPage:
             paragraph(*electrode_quality(electrodes, shown, say)),
             paragraph(f"{codes} {say('seen')}" if self._in_training() else codes),
             *([paragraph(remarks)] if remarks else []),
+            *([paragraph(say("no_age"))] if shown.age is None else []),
             paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
             *([paragraph(say("theirs")), facts(machine)] if machine else []),
         ]
