@@ -1,4 +1,4 @@
-"""Tables of the graph experiment (tables.md) and the picture of its page on the site, from scores.parquet.
+"""Tables of the graph experiment (tables.md) and their picture, from scores.parquet.
 
 python -m research.graph.make_tables
 """
@@ -14,7 +14,7 @@ from marecg_research.graph.endpoints import PRIMARY, SIGMA, chosen_sigmas, leave
 from marecg_research.graph.verdict import write_answer
 
 FOLDER = Path(__file__).parent
-PICTURE = FOLDER.parents[1] / "docs" / "graph.svg"
+PICTURE = FOLDER / "forest.svg"
 ENCODERS = {
     0: "marecg-small, pretrained under GSCL on these codes",
     1: "small-c1, 300 steps of 32 without codes",
