@@ -1,13 +1,16 @@
 """The Python examples of the README and of the page on use run as they are written."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
+from ecg_synth import write_corpus
+from marecg.corpus.prepare import prepare
 from marecg.model.card import model_card
 from marecg.model.mar_ecg import MarEcg
 
@@ -54,17 +57,20 @@ def test_the_examples_of_a_page_run_in_order(page, names):
     assert names["embeddings"].patch.shape == (RECORDS, shape.patches(3500), shape.width)
 
 
-def test_the_examples_on_fine_tuning_run_in_order(names, corpus_folder, capsys):
+def test_the_page_on_fine_tuning_is_one_script(tmp_path):
     pytest.importorskip("marecg_small")
-    Path("corpus").symlink_to(corpus_folder.absolute())
-    torch.manual_seed(0)
-    told = names | {"labels": torch.from_numpy(names["labels"])}
-    page = (ROOT / "docs/finetune.md").read_text(encoding="utf-8")
-    for code in examples(page):
-        exec(code, told)  # noqa: S102 (our own page)
-    shapes = [list(each.shape) for each in (told["features"].rhythm, told["features"].wide)]
-    assert shapes == [[RECORDS, 96], [RECORDS, 1596]]
-    assert re.match(r"macro AUC \d\.\d\d over \d+ leaves\n", capsys.readouterr().out)
+    write_corpus(tmp_path / "wfdb", 40, 0, diagnoses=("AF", "SBrad"))
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    (tmp_path / "page.py").write_text("\n".join(examples((ROOT / "docs/finetune.md").read_text("utf-8"))))
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    shapes, *epochs, last = done.stdout.splitlines()
+    assert shapes == "torch.Size([4, 96]) torch.Size([4, 1596])"
+    assert [line.partition(":")[0] for line in epochs] == ["epoch 0", "epoch 1"]
+    assert re.match(r"macro AUC \d\.\d\d over \d+ leaves", last)
+    assert {path.name for path in (tmp_path / "finetuned").iterdir()} >= {"head.safetensors", "model"}
 
 
 def test_the_example_of_the_card_runs(names):
