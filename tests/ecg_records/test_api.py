@@ -35,6 +35,18 @@ def test_a_header_and_an_array_of_the_same_samples_are_the_same_record(tmp_path)
     assert array.notes == ("no diagnosis",)
 
 
+def test_a_plot_has_the_size_of_ecg_paper(tmp_path):
+    """25 mm for a second, and 20 mm, which is 2 mV, for each of the twelve leads."""
+    record = read(make_record(tmp_path, x_CL=make_ecg(30)))
+    figure = record.plot(seconds=4)
+    (axes,) = figure.axes
+    inches = axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    assert (inches.width * 25.4, inches.height * 25.4) == pytest.approx((4 * 25, 12 * 20))
+    lead_ii = axes.lines[1].get_ydata()
+    np.testing.assert_allclose(np.diff(lead_ii), np.diff(record.signals[1, :2000]), atol=1e-5)
+    assert [text.get_text() for text in axes.texts] == list(LEADS)
+
+
 def test_a_part_of_a_long_recording_is_read(tmp_path):
     header = make_record(tmp_path, x_CL=make_ecg(30))
     part = read(header, seconds=5, start=10)

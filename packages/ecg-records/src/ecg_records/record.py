@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,13 @@ from ecg_records.errors import Reason, RecordError, located
 from ecg_records.machine import MachineReport, number
 from ecg_records.notes import Note, NoteKind
 from ecg_records.signal.leads import LEADS
+from ecg_records.signal.plot import plot
 from ecg_records.signal.samples import order_leads
 from ecg_records.storage.availability import blamed
 from ecg_records.stretch import WHOLE, Stretch, refuse_codes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,17 @@ class Record:
             return self.x_KL
         with located(self.path):
             return order_leads(self.x_KL, self.leads)
+
+    def plot(self, seconds: float = 10) -> "Figure":
+        """Return a Matplotlib figure of the leads on ECG paper.
+
+        Args:
+            seconds: Seconds to draw, from the beginning.
+
+        Example:
+            >>> record.plot().savefig("ecg.png")  # doctest: +SKIP
+        """
+        return plot(self.x_KL[:, : round(seconds * self.fs)], self.fs, self.leads, self.id)
 
     def coded(self, codes: tuple[str, ...]) -> "Record":
         """Return the record with other codes."""
