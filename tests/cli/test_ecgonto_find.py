@@ -79,4 +79,4 @@ def test_codes_are_read_from_stdin_for_a_dash(monkeypatch):
     assert json.loads(call("target", "-", "--format", "json")[1])["primary"] == 25
     monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
     code, _, err = call("route", "-")
-    assert (code, "no code came on stdin" in err) == (2, True)
+    assert (code, "stdin has no codes" in err) == (2, True)

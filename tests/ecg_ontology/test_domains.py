@@ -75,8 +75,8 @@ def test_nodes_say_what_they_are_called_and_numbered():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda g: g.add_edge("Asthma", "COPD", kind="cousin"), "kind 'cousin'"),
-        (lambda g: g.add_node("Airway", index="first"), "index 'first'"),
+        (lambda g: g.add_edge("Asthma", "COPD", kind="cousin"), "unknown kind of relation 'cousin'"),
+        (lambda g: g.add_node("Airway", index="first"), "whole number from 0, got 'first'"),
         (lambda g: g.add_node("COPD", variants="abc"), "the variants of the node 'COPD' are one text"),
         (lambda g: g.add_node("COPD", synonyms="abc"), "the synonyms of the node 'COPD' are one text"),
         (lambda g: g.add_node("Alone", root=False), "Alone should have one family and has none"),
@@ -108,7 +108,10 @@ def test_any_forest_of_one_parent_each_becomes_an_ontology(pairs):
 
 
 def test_what_names_an_ontology_is_a_name_and_a_version(lung):
-    for about, problem in (("", "1.0.0"), "'' isn't an IRI"), ((IRI, "banana"), "'banana' isn't a version"):
+    for about, problem in (
+        (("", "1.0.0"), "must be an IRI, got ''"),
+        ((IRI, "banana"), "must have three numbers such as 1.2.0, got 'banana'"),
+    ):
         with pytest.raises(UsageError, match=problem):
             Ontology.from_networkx(lung, about[0], version=about[1])
 
@@ -118,7 +121,7 @@ def test_what_is_asked_for_in_the_wrong_way_is_answered_in_one_line(onto):
         with pytest.raises(UnknownConceptError) as error:
             ask("9" * 5000)
         assert len(str(error.value)) < 300
-    with pytest.raises(UsageError, match="no source is named"):
+    with pytest.raises(UsageError, match="source must not be empty"):
         ecg_ontology.load("")
-    with pytest.raises(UsageError, match="sigma is '1'"):
+    with pytest.raises(UsageError, match="sigma must be above 0, got '1'"):
         onto.soft_targets(onto.leaf_multi_hot([[]]), sigma="1")

@@ -105,7 +105,7 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
         ({"decision": "keep", "reviewer": ""}, "without a reviewer"),
         ({"decision": "keep", "date": ""}, "without a date"),
         ({"decision": "keep", "date": "31.01.2026"}, "'31.01.2026' isn't a date"),
-        ({"decision": "yes"}, "no decision is called 'yes'"),
+        ({"decision": "yes"}, "unknown decision 'yes'"),
         ({"decision": "", "predicate": "skos:closeMatch"}, "was edited, and the decision is empty"),
         ({"decision": "keep", "comment": "new"}, "was edited, and the decision is keep"),
         ({"decision": "change", "comment": "two\nlines"}, "line break"),

@@ -163,7 +163,7 @@ def test_texts_that_can_not_be_compared_are_refused_with_the_reason():
 
 def test_a_graph_without_routing_is_warned_of(airways, tmp_path, caplog):
     report = prepare([airways / "wfdb"], tmp_path / "corpus", ontology=airways / "graph" / "lung.ttl", jobs=1)
-    assert "routes no codes" in caplog.text
+    assert "has no routing table" in caplog.text
     assert report.kept == 9
     assert not Corpus.open(tmp_path / "corpus").y.any()
 

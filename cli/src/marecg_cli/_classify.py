@@ -125,4 +125,6 @@ def _share(text: str) -> tuple[str, float]:
         return name, float(share)
     except ValueError as error:
         remedy = "Write CLASS=SHARE, such as AF=0.02"
-        raise UsageError(f"{text!r} isn't a prevalence", where="--prevalence", remedy=remedy) from error
+        raise UsageError(
+            f"a prevalence must look like CLASS=0.02, got {text!r}", where="--prevalence", remedy=remedy
+        ) from error

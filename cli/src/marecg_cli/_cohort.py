@@ -48,7 +48,7 @@ def cohort(
     folder = out is not None and not out.suffix and form is None
     how = "csv" if folder else form or _as_it_ends(out)
     if how == "parquet" and out is None:
-        raise UsageError("Parquet isn't text for a terminal", remedy="Name a file as --out")
+        raise UsageError("--format parquet needs --out FILE")
     corpus = Corpus.open(data)
     if out is not None:
         refuse_own(corpus.folder, out)

@@ -95,7 +95,7 @@ def _refuse_address(_: object, option: Any, value: Any) -> Any:
             refuse_address(path, f"is an address, and {option.name.rstrip('_')} takes a path")
         elif path is not None:
             remedy = "Write it with two slashes, as s3://bucket/folder"
-            refuse_address(path, "isn't a path of this machine, and no address", remedy)
+            refuse_address(path, "is neither a path nor an address", remedy)
     return value
 
 

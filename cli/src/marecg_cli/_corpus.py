@@ -188,7 +188,7 @@ def audit(
     from marecg.corpus.audit import audit, damaged_records
 
     if not (against or verify):
-        raise UsageError("there is nothing to look for", remedy="Name --against SOURCE, or --verify")
+        raise UsageError("--against SOURCE or --verify is required")
     damaged = damaged_records(data) if verify else None
     overlap = audit(data, against) if against else None
     if form == "json":

@@ -46,9 +46,9 @@ def _write_sources(folder: Path, ontology: str | None) -> None:
 
     if ontology is not None:
         remedy = "Leave --ontology out; a graph is written as .ttl, its routing as .sssom.tsv"
-        raise UsageError("sources are those of the packaged ontology", where=folder, remedy=remedy)
+        raise UsageError("only the packaged ontology can be written as sources", where=folder, remedy=remedy)
     result(str(write_sources(folder)))
-    message(f"validate and review take it; then: ecgonto build {folder} {place_to_name(folder)}")
+    message(f"Edit it, then run: ecgonto build {folder} {place_to_name(folder)}")
 
 
 def place_to_name(sources: Path) -> str:
@@ -75,7 +75,7 @@ def build(
     Example: ecgonto build --check
     """
     if out is None and (place := place_to_name(sources)):
-        raise UsageError("no place is named for the bundle", where=sources, remedy=f"Name it: {place}")
+        raise UsageError("--out must name the bundle", where=sources, remedy=f"For example {place}")
     from ecg_ontology.curation import building
 
     out = out or BUNDLE

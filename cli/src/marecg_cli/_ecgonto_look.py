@@ -102,7 +102,7 @@ def show(
     onto = ecg_ontology.load(ontology, profile)
     if node is not None and other is not None:
         if tree:
-            raise UsageError("--tree shows one concept", remedy="Leave the second one out")
+            raise UsageError("--tree takes at most one concept")
         _show_distance(onto, node, other, form)
         return
     if tree:
@@ -242,7 +242,7 @@ def _each_code(codes: list[str]) -> Iterator[str]:
     read = (code for line in sys.stdin for code in line.replace(",", " ").split())
     first = next(read, None)
     if first is None:
-        raise UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
+        raise UsageError("stdin has no codes", remedy="Separate codes by blanks or lines")
     yield first
     yield from read
 

@@ -49,7 +49,7 @@ def match(
 
     if (codes is None) == (statements is None):
         remedy = "Give one of them: codes get a sheet of candidates, statements a report"
-        raise UsageError("takes a table of codes or --statements", remedy=remedy)
+        raise UsageError("needs a table of codes, or --statements", remedy=remedy)
     onto = ecg_ontology.load(ontology, "curated")
     if statements is not None:
         _report_statements(onto, statements, out, form)

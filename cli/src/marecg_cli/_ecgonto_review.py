@@ -167,12 +167,12 @@ def review(
     Example: ecgonto review --add icd10:I48.0 --label "paroxysmal AF" --node AF --author "A. Reviewer"
     """
     if sum(task is not None for task in (out, apply, add)) != 1:
-        raise UsageError("say one of --out, --apply and --add")
+        raise UsageError("exactly one of --out, --apply and --add is required")
     if apply is not None:
         _write(Path(ontology or EDITED), apply)
     elif add is not None:
         if not label.strip():
-            raise UsageError("--add needs the code's --label")
+            raise UsageError("--add requires --label")
         cells = {"table": table, "code": add, "label": label.strip(), "predicate": predicate}
         cells |= {"comment": comment, "override": override.strip(), "reviewer": author}
         _add(Path(ontology or EDITED), cells, node)

@@ -118,7 +118,7 @@ def probe(
     from marecg_cli._settings import FineTuning, Probe, read
 
     if card and out:
-        raise UsageError("--card reads the run's own folder", where="--out", remedy="Leave it out")
+        raise UsageError("--card can't be combined with --out")
     of_training, others = by_group("finetune.", set_)
     tuning, values = read(FineTuning, of_training, "finetune."), read(Probe, others).given()
     folders = list(runs or ())
@@ -128,13 +128,13 @@ def probe(
     refused: list[str] = []
     if protocol == FINETUNE:
         if features or baseline or card or values.keys() - {"folds"}:
-            what = "takes no --features, --baseline or --card, and no --set but folds and finetune.KEY"
-            raise UsageError(what, where="--protocol finetune", remedy="Leave them out")
+            what = "takes no --features, --baseline or --card, and only the settings folds and finetune.KEY"
+            raise UsageError(what, where="--protocol finetune", remedy="Omit them")
         folds = values.get("folds", ())
         reports = _fine_tuned(folders, roots_of, tuning, shares(fraction), seeds, out, folds)
     elif of_training:
         where, remedy = f"--set {of_training[0]}", "Add --protocol finetune"
-        raise UsageError("is of the protocol finetune", where=where, remedy=remedy)
+        raise UsageError("needs the protocol finetune", where=where, remedy=remedy)
     else:
         features_in = values.pop("feature_cache", None)
         baselines = tuple(map(baseline_named, baseline or ()))
@@ -187,7 +187,7 @@ def _fine_tuned(
     from marecg.classify.tuning import Tuning
 
     if len(folders) != 1:
-        problem = f"fine-tunes one encoder at a time, and {len(folders)} are named"
+        problem = f"fine-tunes exactly one encoder, got {len(folders)}"
         raise UsageError(problem, where="--protocol finetune", remedy="Name one RUN")
     values = tuning.given()
     values.pop("layers", None)
@@ -267,9 +267,11 @@ def _print_differences(
     for task, other, by_fraction, few in differences(runs, tasks, protocol, test):
         if few:
             counts = ", ".join(f"{name} {count}" for name, count in few.items())
-            message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
+            message(
+                f"intervals and p are rough, because some classes have few positive test records: {counts}"
+            )
         if test == "delong" and 1 in few.values():
-            message("a class with one positive shows DeLong's test no spread: trust the bootstrap here")
+            message("DeLong's test sees no spread in a class with one positive; use --compare bootstrap")
         for fraction, difference in by_fraction.items():
             pair = {"task": task, "run": str(runs[0]), "other": str(other), "fraction": fraction}
             lines.append({**pair, **difference.model_dump()})

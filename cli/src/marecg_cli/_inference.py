@@ -156,7 +156,7 @@ def predict(
     layout, step = array_layout(fs, of_arrays), _seconds(every)
     risk = read_settings(Telling, others).risk
     if step is not None and is_classifier(run):
-        raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
+        raise UsageError("--every needs an encoder, got a classifier")
     records = Inputs([read], layout, step)
     if out is not None:
         done = predict_into(run, records, out, risk)
@@ -190,10 +190,10 @@ def _seconds(every: str | None) -> float | None:
 def model_and_record(words: list[str]) -> tuple[str, str]:
     """Split arguments into a model, which may be missing, and one record."""
     if len(words) > 2:
-        raise UsageError(f"{len(words)} names are given", remedy="Name a model and a record, or a record")
+        raise UsageError(f"expected a record, or a model and a record, got {len(words)} names")
     run, *records = words if len(words) == 2 else _with_model(words)
     if not records:
-        raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
+        raise UsageError("is a model; name a record after it", where=run)
     return run, records[0]
 
 

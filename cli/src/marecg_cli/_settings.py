@@ -176,7 +176,7 @@ def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout
 
     values = read(Arrays, assignments, "array.").given()
     if fs is None and values:
-        raise UsageError("array.leads and the like are of arrays", remedy="Add --fs, in samples per second")
+        raise UsageError("array settings need --fs, the sampling rate in Hz")
     return None if fs is None else Layout(fs, **values)
 
 
@@ -196,7 +196,7 @@ def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | Cod
     if table is not None:
         return read_code_table(table, **values)
     if values.keys() - {"mapping"}:
-        raise UsageError("codes.id_column and the like are of a table of codes", remedy="Name it as --codes")
+        raise UsageError("codes settings need --codes, a table of codes")
     return CodeMapping.read(values["mapping"]) if values else None
 
 

@@ -70,7 +70,10 @@ def train(
     changes = set_ or []
     config = recipe_for(from_, recipe, changes) if from_ else by_name(recipe or "tiny", changes)
     run = train(config, data, out, start=from_, resume=resume, extend=extend, loggers=log or ())
-    message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
+    message(
+        f"Trained {run.steps} steps"
+        + (f", {run.skipped_steps} skipped because of non-finite gradients." if run.skipped_steps else ".")
+    )
     result(str(run.folder / "model"))
 
 
@@ -113,7 +116,10 @@ def recipes(
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in makers.items()}
     if form == "toml":
         if recipe is None:
-            raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
+            raise UsageError(
+                "--format toml needs the name of a recipe",
+                remedy="For example marecg recipes c3 --format toml",
+            )
         result(as_toml(chosen[recipe]).rstrip())
         return
     value_sources = dict(sources(Config))
@@ -136,8 +142,8 @@ def recipes(
     shown = [name for name in makers if name not in others]
     print_recipes({name: built[name] for name in shown}, {name: _summary(makers[name]) for name in shown})
     if others:
-        message(f"Other methods and controls have smaller sizes too: {', '.join(others)}.")
-    message("marecg recipes NAME shows one as a whole, each value with its source.")
+        message(f"Smaller variants: {', '.join(others)}.")
+    message("Run marecg recipes NAME to see all values of a recipe with their sources.")
 
 
 def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -79,5 +79,5 @@ def test_an_objective_that_can_not_be_taken_is_refused(one, kind, problem, offer
 def test_an_objective_that_is_not_installed_is_refused_when_it_is_to_be_trained():
     shape = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
-    with pytest.raises(ConfigError, match=r"no objective is made with these values\. Install its package"):
+    with pytest.raises(ConfigError, match=r"no objective uses these values\. Install its package"):
         registry.Elsewhere(weight=2.0).build(parts)

@@ -101,7 +101,7 @@ def test_a_threshold_is_what_its_rule_says(rule, expected):
 def test_a_class_of_one_kind_is_called_from_a_half_on_and_an_unknown_rule_is_refused():
     assert threshold("youden", np.zeros(8), P) == 0.5
     for rule in ("sens=.9", "sensitivity=2", "sensitivity"):
-        with pytest.raises(UsageError, match="unknown rule"):
+        with pytest.raises(UsageError, match="unknown threshold rule"):
             threshold(rule, SICK, P)
 
 

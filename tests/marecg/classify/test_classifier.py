@@ -248,20 +248,20 @@ def test_it_can_be_cloned_and_set():
     [
         ({"layers": "last:0"}, LABELS, "unknown layers 'last:0'"),
         ({"layers": "tail"}, LABELS, "unknown layers 'tail'"),
-        ({"layers": "all", "readout": "beats"}, LABELS, "beats is read by a frozen encoder"),
-        ({"layers": "last:1", "readout": "full"}, LABELS, "full is read by a frozen encoder"),
-        ({"readout": "rhythm"}, LABELS, "no head reads 'rhythm'"),
-        *(({"batch_size": size}, LABELS, "batch_size is ") for size in (2.5, "4")),
-        *(({"lr": rate}, LABELS, "lr is ") for rate in (None, float("inf"))),
-        ({"steps": 1.5}, LABELS, "steps is "),
-        ({"seed": -1}, LABELS, "seed is "),
+        ({"layers": "all", "readout": "beats"}, LABELS, "readout 'beats' requires layers='head'"),
+        ({"layers": "last:1", "readout": "full"}, LABELS, "readout 'full' requires layers='head'"),
+        ({"readout": "rhythm"}, LABELS, "readout must be .*, got 'rhythm'"),
+        *(({"batch_size": size}, LABELS, "batch_size must be a whole number above 0") for size in (2.5, "4")),
+        *(({"lr": rate}, LABELS, "lr must be a number above 0") for rate in (None, float("inf"))),
+        ({"steps": 1.5}, LABELS, "steps must be a whole number above 0"),
+        ({"seed": -1}, LABELS, "seed must be a whole number from 0"),
         ({}, LABELS[:3], "3 labels for 24 records"),
-        ({}, ["slow"] * RECORDS, "all records have one label"),
-        ({}, np.linspace(0, 1, RECORDS), "Give classes"),
-        ({}, np.full((RECORDS, 2), 3), "more than 0 and 1"),
-        ({}, np.zeros((RECORDS, 0)), "has no classes"),
-        ({}, [[0, 1], [1]] * (RECORDS // 2), "rows of several lengths"),
-        ({}, ["slow", None] * (RECORDS // 2), "of several kinds"),
+        ({}, ["slow"] * RECORDS, "labels must have at least 2 classes, got 1"),
+        ({}, np.linspace(0, 1, RECORDS), "labels must be classes"),
+        ({}, np.full((RECORDS, 2), 3), "only 0, 1 and NaN"),
+        ({}, np.zeros((RECORDS, 0)), "one column per class, got none"),
+        ({}, [[0, 1], [1]] * (RECORDS // 2), "rows of one length"),
+        ({}, ["slow", None] * (RECORDS // 2), "must all be texts, or all be whole numbers"),
         ({}, "slow", "0 labels for 24 records"),
     ],
 )
@@ -275,7 +275,7 @@ def test_numbers_may_be_numpys_as_a_grid_gives_them():
 
 
 def test_one_record_is_no_training(model, signals):
-    with pytest.raises(UsageError, match="one record isn't training"):
+    with pytest.raises(UsageError, match="training needs at least 2 records, got 1"):
         classifier(model, "head").fit(signals[:1], [[0, 1]])
 
 

@@ -103,7 +103,7 @@ PARTS = ("train", "train", "train", "train", "val", "val", "test", "test")
         ("record tall", [("nobody", 1)], "names no record of .* such as 'nobody'"),
         ("record tall", [(E[3], 1), (E[4], "yes")], "line 3, column tall: 'yes'"),
         ("record tall", [(E[3], 1), (E[3], 0)], "names the record 'E00003' twice"),
-        ("record", [(E[3],)], "has no column for a class"),
+        ("record", [(E[3],)], "must have at least one column of 0 and 1 for a class"),
         (WHOLE, [(E[3], 1, "dev")], "column split: 'dev'"),
         ("record tall", [(each, 1) for each in E[3:6]], "class tall has no negatives among the"),
         (WHOLE, [*zip(E, [0, 1] * 3, PARTS, strict=False)], "tall has no positives among the 0 test"),

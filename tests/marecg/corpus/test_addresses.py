@@ -26,7 +26,7 @@ def test_where_a_path_is_wanted_an_address_is_refused_and_shown_as_it_was_writte
     ("address", "problem"),
     [
         ("S3://bucket/parts/", "isn't an address (Protocol not known: S3)"),
-        ("s3:/bucket/parts/", "s3:/bucket/parts/: isn't a path of this machine, and no address"),
+        ("s3:/bucket/parts/", "s3:/bucket/parts/: is neither a path nor an address"),
     ],
 )
 @pytest.mark.parametrize("command", [("embed", "marecg-small"), ("prepare",)])

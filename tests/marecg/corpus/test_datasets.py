@@ -71,7 +71,9 @@ def test_labels_of_ones_own_say_where_nobody_knows(corpus):
     one = corpus.torch(table)[1]
     assert (one.y.tolist(), one.known.tolist(), one.y.dtype) == ([0, 1], [False, True], torch.float32)
     for labels in (table[1:], np.full(len(corpus), "a")):
-        with pytest.raises(UsageError, match="Give a number, or a row of numbers, for each record"):
+        with pytest.raises(
+            UsageError, match="labels must have one number, or one row of numbers, per record"
+        ):
             corpus.torch(labels)
 
 

@@ -56,5 +56,5 @@ def test_it_is_named_and_without_it_the_same_command_goes_on(folder, jobs, caplo
             prepare()
     monkeypatch.setattr(module, "find", find)
     assert prepare().kept == 3
-    assert (f"was killed while it read {folder}/ward/bad.hea" in caplog.text) == (jobs == 1)
+    assert (f"was killed while reading {folder}/ward/bad.hea" in caplog.text) == (jobs == 1)
     assert not list((folder / "corpus").rglob(".at*"))

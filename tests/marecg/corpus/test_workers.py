@@ -104,7 +104,7 @@ def test_where_processes_can_share_no_lock_this_one_does_the_work_and_says_so(mo
     monkeypatch.setattr("multiprocessing.Lock", no_shared_memory)
     with workers(records=0, jobs=2, cluster=None):
         assert set(Parallel()(delayed(os.getpid)() for _ in range(4))) == {os.getpid()}
-    assert "no processes can be begun here, for want of /dev/shm" in caplog.text
+    assert "no further processes are started, because /dev/shm is missing" in caplog.text
     caplog.clear()
     with workers(records=0, jobs=-1, cluster=None):
         assert Parallel()(delayed(abs)(n) for n in (-1, 2)) == [1, 2]

@@ -36,8 +36,8 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
     ("values", "words"),
     [
         *(({"fractions": fractions}, "fraction") for fractions in ((0.0,), (1.5,), (float("nan"),), ())),
-        ({"seeds": 0}, "seeds 0"),
-        ({"resamples": 0}, "resamples 0"),
+        ({"seeds": 0}, "seeds must be at least 1, got 0"),
+        ({"resamples": 0}, "resamples must be at least 1, got 0"),
         ({"readout": "all"}, "unknown readout 'all'"),
         ({"protocol": MERL, "baselines": (resnet1d,)}, "protocol merl.*Leave out --baseline"),
     ],
@@ -60,12 +60,13 @@ def test_what_does_not_exist_is_refused_by_its_name(ptbxl_root, tmp_path):
 
 @pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])
 def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl_root, tmp_path):
-    with pytest.raises(UsageError, match="is taken"):
+    with pytest.raises(UsageError, match="is already used"):
         probed(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})
 
 
 @pytest.mark.parametrize(
-    ("files", "words"), [({}, "nothing to judge"), ({"x": Path("x.npz")}, "has no place")]
+    ("files", "words"),
+    [({}, "name a run or features"), ({"x": Path("x.npz")}, "must name a folder for the report")],
 )
 def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root):
     with pytest.raises(UsageError, match=words):

@@ -66,5 +66,5 @@ def test_the_probe_of_another_model_is_passed_over(probed, gscl_run, caplog):
     shutil.copytree(gscl_run / "model", probed / "model")
     with pytest.raises(UsageError, match="no probe by protocol strict of the model that it holds"):
         write_model_card(probed)
-    assert "the probe of ptbxl-super is another model's" in caplog.text
+    assert "skipped the probe of ptbxl-super, which belongs to another model" in caplog.text
     assert not MarEcg.from_pretrained(probed).scores

@@ -60,7 +60,7 @@ def test_one_task_of_several_that_cannot_be_asked_is_passed_over_and_the_only_on
 def test_each_of_several_runs_has_a_folder_of_its_name_for_reports(monkeypatch):
     asked, _ = went_through(monkeypatch, [A, B], ["x"], out=DATA)
     assert asked == [(run, "x", DATA / run.name, DATA / "a/features") for run in (A, B)]
-    with pytest.raises(UsageError, match="two of a, a are one"):
+    with pytest.raises(UsageError, match="runs must have different names, got a, a"):
         went_through(monkeypatch, [A, B / "a"], ["x"], out=DATA)
 
 
@@ -89,7 +89,7 @@ def test_every_task_has_the_folder_that_is_named_for_it(names, folders, expected
     [
         (["all"], [A], "--root cpsc2018=PATH"),
         (["all"], ["cpsc2018=b"], "--root ptbxl=PATH"),
-        (["ptbxl-sub"], [A, B], "no task reads b"),
+        (["ptbxl-sub"], [A, B], "none of the tasks reads b"),
         (["ptbxl-all"], [A], "ptbxl-super"),
     ],
 )

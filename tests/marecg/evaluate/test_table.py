@@ -75,7 +75,7 @@ def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
     scores = only(pd.concat([published(), tidy([row("none", 1.0, "measured")])]), ["cpsc2018"])
     assert set(scores["task"]) == {"cpsc2018"}
     assert "none" not in set(scores["method"])
-    with pytest.raises(UsageError, match="no row has the task corpus"):
+    with pytest.raises(UsageError, match="no row belongs to the task corpus"):
         only(published(), ["corpus"])
 
 
@@ -245,4 +245,4 @@ def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, t
     probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     both = measured([gscl_run, tmp_path / "features"])
     pd.testing.assert_frame_equal(both, measured([gscl_run]))
-    assert [f"{tmp_path / 'features'}: passed over" in each.message for each in caplog.records] == [True]
+    assert [f"{tmp_path / 'features'}: skipped" in each.message for each in caplog.records] == [True]

@@ -173,7 +173,7 @@ SRUN = {"SLURM_NTASKS": "4", "SLURM_NNODES": "2", "SLURM_PROCID": "0", "SLURM_ST
         (SRUN, ["train.nodes=1"], r"nodes that SLURM started \(2\), got 1"),
         (SRUN | {"SLURM_NNODES": "3"}, [], r"multiple of the nodes \(3\), got 4"),
         (TORCHRUN | {"WORLD_SIZE": "3"}, [], r"multiple of the processes per node \(2\), got 3"),
-        ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE is 2, and LOCAL_RANK is not set"),
+        ({"WORLD_SIZE": "2"}, [], r"LOCAL_RANK must be set if WORLD_SIZE is set \(2\)"),
         (TORCHRUN | {"WORLD_SIZE": "two"}, [], "WORLD_SIZE must be a positive whole number, got 'two'"),
         (TORCHRUN, ["train.global_batch_size=5"], r"multiple of the number of devices \(2\), got 5"),
         ({}, ["train.devices=3", "train.global_batch_size=4"], r"number of devices \(3\), got 4"),

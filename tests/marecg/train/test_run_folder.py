@@ -52,7 +52,7 @@ def test_a_run_whose_settings_have_no_global_batch_goes_on(pretrain, unbroken, t
 
 @pytest.mark.parametrize(
     ("settings", "resume", "problem"),
-    [([], False, "holds a run already"), (["train.lr=1"], True, r"train\.lr")],
+    [([], False, "already contains a run"), (["train.lr=1"], True, r"train\.lr")],
 )
 def test_a_run_is_not_begun_afresh_or_otherwise(pretrain, unbroken, tmp_path, settings, resume, problem):
     with pytest.raises(UsageError, match=problem):
@@ -69,7 +69,7 @@ def test_a_longer_run_is_asked_for_by_name_and_goes_on_by_its_own_schedule(pretr
         pretrain(tmp_path / "run", "train.max_steps=6")
     with pytest.raises(UsageError, match=r"was started with train\.lr="):
         pretrain(tmp_path / "run", "train.max_steps=6", "train.lr=1", extend=True)
-    with pytest.raises(UsageError, match="holds no run to extend"):
+    with pytest.raises(UsageError, match="has no run to extend"):
         pretrain(tmp_path / "none", "train.max_steps=6", extend=True)
     assert files(tmp_path / "run") == before
     pretrain(tmp_path / "run", "train.max_steps=6", extend=True)

@@ -47,7 +47,7 @@ def read_draft(source: str | Path | None) -> Draft:
     if str(source) == EXTENDED:
         return read_bundle(PACKAGED.with_name("ccg-extended.json"))
     if not str(source):
-        raise UsageError("no source is named", remedy="Name one, or leave it out for the packaged ontology")
+        raise UsageError("source must not be empty", remedy="Omit it to load the packaged ontology")
     path = Path(source)
     if path.suffix == ".json" and path.is_file():
         return read_bundle(path)

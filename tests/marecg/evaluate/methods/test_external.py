@@ -39,7 +39,7 @@ def test_a_record_may_be_named_by_its_file_and_by_its_other_names(tmp_path):
         ({"ids": ["a"], "features": np.zeros((2, 1))}, "shape"),
         ({"ids": ["a"], "features": np.zeros(1)}, "shape"),
         ({"ids": ["a"], "features": [[np.inf]]}, "features has a number that can't be: inf"),
-        ({"ids": ["z"], "features": [[1.0]]}, "knows none of the 3 recordings"),
+        ({"ids": ["z"], "features": [[1.0]]}, "has none of the task's 3 recordings"),
     ],
 )
 def test_a_file_that_does_not_fit_or_is_not_there_is_refused(arrays, problem, tmp_path):
@@ -73,7 +73,7 @@ def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_cal
 @pytest.mark.parametrize(
     ("records", "values", "problem"),
     [
-        (["x", "y"], [[1.0], [2.0]], "knows none of the 3 recordings"),
+        (["x", "y"], [[1.0], [2.0]], "has none of the task's 3 recordings"),
         (["a", "a"], [[1.0], [2.0]], "holds the recording a or another twice"),
         (["a", "b"], [[1.0], [np.nan]], "rhythm has a number that can't be: nan"),
     ],

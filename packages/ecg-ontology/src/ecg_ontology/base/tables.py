@@ -32,7 +32,7 @@ def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tup
     numbered = lines(path, quoted=quoted)
     names = next(numbered)[1]
     if doubled := next((name for name in columns if names.count(name) > 1), ""):
-        raise InputError(f"has two columns {doubled}", where=path, remedy="Leave the one that is meant")
+        raise InputError(f"has two columns {doubled}", where=path, remedy="Keep one of them")
     places = [names.index(name) for name in columns]
     for number, cells in numbered:
         if len(cells) != len(names):

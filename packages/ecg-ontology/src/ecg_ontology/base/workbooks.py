@@ -24,7 +24,7 @@ def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
             unpacked = sum(member.file_size for member in archive.infolist())
             if unpacked > _MOST_BYTES:
                 problem = f"unpacks to {unpacked >> 20:,} MB, more than {_MOST_BYTES >> 20}"
-                raise InputError(problem, where=path, remedy="Leave only the rows that you filled in")
+                raise InputError(problem, where=path, remedy="Keep only the rows that you filled in")
             sheet = module.load_workbook(file, read_only=True).worksheets[0]
             rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
     except InputError:

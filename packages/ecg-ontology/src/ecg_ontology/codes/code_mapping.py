@@ -165,7 +165,9 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
             continue
         if reason := malformation(identifier) if identifier.isdecimal() else "it isn't a number":
             problem = f"{identifier!r} isn't a SNOMED CT identifier: {reason}"
-            raise InputError(problem, where=f"{path}, {place}", remedy="Write the number alone, or nothing")
+            raise InputError(
+                problem, where=f"{path}, {place}", remedy="Write only the number, or leave the cell empty"
+            )
         yield cell_text(code), identifier
 
 

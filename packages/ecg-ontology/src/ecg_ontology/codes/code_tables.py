@@ -83,7 +83,7 @@ def read_code_table(
     refuse_unknown("vocabulary", vocabulary, VOCABULARIES, "codes.vocabulary")
     if concepts is not None and vocabulary != "omop":
         remedy = "Add --set codes.vocabulary=omop"
-        raise UsageError("a CONCEPT table is for OMOP's concept ids", where="codes.concepts", remedy=remedy)
+        raise UsageError("a CONCEPT table needs codes.vocabulary=omop", where="codes.concepts", remedy=remedy)
     names = column_names(path)
     code_column = code_column or next((name for name in CODE_COLUMNS if name in names), CODE_COLUMNS[0])
     columns = [name for name in (id_column, code_column, patient_column) if name]
@@ -99,22 +99,28 @@ def read_code_table(
     for place, (record, stated, *patient) in rows(path, columns):
         name = cell_text(record)
         if not name:
-            raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
+            raise InputError(
+                f"column `{id_column}` must name a record, got an empty cell", where=f"{path}, {place}"
+            )
         record_codes = codes.setdefault(name, {})
         for code in stated if isinstance(stated, list) else [stated]:
             text = canonical_code(cell_text(code)) if vocabulary == "omop" else cell_text(code)
             if vocabulary == "omop" and _ROUNDED.fullmatch(text):
                 remedy = "Spreadsheet programs round long numbers: keep the column as text"
-                raise InputError(f"{text} isn't a concept id", where=f"{path}, {place}", remedy=remedy)
+                raise InputError(
+                    f"an OMOP concept id must be a whole number, got {text}",
+                    where=f"{path}, {place}",
+                    remedy=remedy,
+                )
             if text:
                 stated_codes.add(text)
                 record_codes.update(dict.fromkeys(translate(text)))
         stated_patient = cell_text(patient[0]) if patient else ""
         if stated_patient and patients.setdefault(name, stated_patient) != stated_patient:
             problem = f"record {name} has a second patient"
-            raise InputError(problem, where=f"{path}, {place}", remedy="Give each record one patient")
+            raise InputError(problem, where=f"{path}, {place}", remedy="Each record must have one patient")
     if mapped is not None and stated_codes and not any(mapped.of(names_of.get(c, c)) for c in stated_codes):
-        logger.warning("%s: no row of it fits one of the %d codes of %s", mapping, len(stated_codes), path)
+        logger.warning("%s: no row matches any of the %d codes of %s", mapping, len(stated_codes), path)
     files = {"table": path, "mapping": None if str(mapping) == MACHINE else mapping, "concepts": concepts}
     origin = {
         "sha256": {what: file_sha256(Path(file)) for what, file in files.items() if file is not None},

@@ -76,7 +76,7 @@ def corpus_of(path: Path, records: Iterable[tuple[str, ...]]) -> CorpusCodes:
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
         remedy = "Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column"
-        raise InputError(f"names no code in any of its {len(records)} records", where=path, remedy=remedy)
+        raise InputError(f"has no code in any of its {len(records)} records", where=path, remedy=remedy)
     return CorpusCodes(name=str(path), counts=dict(counts), records=records)
 
 
@@ -126,5 +126,8 @@ def _statements(text: str, path: Path, place: str) -> tuple[str, ...]:
 
 def _count(text: str, path: Path, code: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise InputError(f"counts {text!r} records of {code}", where=path, remedy="Counts are whole numbers")
+        raise InputError(
+            f"the count of {code} must be a whole number, got {text!r}",
+            where=path,
+        )
     return int(text)

@@ -231,7 +231,7 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
         first = new.setdefault(code, NewCode(code=code, label=cells["label"], place=place))
         if first.label != cells["label"]:
             problem = f"{code} is {first.label!r} in {first.place} and {cells['label']!r} here"
-            raise InputError(problem, where=place, remedy="Keep the label that is meant")
+            raise InputError(problem, where=place, remedy="Keep the right label")
     return tuple(new.values())
 
 

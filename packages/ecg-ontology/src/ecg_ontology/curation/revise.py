@@ -115,18 +115,24 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
     decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose one of {', '.join(DECISIONS)}"
-        raise InputError(f"no decision is called {decision!r}", where=place, remedy=remedy)
+        raise InputError(f"unknown decision {decision!r}", where=place, remedy=remedy)
     if problem := bad_name(cells["reviewer"]):
-        raise InputError(f"the reviewer {problem}", where=place, remedy="Write who decided")
+        raise InputError(
+            f"the reviewer {problem}", where=place, remedy="Write the name of the person who decided"
+        )
     if not cells["reviewer"]:
-        raise InputError("a decision without a reviewer", where=place, remedy="Write who decided")
+        raise InputError(
+            "a decision without a reviewer", where=place, remedy="Write the name of the person who decided"
+        )
     try:
         date = datetime.date.fromisoformat(cells["date"]).isoformat()
     except ValueError:
         problem = f"{cells['date']!r} isn't a date" if cells["date"] else "a decision without a date"
         raise InputError(problem, where=place, remedy="Write it as YYYY-MM-DD") from None
     if date > (datetime.datetime.now(tz=datetime.UTC) + datetime.timedelta(days=1)).date().isoformat():
-        raise InputError(f"{date} isn't yet", where=place, remedy="Write the day of the decision")
+        raise InputError(
+            f"the date {date} is in the future", where=place, remedy="Write the day of the decision"
+        )
     names = ("table", "label", "node", "predicate", "comment", "reviewer")
     texts = {name: cells[name] for name in names} | {"override": cells.get("override", "")}
     for name, text in texts.items():

@@ -46,9 +46,12 @@ def draft_from_networkx(
         UsageError: an attribute of a node or an edge can't be read.
     """
     if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
-        raise UsageError(f"{iri!r} isn't an IRI", remedy="Name the ontology, as https://example.org/lung")
+        raise UsageError(
+            f"the name of the ontology must be an IRI, got {iri!r}",
+            remedy="Name the ontology, as https://example.org/lung",
+        )
     if not re.fullmatch(SEMVER, version):
-        raise UsageError(f"{version!r} isn't a version", remedy="Write three numbers, such as 1.2.0")
+        raise UsageError(f"a version must have three numbers such as 1.2.0, got {version!r}")
     above = {node: list(_above(graph, node)) for node in graph}
     roots = [node for node, data in graph.nodes(data=True) if _is_root(graph, node, data, above)]
     order = {node: place for place, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
@@ -73,7 +76,7 @@ def _kind(data: dict[str, Any]) -> Kind | None:
         return None
     if name not in KINDS:
         names = ", ".join(("is_a", *(kind.value for kind in Kind)))
-        raise UsageError(f"no relation is of the kind {data['kind']!r}", remedy=f"Choose one of {names}")
+        raise UsageError(f"unknown kind of relation {data['kind']!r}", remedy=f"Choose one of {names}")
     return KINDS[name]
 
 
@@ -99,7 +102,7 @@ def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: 
     abbr = str(data.get("abbr", node))
     index = data.get("index", place)
     if isinstance(index, bool) or not isinstance(index, int):
-        raise UsageError(f"the node {node!r} has the index {index!r}", remedy="Give whole numbers from 0 on")
+        raise UsageError(f"the index of node {node!r} must be a whole number from 0, got {index!r}")
     return DraftConcept(
         iri=str(data.get("iri") or f"{iri}#{quote(abbr, safe='')}"),
         index=index,

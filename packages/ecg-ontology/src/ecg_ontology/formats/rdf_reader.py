@@ -74,9 +74,7 @@ class _Reading:
 
     def draft(self) -> Draft:
         for imported in sorted(map(str, self.graph.objects(None, OWL.imports))):
-            logger.warning(
-                "%s: owl:imports <%s> isn't followed, this file alone is read", self.path, imported
-            )
+            logger.warning("%s: owl:imports <%s> isn't followed; only this file is read", self.path, imported)
         concepts = {subject for subject, values in self.subjects.items() if _is_concept(values)}
         if not concepts and (draft := foreign_draft(self.graph, self.path)) is not None:
             return draft

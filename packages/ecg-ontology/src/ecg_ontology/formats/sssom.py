@@ -155,7 +155,7 @@ def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str],
     for cells, place in rows:
         if len(cells) != len(header):
             problem = f"the row has not as many fields as the header: {len(cells)} and {len(header)}"
-            raise SourceError(problem, where=place, remedy="Part the fields by one tab each, empty ones too")
+            raise SourceError(problem, where=place, remedy="Separate fields by one tab, also empty fields")
     return head, [(dict(zip(header, cells, strict=True)), place) for cells, place in rows[1:]]
 
 

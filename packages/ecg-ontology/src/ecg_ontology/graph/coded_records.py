@@ -49,7 +49,7 @@ class CodedRecords:
         ids, offsets, size = self.ids, self.offsets, len(self.vocabulary)
         if len(ids) and not 0 <= ids.min() <= ids.max() < size:
             problem = f"ids run from {ids.min()} to {ids.max()}, and there are {size} codes"
-            raise UsageError(problem, remedy="Give the place of each code in the vocabulary")
+            raise UsageError(problem, remedy="Pass a vocabulary that has every code")
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
             problem = f"the offsets don't cut {len(ids)} ids into records"
             remedy = "Let them rise from 0 to the number of ids, one more than records"
@@ -99,10 +99,10 @@ def _refuse_joined(codes: Sequence[str]) -> None:
 def _refuse_other_than_lists(records: object) -> None:
     remedy = 'Give a list of codes for each record, such as [["164889003"], []]'
     if isinstance(records, str | bytes) or not isinstance(records, Collection):
-        raise UsageError(f"{str(records)[:60]!r} isn't a list of records", remedy=remedy)
+        raise UsageError(f"records must be a list, got {str(records)[:60]!r}", remedy=remedy)
     for number, record in enumerate(records):
         if isinstance(record, str | bytes) or not isinstance(record, Collection):
-            raise UsageError(f"record {number} is {record!r}, no list of codes", remedy=remedy)
+            raise UsageError(f"record {number} must be a list of codes, got {record!r}", remedy=remedy)
         if isinstance(record, Mapping):
             statements = [f"scp:{name}" for name in record][:3]
             remedy = f"Name those that hold in a list, such as {statements}"

@@ -120,7 +120,10 @@ def code_text(code: object) -> str:
     if isinstance(code, Integral) and not isinstance(code, bool):
         if (number := int(code)).bit_length() <= _LONGEST_BITS:
             return str(number)
-        raise UsageError(f"a number of {number.bit_length()} bits isn't a code", remedy="Give it as text")
+        raise UsageError(
+            f"a code must have at most {_LONGEST_BITS} bits, got {number.bit_length()}",
+            remedy="Pass it as text",
+        )
     raise UsageError(f"{code!r} isn't a code", remedy="Give codes as text, or as whole numbers")
 
 

@@ -73,17 +73,19 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     try:
         matrix = np.asarray(y)
     except ValueError as error:  # rows of different lengths
-        raise UsageError(f"y isn't a matrix ({error})", remedy=f"Give one row of {n} numbers each") from error
+        raise UsageError(
+            f"y must be a matrix ({error})", remedy=f"Give one row of {n} numbers each"
+        ) from error
     if matrix.ndim != 2 or matrix.shape[1] != n:
         problem = f"y has shape {list(matrix.shape)}"
         raise UsageError(problem, remedy=f"Give one row of {n} numbers for each record")
     if matrix.dtype.kind not in "biuf":
-        raise UsageError(f"y holds {matrix.dtype}, no numbers", remedy="Give 0 and 1")
+        raise UsageError(f"y must contain numbers, got {matrix.dtype}")
     active_BN: NDArray[np.bool_] = matrix != 0
     strange_BN: NDArray[np.bool_] = matrix != active_BN
     if strange_BN.any():
         b, c = np.argwhere(strange_BN)[0]
-        raise UsageError(f"y[{b}, {c}] is {matrix[b, c]}", remedy="Give 0 or 1: active or not")
+        raise UsageError(f"y must contain only 0 and 1, got y[{b}, {c}] = {matrix[b, c]}")
     roots = [node.index for node in nodes if node.root]
     active_roots = active_BN[:, roots]
     if active_roots.any():
@@ -118,7 +120,7 @@ def soft_targets(
     Source: Eq. gscl-target; appendix, "Treatment of non-primary active leaves".
     """
     if isinstance(sigma, str | bytes) or not sigma > 0:
-        raise UsageError(f"sigma is {sigma!r}", remedy="Give a temperature above 0")
+        raise UsageError(f"sigma must be above 0, got {sigma!r}")
     with np.errstate(over="ignore"):  # for a tiny σ, D/σ may be infinite and the mass 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
     mass_NN = mass_by_distance[distances]

@@ -77,7 +77,7 @@ def consistency(onto: Ontology) -> tuple[Finding, ...]:
     """
     if shutil.which("java") is None:
         remedy = "Install a Java runtime, or leave out --engine reasoner"
-        raise UsageError("the reasoner needs Java, and there is none on the path", remedy=remedy)
+        raise UsageError("the reasoner needs Java, which isn't installed", remedy=remedy)
     return tuple(REASONER.findings(onto))
 
 

@@ -30,7 +30,7 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
     """Return rule ids as a set. Raises `UsageError` for an unknown rule."""
     for rule_id in rule_ids:
         if rule_id not in RULES:
-            raise UsageError(f"no rule is called {rule_id!r}", remedy="The catalogue in the docs lists them")
+            raise UsageError(f"unknown rule {rule_id!r}", remedy="The catalogue in the docs lists them")
     return frozenset(rule_ids)
 
 

@@ -79,7 +79,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         return write_page(onto, out, language)
     if language != "en":
         remedy = "Leave the language out, or write .html"
-        raise UsageError(f"{form} takes no language", where=out, remedy=remedy)
+        raise UsageError(f"the format {form} has no language", where=out, remedy=remedy)
     if form in PICTURES:
         from ecg_ontology.views.draw import draw_graph
 

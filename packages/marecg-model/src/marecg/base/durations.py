@@ -17,5 +17,5 @@ def seconds_of(text: str) -> float:
     """
     match = re.fullmatch(DURATION, text.strip())
     if match is None:
-        raise UsageError(f"{text!r} isn't a duration", remedy="Write such as 10s, 1min or 1h")
+        raise UsageError(f"a duration must look like 10s, 1min or 1h, got {text!r}")
     return float(match[0].removesuffix(match[2])) * _SECONDS[match[2]]

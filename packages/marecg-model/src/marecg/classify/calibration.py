@@ -160,7 +160,7 @@ def check_rule(rule: str) -> None:
     """Check the name of a rule for thresholds. Raises `UsageError`."""
     if not _RULE.fullmatch(rule):
         remedy = "Choose youden, f1, sensitivity=.9 or specificity=.95"
-        raise UsageError(f"unknown rule {rule!r} for a threshold", remedy=remedy)
+        raise UsageError(f"unknown threshold rule {rule!r}", remedy=remedy)
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:

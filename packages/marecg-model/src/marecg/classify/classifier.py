@@ -291,7 +291,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
         if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
-            raise UsageError("labels are neither words nor whole numbers", remedy="Fit with other labels")
+            raise UsageError(
+                "only a classifier of texts or whole numbers can be saved", remedy="Fit it with such labels"
+            )
         description = Description(
             classes=labels,
             several=self.several_,

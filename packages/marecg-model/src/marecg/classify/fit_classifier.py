@@ -210,7 +210,7 @@ def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping
         if name not in classes:
             raise UsageError(f"unknown class {name!r}", remedy=f"Choose of {', '.join(classes)}")
         if not 0 < share < 1:
-            raise UsageError(f"{name} has prevalence {share:g}", remedy="Give a share between 0 and 1")
+            raise UsageError(f"the prevalence of {name} must be between 0 and 1, got {share:g}")
     return prevalence
 
 

@@ -21,25 +21,27 @@ def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArra
         classes, place_B = np.unique(labels, return_inverse=True)
     except ValueError as error:
         remedy = "Give a table [records, classes]"
-        raise UsageError("labels have rows of several lengths", remedy=remedy) from error
+        raise UsageError("labels must have rows of one length", remedy=remedy) from error
     except TypeError as error:  # None among strings
-        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
+        raise UsageError("labels must all be texts, or all be whole numbers") from error
     given = len(labels) if labels.ndim else 0
     if given != records_:
-        raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
+        raise UsageError(f"labels must have one entry per record: got {given} labels for {records_} records")
     if records_ < 2:
-        raise UsageError("one record isn't training", remedy="Give two at least: one decides when to stop")
+        raise UsageError("training needs at least 2 records, got 1 (one is held out for early stopping)")
     if labels.ndim == 2:
         if not labels.shape[1]:
-            raise UsageError("a table of labels has no classes", remedy="Give a column for each")
+            raise UsageError("a table of labels must have one column per class, got none")
         if labels.dtype.kind not in "biuf" or not np.isin(labels[np.isfinite(labels)], (0, 1)).all():
-            remedy = "Give 1 where a class applies, NaN where nobody knows"
-            raise UsageError("a table of labels holds more than 0 and 1", remedy=remedy)
+            remedy = "Write NaN if a label is unknown"
+            raise UsageError("a table of labels must contain only 0, 1 and NaN", remedy=remedy)
         return labels.astype(np.float64), np.arange(labels.shape[1]), True
     if labels.ndim == 1 and labels.dtype.kind == "f" and np.isin(labels, (0, 1)).all():
         classes = classes.astype(np.int64)
     elif labels.ndim != 1 or labels.dtype.kind == "f":
-        raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
+        raise UsageError(
+            f"labels must be classes, one per record, got shape {labels.shape} and type {labels.dtype}"
+        )
     if len(classes) < 2:
-        raise UsageError("all records have one label", remedy="Give records of two classes at least")
+        raise UsageError("labels must have at least 2 classes, got 1")
     return np.eye(len(classes))[place_B], classes, False

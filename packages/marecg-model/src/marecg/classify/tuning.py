@@ -76,15 +76,15 @@ class Tuning:
             value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
             if not (isinstance(value, kind) and 0 < float(value) < math.inf):
                 a_number = "number" if kind is Real else "whole number"
-                raise UsageError(f"{name} is {value!r}", remedy=f"Give a {a_number} above 0")
+                raise UsageError(f"{name} must be a {a_number} above 0, got {value!r}")
         if self.readout not in HEADS:
-            raise UsageError(f"no head reads {self.readout!r}", remedy=f"Choose {' or '.join(HEADS)}")
+            raise UsageError(f"readout must be {' or '.join(HEADS)}, got {self.readout!r}")
         if self.readout != "wide" and self.layers != "head":
-            remedy = "Train the head alone, or set readout=wide"
-            problem = f"{self.readout} is read by a frozen encoder, and layers is {self.layers}"
+            remedy = "Train only the head, or set readout=wide"
+            problem = f"readout {self.readout!r} requires layers='head', got layers={self.layers!r}"
             raise UsageError(problem, remedy=remedy)
         if not (isinstance(self.seed, Integral) and 0 <= self.seed < 1 << 63):
-            raise UsageError(f"seed is {self.seed!r}", remedy="Give a whole number from 0")
+            raise UsageError(f"seed must be a whole number from 0, got {self.seed!r}")
 
     def blocks(self, depth: int) -> int:
         """Return the number of trained encoder blocks."""

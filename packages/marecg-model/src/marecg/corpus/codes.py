@@ -134,11 +134,13 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
         if len(mine) > 1:
             alike = ", ".join(candidates[place].path for place in mine[:EXAMPLES])
             problem = f"{name} is the name of {len(mine)} records ({alike})"
-            raise CorpusError(problem, where=table.path, remedy="Name them by their paths, endings too")
+            raise CorpusError(
+                problem, where=table.path, remedy="Name the records by their paths, with file endings"
+            )
         for place in mine:
             if place in owner:
                 problem = f"names {candidates[place].path} twice, as {owner[place]} and as {name}"
-                raise CorpusError(problem, where=table.path, remedy="Name each record one way")
+                raise CorpusError(problem, where=table.path, remedy="Use one name for each record")
             owner[place] = name
     return owner
 

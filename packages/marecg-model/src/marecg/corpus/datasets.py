@@ -57,8 +57,9 @@ class RecordDataset(Dataset[Any]):
             labels = corpus.y.astype(np.float32) if labels == "leaves" else corpus.primary
         self.corpus, self.labels = corpus, np.asarray(labels)
         if len(self.labels) != len(corpus) or self.labels.dtype.kind not in "biuf":
-            problem = f"labels are {self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
-            raise UsageError(problem, remedy="Give a number, or a row of numbers, for each record")
+            given = f"{self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
+            problem = f"labels must have one number, or one row of numbers, per record: got {given}"
+            raise UsageError(problem)
         names = zip(corpus.sources, corpus.ids, corpus.patients, strict=True)
         self.folds = np.array(
             [fold_of(source, record, patient) for source, record, patient in names], np.int64

@@ -43,7 +43,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
         OutputError: If `out` can't be written.
     """
     if not len(rows):
-        raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
+        raise UsageError("no record matches, so no corpus was written", remedy="Use a less strict expression")
     size, places = corpus.config.shard, np.arange(len(rows))
     table = index.of(corpus.folder).take(pa.array(rows))
     table = _with_columns(table, shard=places // size, row=places % size)
@@ -52,7 +52,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
     }
     settings = read_about(corpus.folder) | {"shards": shards, "where": text}
     if _holds(out, settings, table):
-        logger.warning("%s is complete already: nothing was done", out)
+        logger.warning("%s is already complete", out)
         return
     refuse_others(out, lambda _: False)
     with replacing(out, private=True) as temporary:
@@ -89,7 +89,7 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     mine, theirs = (index.of(copy.folder, _STAYS) for copy in (made, corpus))
     if not (same_graph and mine.equals(theirs)):
         problem = "holds a corpus of other records or codes, or of another graph"
-        raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder for --out")
+        raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder")
     return made
 
 

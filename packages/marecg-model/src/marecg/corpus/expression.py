@@ -196,7 +196,7 @@ class _Parser:
         _refuse_order("a list", operator, value)
         flat, text = plausible.squeezed(pc.list_flatten(column)), " ".join(value.text.split())
         if len(flat) == 0:
-            logger.warning("no record has any %s", field)
+            logger.warning("no record has a value of %s", field)
         plausible.say_if_absent(field, flat, text)
         return _of_lists(column, pc.equal(pc.utf8_lower(flat), text.lower()), operator)
 
@@ -258,7 +258,7 @@ class _Parser:
 
 def _refuse_order(what: str, operator: str, value: Token) -> None:
     if operator not in ("=", "!="):
-        raise UsageError(f"position {value.place}: {what} is no less and no more", remedy="Use = or !=")
+        raise UsageError(f"position {value.place}: {what} has no order", remedy="Use = or !=")
 
 
 def _of_lists(column: pa.ListArray, hits: pa.BooleanArray, operator: str) -> pa.Array:

@@ -34,7 +34,7 @@ def intervals(corpus: Corpus) -> pa.Table:
         cached = index.read(path)
         if cached.schema == SCHEMA and cached["signal_hash"].equals(hashes):
             return cached.drop_columns("signal_hash")
-    logger.warning("the intervals of %d records are measured once", len(corpus))
+    logger.warning("measuring the intervals of %d records; later commands reuse them", len(corpus))
     starts = range(0, len(corpus), BLOCK_RECORDS)
     work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
     blocks = [next(work) for _ in passing(starts, "intervals measured")]
@@ -45,7 +45,7 @@ def intervals(corpus: Corpus) -> pa.Table:
         with replacing(path, private=True) as temporary:
             index.write(table, temporary)
     except (OSError, OutputError) as error:  # the user can't write to the corpus
-        logger.warning("they aren't kept: %s", error)
+        logger.warning("measured intervals can't be stored: %s", error)
     return table.drop_columns("signal_hash")
 
 

@@ -135,7 +135,7 @@ class Plan:
             others = [path.name for path in paths if path != self.building]
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
-                raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
+                raise CorpusError(problem, where=self.out, remedy="Choose another folder")
             write_json(self.settings, begun)
         elif problem := self._difference(read_json(manifest)):
             remedy = "Choose another folder for --out, or remove this one"

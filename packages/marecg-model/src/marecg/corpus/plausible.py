@@ -46,14 +46,14 @@ def infarctions(onto: Ontology, name: str) -> list[int]:
 def sex(text: str) -> str:
     """Convert a sex to `F` or `M`. Raises `UsageError` for other words."""
     if text.lower() not in SEXES:
-        raise UsageError(f"{text!r} is no sex that an index holds", remedy="Write F or M")
+        raise UsageError(f"sex must be F or M, got {text!r}")
     return SEXES[text.lower()]
 
 
 def date(text: str) -> str:
     """Return a date unchanged. Raises `UsageError` if it isn't a date in the format of the index."""
     if not any(_is_date(text, form) for form in DATES):
-        raise UsageError(f"{text!r} isn't a date", remedy="Write 2019, 2019-07 or 2019-07-31")
+        raise UsageError(f"date must look like 2019, 2019-07 or 2019-07-31, got {text!r}")
     return text
 
 
@@ -72,7 +72,7 @@ def squeezed(column: pa.Array) -> pa.Array:
 def say_if_nobody(field: str, column: pa.Array) -> None:
     """Warn if no record has a value in a column."""
     if column.null_count == len(column):
-        logger.warning("no record has a value of %s: what compares it is true of none", field)
+        logger.warning("no record has a value of %s, so comparisons with it match nothing", field)
 
 
 def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
@@ -81,7 +81,7 @@ def say_if_none(field: str, column: pa.Array, chosen: pa.Array) -> pa.Array:
         low, high = (
             f"{end:.4g}" if isinstance(end, float) else end for end in pc.min_max(column).as_py().values()
         )
-        logger.warning("no record has such %s: it is from %s to %s", field, low, high)
+        logger.warning("no record matches this %s: values range from %s to %s", field, low, high)
     return chosen
 
 
@@ -99,7 +99,7 @@ def say_if_absent(field: str, column: pa.Array, text: str) -> None:
     near += difflib.get_close_matches(text, values, SHOWN)
     shown = list(dict.fromkeys([*near, *values]))[:SHOWN]
     more = f" and {len(values) - len(shown):,} more" * (len(values) > len(shown))
-    logger.warning("no record has %s %r; there are %s%s", field, text, ", ".join(map(repr, shown)), more)
+    logger.warning("no record has %s %r; values are %s%s", field, text, ", ".join(map(repr, shown)), more)
 
 
 def unknown_column(name: str, fields: Iterable[str]) -> str:

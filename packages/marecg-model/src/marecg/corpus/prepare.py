@@ -94,7 +94,7 @@ def prepare(
     config = config or CorpusConfig()
     graph = ecg_ontology.load(ontology, profile)
     if not graph.codes:
-        logger.warning("%s routes no codes: no record will have a concept", ontology)
+        logger.warning("%s has no routing table: no record will have a concept", ontology)
     layout = layout and layout.twelve()
     roots = [ensure_local(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
@@ -111,11 +111,11 @@ def prepare(
         plan = Plan.of(folder, candidates, config, graph, layout, origin)
         with locked(plan.out, "prepared"):
             if plan.begin():
-                logger.warning("%s is complete already: nothing was done", out)
+                logger.warning("%s is already complete", out)
             else:
                 try:
                     for name in noted(plan.building):
-                        logger.warning("an earlier call was killed while it read %s", name)
+                        logger.warning("an earlier command was killed while reading %s", name)
                     with (
                         progress("records") as tell,
                         records_named(plan.building),

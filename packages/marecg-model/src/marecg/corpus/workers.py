@@ -42,7 +42,7 @@ def check_jobs(jobs: int) -> None:
     """Check that the number of processes is positive. Raises `UsageError`."""
     if jobs == 0:
         remedy = "Give at least 1, or -1 for all cores"
-        raise UsageError("0 processes do nothing", where="--jobs", remedy=remedy)
+        raise UsageError("the number of processes must not be 0", where="--jobs", remedy=remedy)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def workers(
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
     if not _have_locks():
         if count != 1:
-            logger.warning("no processes can be begun here, for want of /dev/shm: this one does all")
+            logger.warning("no further processes are started, because /dev/shm is missing")
         with parallel_config("sequential", n_jobs=1):
             yield
         return

@@ -79,7 +79,7 @@ class EmbeddingStore:
             others = [name for name in names if not name.startswith(".")]
             if others:
                 problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
-                raise UsageError(problem, where=place, remedy="Choose another folder for --out")
+                raise UsageError(problem, where=place, remedy="Choose another folder")
             with place.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.settings), indent=1) + "\n", encoding="utf-8")
         begun_with = manifest(self.where) or {}

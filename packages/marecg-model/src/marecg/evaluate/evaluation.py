@@ -90,7 +90,9 @@ def _check_rows(
         problem = f"without={';'.join(wrong)}: these rows can't be left out"
         raise UsageError(problem, remedy=f"Choose from {'; '.join(choices)}")
     if twice := [name for name in files if name in {*ENCODER_METHODS, *computed}]:
-        raise UsageError(f"the name {twice[0]!r} is taken", remedy="Name the features otherwise: NAME=FILE")
+        raise UsageError(
+            f"the name {twice[0]!r} is already used by another row", remedy="Choose another name: NAME=FILE"
+        )
 
 
 def _without_rows(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:

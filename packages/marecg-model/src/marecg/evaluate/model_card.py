@@ -34,7 +34,7 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
     of_model = [report for report in reports if report.model_sha256 == sha256]
     for report in reports:
         if report not in of_model:
-            logger.warning("%s: the probe of %s is another model's, and passed over", folder, report.task)
+            logger.warning("%s: skipped the probe of %s, which belongs to another model", folder, report.task)
     if not of_model:
         problem = f"has no probe by protocol {protocol} of the model that it holds"
         raise UsageError(problem, where=folder, remedy="Run `marecg probe` on it first")

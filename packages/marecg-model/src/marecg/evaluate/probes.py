@@ -58,6 +58,6 @@ def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
         return [None] * len(runs)
     names = [Path(run).name for run in runs]
     if len(set(names)) < len(names):
-        problem = f"--out has a folder for each run, by name: two of {', '.join(names)} are one"
-        raise UsageError(problem, remedy="Leave --out away, or rename a run")
+        problem = f"runs must have different names, got {', '.join(names)}"
+        raise UsageError(problem, remedy="Omit --out, or rename a run")
     return [out / name for name in names]

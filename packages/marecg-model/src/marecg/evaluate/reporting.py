@@ -73,7 +73,7 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
     if run is None:
         if not features:
             remedy = "Name a run folder, or --features NAME=FILE"
-            raise UsageError("there is nothing to judge", remedy=remedy)
+            raise UsageError("name a run or features to evaluate", remedy=remedy)
         name, file = next(iter(features.items()))
         return ModelUnderTest(name, file, features_sha256(file))
     folder = folder_of(run)
@@ -81,7 +81,9 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
     ontology = ecg_ontology.load(folder / "ontology.json")
     if request.readout == "concepts" and not model.prototypes.any():
         remedy = "Take readout=beats, or a model that was trained with GSCL"
-        raise UsageError(f"{run} has no prototypes, so no concepts to read", remedy=remedy)
+        raise UsageError(
+            f"readout=concepts needs a model trained with GSCL, and {run} has no prototypes", remedy=remedy
+        )
     row = request.protocol.row or READ_AS[request.readout]
     run_folder = trained_on.folder_beside(folder)
     return ModelUnderTest(row, folder, weights_sha256(model), model, ontology, run_folder)
@@ -159,7 +161,7 @@ def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
     """Return the requested output folder, or else the run folder. Raises `UsageError` without both."""
     bare = under_test.run is None or under_test.run == under_test.place.absolute()
     if out is None and (bare or address(under_test.place)):
-        raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
+        raise UsageError("without a run, --out must name a folder for the report")
     return out or under_test.place.parent
 
 

@@ -69,7 +69,7 @@ class Request:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
             listed = " ".join(f"{fraction:g}" for fraction in self.fractions)
             raise UsageError(
-                f"fractions {listed!r}: impossible",
+                f"fractions must be shares above 0 and at most 1, got {listed}",
                 remedy="Give shares of the training records such as 0.01 0.1 1",
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
@@ -79,11 +79,11 @@ class Request:
             problem = f"protocol {self.protocol.name} reads {self.protocol.row}, so it has no readouts"
             raise UsageError(problem, remedy="Leave out --set readout, or --protocol")
         if self.readout == "concepts" and not self.protocol.own_classifiers:
-            problem = f"protocol {self.protocol.name} has no place for concepts beside features"
-            raise UsageError(problem, remedy="Leave out --protocol, or take readout=beats")
+            problem = f"protocol {self.protocol.name} can't start from concepts"
+            raise UsageError(problem, remedy="Omit --protocol, or set readout=beats")
         for name in ("seeds", "resamples"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} {getattr(self, name)}: impossible", remedy="Give at least 1")
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.baselines and not self.protocol.own_classifiers:
             problem = f"baselines are not measured by protocol {self.protocol.name}"
             raise UsageError(problem, remedy="Leave out --baseline")

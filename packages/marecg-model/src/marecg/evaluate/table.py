@@ -89,7 +89,7 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
         problem = f"has no probe by protocol {protocol}"
         raise UsageError(problem, where=unprobed[0], remedy="Run `marecg probe` on it first")
     for run in unprobed:
-        logger.warning("%s: passed over, it has no probe by protocol %s", run, protocol)
+        logger.warning("%s: skipped, it has no probe by protocol %s", run, protocol)
     return of_reports((run, read_report(path)) for run, paths in reports.items() for path in paths)
 
 
@@ -205,7 +205,7 @@ def only(scores: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
     """Select the figures of given tasks. Raises `UsageError` for a task without figures."""
     if missing := set(tasks) - set(scores["task"]):
         remedy = "Probe a run on it first, or choose one that was probed"
-        raise UsageError(f"no row has the task {', '.join(sorted(missing))}", remedy=remedy)
+        raise UsageError(f"no row belongs to the task {', '.join(sorted(missing))}", remedy=remedy)
     return scores[scores["task"].isin(list(tasks))]
 
 

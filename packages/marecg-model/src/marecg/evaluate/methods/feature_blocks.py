@@ -44,11 +44,11 @@ def read_block(folder: Path, key: str, records: int) -> Block | None:
         with npz_arrays(file, "Remove it") as arrays:
             x_BF, reasons, key_read = (arrays[name] for name in ("features", "reasons", "key"))
     except (InputError, FileNotFoundError) as error:
-        logger.warning("%s is damaged (%s); computing its features again", file, error)
+        logger.warning("%s is damaged (%s); computing the features again", file, error)
         return None
     same = str(key_read) == file.stem and x_BF.shape[:-1] == reasons.shape == (records,)
     if not (same and x_BF.dtype == np.float32 and (np.isfinite(x_BF).all(axis=1) == (reasons == "")).all()):
-        logger.warning("%s belongs to other recordings; computing its features again", file)
+        logger.warning("%s belongs to other recordings; computing the features again", file)
         return None
     return Block(x_BF, tuple(reasons.tolist()))
 

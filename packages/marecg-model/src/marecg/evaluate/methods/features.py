@@ -151,7 +151,7 @@ def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> l
         made_BF = method.compute(signals) if signals else np.empty((0, 1))
         assert len(made_BF) == len(signals), f"{method.name}: {made_BF.shape} for {len(signals)} recordings"
         if not np.isfinite(made_BF).all():
-            raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
+            raise InputError(f"features must be finite, got NaN or infinite values from {method.name}")
         x_BF = np.full((len(rows), made_BF.shape[1]), np.nan, np.float32)
         x_BF[usable] = made_BF
         blocks.append(Block(x_BF, tuple(reasons)))
@@ -201,7 +201,9 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     rows = [row for _, row in named if row is not None]
     if not rows:
         remedy = f"Name the records as the data set does, such as {', '.join(recordings.ids[:3])}"
-        raise InputError(f"knows none of the {len(recordings.ids)} recordings", where=path, remedy=remedy)
+        raise InputError(
+            f"has none of the task's {len(recordings.ids)} recordings", where=path, remedy=remedy
+        )
     if len({*rows}) < len(rows):
         twice = recordings.ids[max(rows, key=rows.count)]
         raise InputError(f"names the recording {twice} twice", where=path, remedy=remedy)
@@ -239,14 +241,14 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
         rows = [row for row in places if row is not None]
         if len({*rows} & absent) < len(rows):
             problem = f"holds the recording {recordings.ids[rows[0]]} or another twice"
-            raise InputError(problem, where=folder, remedy="Embed each recording once")
+            raise InputError(problem, where=folder, remedy="Embed each recording only once")
         absent -= {*rows}
         x_BF = vectors(block, next((name for name in READOUTS if name in block.schema.names), "rhythm"))
         if matched_MF is None:
             matched_MF = np.full((len(recordings.ids), x_BF.shape[1]), np.nan, np.float32)
         matched_MF[rows] = x_BF[matched]
     if matched_MF is None or len(absent) == len(recordings.ids):
-        problem = f"knows none of the {len(recordings.ids)} recordings"
+        problem = f"has none of the task's {len(recordings.ids)} recordings"
         few = ", ".join(recordings.ids[:3])
         raise InputError(problem, where=folder, remedy=f"Embed the records of the task, such as {few}")
     unreadable = {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)}

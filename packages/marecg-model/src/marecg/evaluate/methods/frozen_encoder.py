@@ -98,7 +98,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     def check(task: Task) -> None:
         if readout == "concepts" and not _has_concepts(model, task):
             problem = "no class has a concept in the model's graph, so there are none to read"
-            raise InputError(problem, where=task.name, remedy="Take readout=beats")
+            raise InputError(problem, where=task.name, remedy="Set readout=beats")
 
     return replace(_frozen(ENCODER, model, rows, readout), check=check)
 

@@ -153,7 +153,7 @@ def differences(
     Raises `UsageError` for fewer than two runs, and the errors of `load` and `compare`.
     """
     if len(runs) < 2:
-        raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
+        raise UsageError("--compare needs at least two runs")
     for task, other in product(tasks or _shared_tasks(runs, protocol), runs[1:]):
         name = f"probe/{task}-{protocol}.npz"
         one = load(runs[0] / name)

@@ -109,7 +109,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
     """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
-        raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)
+        raise CorpusError(f"must be at 500 Hz, got {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)
 
     records = np.split(np.arange(len(corpus.ids)), np.flatnonzero(begins_record(corpus))[1:])
     windows = {int(rows[0]): rows for rows in records}

@@ -60,7 +60,7 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     names = table[named_by].str.strip().map(unguarded)
     if named_by not in NAMED_BY and names.isin(list(CELLS)).all():
         problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
-        raise InputError(problem, where=path, remedy=f"Add one, called {NAMED_BY[0]}")
+        raise InputError(problem, where=path, remedy=f"Add a column {NAMED_BY[0]}")
     table["row"] = pd.array(recordings.rows_named(names), "Int64")
     missing = tuple(table[named_by][table["row"].isna()])
     table = table.dropna(subset="row").astype({"row": int})
@@ -118,7 +118,7 @@ def _table(path: Path) -> pd.DataFrame:
     header = [name.strip() for name in next(csv.reader([line], delimiter=separator), [])]
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         problem = f"has {header.count(twice[0])} columns called {twice[0]!r}"
-        raise InputError(problem, where=path, remedy="Leave one of them")
+        raise InputError(problem, where=path, remedy="Keep one of them")
     return table
 
 
@@ -130,20 +130,20 @@ def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:
     twice = table[named_by][table["row"].duplicated()]
     if len(twice):
         problem = f"names the record {twice.iloc[0]!r} twice"
-        raise InputError(problem, where=path, remedy="Leave one row for each record")
+        raise InputError(problem, where=path, remedy="Keep one row per record")
 
 
 def _cells(table: pd.DataFrame, classes: tuple[str, ...], path: Path) -> NDArray[np.float64]:
     """Return the labels [M, K]: 0, 1, or NaN for an empty cell. Raises `InputError`."""
     if not classes:
-        raise InputError("has no column for a class", where=path, remedy="Add one, with 0 and 1 in it")
+        raise InputError("must have at least one column of 0 and 1 for a class, got none", where=path)
     y_MK = np.full((len(table), len(classes)), np.nan)
     for column, name in enumerate(classes):
         cells = table[name].str.strip()
         odd = cells[~cells.isin(list(CELLS))]
         if len(odd):
             problem = f"line {odd.index[0] + 2}, column {name}: {odd.iloc[0]!r}"
-            raise InputError(problem, where=path, remedy="Write 1, 0, or nothing where nobody knows")
+            raise InputError(problem, where=path, remedy="Write 1 or 0, or leave the cell empty if unknown")
         y_MK[:, column] = cells.map(CELLS)
     return y_MK
 
@@ -157,7 +157,7 @@ def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> 
     parts = Counter(patient for patient, _ in set(zip(patients, split_M.tolist(), strict=True)))
     patient, count = parts.most_common(1)[0]
     if count > 1:
-        remedy = f"Keep each patient on one side, or leave out the column {SPLIT}"
+        remedy = f"Put each patient into one part, or remove the column {SPLIT}"
         raise InputError(f"patient {patient} is in {count} parts", where=path, remedy=remedy)
 
 

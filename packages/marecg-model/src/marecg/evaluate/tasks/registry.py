@@ -50,12 +50,12 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefin
         else:
             first = next((task for task in tasks if not {task.name, task.data} & given.keys()), None)
             if first is None:
-                raise UsageError(f"no task reads {folder}", remedy="Leave it out, or write DATA=PATH")
+                raise UsageError(f"none of the tasks reads {folder}", remedy="Remove it, or write DATA=PATH")
             given[first.data] = ensure_local(folder)
     root_of: dict[TaskDefinition, Path] = {}
     for task in tasks:
         if task.name not in given and task.data not in given:
             remedy = f"Name its folder as --root {task.data}=PATH"
-            raise UsageError(f"the task {task.name} has no data", remedy=remedy)
+            raise UsageError(f"no data is given for the task {task.name}", remedy=remedy)
         root_of[task] = given[task.name] if task.name in given else given[task.data]
     return root_of
