@@ -82,7 +82,10 @@ def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
     """
     refuse_pipe(path, AGAIN, CorpusError)
     tables = parquet_batches(path, columns, where=path, remedy=AGAIN, error=CorpusError)
-    rows = _as_stated(pa.concat_tables(tables))
+    try:
+        rows = _as_stated(pa.concat_tables(tables))
+    except pa.ArrowInvalid as error:
+        raise CorpusError(f"can't be read ({error})", where=path, remedy=AGAIN) from error
     for name in LEAST.keys() & {*rows.column_names}:
         if rows[name].null_count:
             raise CorpusError(f"is damaged (a row has no {name})", where=path, remedy=AGAIN)
