@@ -5,9 +5,11 @@ measured in units of the lead's own complexes, and the mean over leads counts. S
 R in a few leads, or an artefact of one electrode, stays far below a beat. In LUDB's odd records every complex
 has at least 0.41 of the usual strength, and no T wave more than 0.29. Pacemaker spikes are removed first.
 
-Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats, W samples around a beat.
+Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats of a record, K beats
+of all records, W samples around a beat.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -17,7 +19,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import sosfreqz
 
 from ecg_records.measurements.pacing import without_spikes
-from ecg_records.measurements.refine import HALF_QRS, REFRACTORY, unexplained
+from ecg_records.measurements.refine import HALF_QRS, REFRACTORY, by_lead, flat, unexplained
 from ecg_records.signal.filters import band
 from ecg_records.signal.samples import median
 
@@ -58,10 +60,7 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
     x_NCMs = x_NCL[..., : x_NCL.shape[-1] // step * step].reshape(*x_NCL.shape[:2], -1, step)
     slow_NCM = x_NCMs @ np.full(step, 1 / step, np.float32)
     share_NM, weight_NC = _shares(slow_NCM, fs / step)
-    return [
-        _r_peaks(x_CL, slow_CM, _beats(share_M, fs / step), weight_C, fs)
-        for x_CL, slow_CM, share_M, weight_C in zip(x_NCL, slow_NCM, share_NM, weight_NC, strict=True)
-    ]
+    return _r_peaks(x_NCL, slow_NCM, [_beats(share_M, fs / step) for share_M in share_NM], weight_NC, fs)
 
 
 def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
@@ -92,18 +91,21 @@ def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
 
 
 def _r_peaks(
-    x_CL: NDArray[np.float32], slow_CM: Floats, tops: NDArray[np.int64], weight_C: Floats, fs: float
-) -> NDArray[np.int64]:
+    x_NCL: Floats, slow_NCM: Floats, tops: Sequence[NDArray[np.int64]], weight_NC: Floats, fs: float
+) -> list[NDArray[np.int64]]:
     """Return each beat, moved to the sample at which the leads are farthest from the level around it."""
-    if not len(tops):
-        return tops
     step, half = max(1, round(fs / DECIMATED_HZ)), round(HALF_QRS * fs)
-    level_Cn = uniform_filter1d(slow_CM, round(2 * REFRACTORY * fs / step) | 1)[:, tops]
-    centres = tops * step + step // 2
-    places_nW = np.clip(centres[:, None] + np.arange(-half, half + 1), 0, x_CL.shape[1] - 1)
-    departure_CnW = (x_CL[:, places_nW] - level_Cn[..., None]) * weight_C[:, None, None]
-    farthest_n = np.square(departure_CnW, out=departure_CnW).sum(0).argmax(-1)
-    return np.unique(places_nW[np.arange(len(tops)), farthest_n])
+    level_NCM = uniform_filter1d(slow_NCM, round(2 * REFRACTORY * fs / step) | 1)
+    record_K, tops_K = flat(tops)
+    centre_K = tops_K * step + step // 2
+    place_KW = np.clip(centre_K[:, None] + np.arange(-half, half + 1), 0, x_NCL.shape[-1] - 1)
+    lead_C1 = np.arange(x_NCL.shape[1])[:, None]
+    departure_KCW = x_NCL[record_K[:, None, None], lead_C1, place_KW[:, None]]
+    departure_KCW -= level_NCM[record_K, :, tops_K][..., None]
+    departure_KCW *= weight_NC[record_K][..., None]
+    farthest_K = np.square(departure_KCW, out=departure_KCW).sum(1).argmax(-1)
+    peaks_K = place_KW[np.arange(len(tops_K)), farthest_K]
+    return [np.unique(peaks_n) for peaks_n in by_lead(peaks_K, tops)]
 
 
 def _in_band(slow_NCM: Floats, fs: float) -> Floats:

@@ -73,14 +73,14 @@ def _climb(
     energy_NL: NDArray[np.float64], starts: Sequence[NDArray[np.int64]], reach: int
 ) -> list[NDArray[np.int64]]:
     """Return each start, moved to the strongest sample within `reach` until none is stronger."""
-    rows_K, there_K = _flat(starts)
+    rows_K, there_K = flat(starts)
     here_K = np.full_like(there_K, -1)
     around_NLW = _around(energy_NL, reach, reach + 1)
     while (here_K != there_K).any():
         here_K = there_K
         strongest_K = around_NLW[rows_K, here_K].argmax(1)
         there_K = np.clip(here_K - reach + strongest_K, 0, energy_NL.shape[1] - 1)
-    return _by_lead(here_K, starts)
+    return by_lead(here_K, starts)
 
 
 def _distinct(
@@ -117,14 +117,14 @@ def _extrema(
 ) -> list[NDArray[np.int64]]:
     """Return each beat, moved to the largest departure of the raw lead from the median around it."""
     half, around, length = round(HALF_QRS * fs), round(REFRACTORY * fs), x_NL.shape[1]
-    rows_K, beats_K = _flat(beats)
+    rows_K, beats_K = flat(beats)
     ordered_KW = np.sort(_around(x_NL, around, around, np.nan)[rows_K, beats_K], axis=1)  # NaN comes last
     known_K = np.minimum(beats_K + around, length) - np.maximum(beats_K - around, 0)
     middle_K2 = np.stack([(known_K - 1) // 2, known_K // 2], axis=1)
     level_K1 = np.take_along_axis(ordered_KW, middle_K2, axis=1).sum(1, keepdims=True) / 2
     departure_KW = np.abs(_around(x_NL, half, half + 1)[rows_K, beats_K] - level_K1)
     peaks_K = np.clip(beats_K - half + departure_KW.argmax(1), 0, length - 1)
-    return [np.unique(peaks) for peaks in _by_lead(peaks_K, beats)]
+    return [np.unique(peaks) for peaks in by_lead(peaks_K, beats)]
 
 
 def _around(
@@ -139,13 +139,13 @@ def _around(
     return sliding_window_view(padded_NL, before + behind, axis=1)
 
 
-def _flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the concatenated places of all leads: (lead of each place, place)."""
     counts = [len(peaks) for peaks in places]
     none = np.zeros(0, np.int64)  # for no leads at all
     return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])
 
 
-def _by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Undo `_flat`."""
+def by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Undo `flat`."""
     return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

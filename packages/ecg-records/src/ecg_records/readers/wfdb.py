@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from ecg_records.dx import diagnoses
 from ecg_records.errors import Reason, RecordError, located
 from ecg_records.notes import Note, NoteKind, turned, unused
 from ecg_records.readers.wfdb_header import Channel, WfdbHeader, read_header
-from ecg_records.record import Record, age_in_years, inside, is_regular, sex_letter
+from ecg_records.record import Record, age_in_years, inside, sex_letter
 from ecg_records.signal.leads import find_leads
-from ecg_records.storage.availability import refuse_unreachable
+from ecg_records.storage.availability import PASSING
 from ecg_records.stretch import WHOLE, Stretch
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
 """Supported WFDB formats. Compressed formats aren't: their length can't be checked before reading."""
+LOWEST = {16: -1 << 15, 24: -1 << 23, 32: -1 << 31, 61: -1 << 15, 80: -1 << 7, 160: -1 << 15, 212: -1 << 11}
+"""Sample that marks "no sample here", by format."""
 
 SUMMED_AT_ONCE = 1 << 20
 """Samples of all channels to read at a time for checksums."""
@@ -79,12 +82,12 @@ def read_leads(
         columns = [
             files[channel.file].columns[row] for row, channel in zip(found.rows, channels, strict=True)
         ]
-        d_KL = np.stack(
+        d_KL = np.array(
             [read[channel.file][0][:, column] for channel, column in zip(channels, columns, strict=True)]
         )
         x_KL = _millivolts(d_KL, channels)
-        lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
-        x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
+        lowest_K1 = np.array([[LOWEST[channel.format]] for channel in channels], d_KL.dtype)
+        x_KL[d_KL == lowest_K1] = np.nan
         wrong = [
             lead
             for lead, channel, column in zip(found.leads, channels, columns, strict=True)
@@ -154,11 +157,11 @@ class _SignalFile:
             size, offset = packed * count, self.offset + packed * start
         else:
             kind = np.dtype({16: "<i2", 32: "<i4", 61: ">i2", 160: "<u2"}[self.format])
-            d_n = np.fromfile(self.path, kind, count, offset=self.offset + kind.itemsize * start)
+            d_n = self._read(kind, count, self.offset + kind.itemsize * start)
             if self.format == 160:
                 return d_n.astype(np.int32) - 32768
             return d_n.astype(kind.newbyteorder("="), copy=False)
-        raw = np.fromfile(self.path, np.uint8, size, offset=offset)
+        raw = self._read(np.dtype(np.uint8), size, offset)
         if self.format == 80:
             return raw.astype(np.int16) - 128
         if self.format == 24:
@@ -171,6 +174,12 @@ class _SignalFile:
         pairs = np.stack([low | (both & 0x0F) << 8, high | (both & 0xF0) << 4], axis=1).reshape(-1)
         d_n = pairs[odd : odd + count]
         return np.where(d_n > 2047, d_n - 4096, d_n).astype(np.int16)
+
+    def _read(self, kind: np.dtype[Any], count: int, offset: int) -> NDArray[Any]:
+        """Read `count` numbers as `numpy.fromfile` does, in half the time for a file of ten seconds."""
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return np.frombuffer(file.read(count * kind.itemsize), kind)
 
 
 @lru_cache(maxsize=16)
@@ -225,16 +234,12 @@ def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDA
     return x_KL.astype(np.float32, copy=False)
 
 
-def _bits(fmt: int) -> int:
-    return {212: 12, 80: 8}.get(fmt, int(BYTES_PER_SAMPLE[fmt] * 8))
-
-
 def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
     """Return the samples per lead. Raises `RecordError` if a signal file is outside `root` or too short."""
     lengths = []
     for name in sorted({header.channels[row].file for row in rows}):
         shared = [channel for channel in header.channels if channel.file == name]
-        size = _signal_file(header.path, name, root).stat().st_size - shared[0].offset
+        size = _size(header.path, name, root) - shared[0].offset
         formats = {channel.format for channel in shared}
         if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
             stated = ", ".join(map(str, sorted(formats)))
@@ -252,12 +257,19 @@ def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
     return min(lengths)
 
 
-def _signal_file(header: Path, name: str, root: Path) -> Path:
+def _size(header: Path, name: str, root: Path) -> int:
+    """Return the bytes of a signal file. Raises `RecordError`, and `OSError` if it is unreachable."""
     path = header.parent / name
     if Path(name).name != name or not inside(path, root):
         problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
         raise RecordError(Reason.path, problem)
-    refuse_unreachable(path)
-    if not is_regular(path):
+    try:
+        status = path.stat()
+        regular = S_ISREG(status.st_mode)
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
+        regular = False
+    if not regular:
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing")
-    return path
+    return status.st_size

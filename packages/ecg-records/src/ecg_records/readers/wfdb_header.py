@@ -112,28 +112,34 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
 
 def _channel(line: str) -> Channel:
     fields = line.split(None, 8)
-    layout = _fullmatch(_FORMAT, fields[1]) if len(fields) > 1 else None
-    if layout is None:
+    file, layout, gain, _, zero, _, checksum, _, name = fields + [""] * (9 - len(fields))
+    if _FORMAT.fullmatch(layout) is None:
         raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
-    name = fields[8].strip() if len(fields) == 9 else ""
+    stated = int(checksum) if _INTEGER.fullmatch(checksum) else None
+    return _signal(layout, gain, zero, name.strip())._replace(file=file, checksum=stated)
+
+
+@lru_cache(maxsize=256)
+def _signal(layout: str, gain: str, zero: str, name: str) -> Channel:
+    """Parse the fields of a signal line that a collection repeats a million times."""
+    parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
+    assert parts is not None
     used = not name or is_lead(name)  # unused signals may be in any unit
-    if used and (layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0")):
-        raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
-    scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
-    zero, checksum = (
-        int(fields[place]) if len(fields) > place and _INTEGER.fullmatch(fields[place]) else None
-        for place in (4, 6)
-    )
-    stated = zero or 0 if scale is None or scale["baseline"] is None else _integer(scale["baseline"])
+    if used and (parts["per_frame"] not in (None, "1") or parts["skew"] not in (None, "0")):
+        problem = f"has skewed or unequally sampled signals: {name[:80] or '?'} in format {layout[:80]}"
+        raise RecordError(Reason.signal_format, problem)
+    baseline = scale and scale["baseline"]
+    if baseline is None and _INTEGER.fullmatch(zero):
+        baseline = zero
     return Channel(
         name=name,
-        file=fields[0],
-        format=_integer(layout["format"]),
-        offset=_integer(layout["offset"] or "0"),
+        file="",
+        format=_integer(parts["format"]),
+        offset=_integer(parts["offset"] or "0"),
         per_mv=_per_mv(scale, name) if used else math.nan,
-        baseline=stated,
-        checksum=checksum,
-        per_frame=max(1, _integer(layout["per_frame"] or "1")),
+        baseline=_integer(baseline or "0"),
+        checksum=None,
+        per_frame=max(1, _integer(parts["per_frame"] or "1")),
     )
 
 
@@ -146,12 +152,6 @@ def _per_mv(scale: re.Match[str] | None, name: str) -> float:
     if units is None:
         raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
     return float(scale["gain"]) * units
-
-
-@lru_cache(maxsize=256)
-def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
-    """Match a whole field. Cached, because a collection repeats a few formats and gains a million times."""
-    return pattern.fullmatch(field)
 
 
 def _integer(text: str) -> int:

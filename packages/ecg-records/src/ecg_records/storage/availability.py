@@ -60,13 +60,6 @@ def is_passing(error: OSError) -> bool:
     return error.errno in {*PASSING, errno.ENOENT}
 
 
-def refuse_unreachable(file: Path) -> None:
-    """Raise `OSError` if the file system is temporarily unable to read a file."""
-    error = _unreachable(file)
-    if error is not None and error.errno in PASSING:
-        raise error
-
-
 def _system_error(error: BaseException) -> OSError | None:
     """Find the temporary system error that led to `error`."""
     cause: BaseException | None = error

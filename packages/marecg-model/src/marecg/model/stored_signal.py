@@ -18,8 +18,10 @@ def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32],
     Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
     """
     n_valid = min(x_CL.shape[1], length)
+    if n_valid == length:
+        return x_CL[:, :length].astype(np.float32, copy=False), length
     y_CL = np.zeros((x_CL.shape[0], length), np.float32)
-    y_CL[:, :n_valid] = x_CL[:, :n_valid]
+    y_CL[:, :n_valid] = x_CL
     return y_CL, n_valid
 
 
