@@ -93,6 +93,63 @@ def test_each_record_of_a_table_has_its_own_time(tmp_path):
         find_inputs([path], Layout(500))
 
 
+def long_form(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    return rows.melt(["record", column], var_name="lead")
+
+
+@pytest.mark.parametrize("column", ["time_s", "time_ms", "timestamp"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_table_with_a_value_a_row_is_arranged_by_its_time(tmp_path, column, shuffled):
+    unit = UNITS[column]
+    gapped = table(column, unit).drop(index=range(100, 140)).assign(record="b")
+    rows = long_form(pd.concat([table(column, unit).assign(record="a"), gapped]), column)
+    rows = rows.sample(frac=1, random_state=1) if shuffled else rows
+    path = written(tmp_path / "t.csv", rows)
+    records = {
+        record.id: record for one in find_inputs([path], Layout(FS)).values() for record in [one.read()]
+    }
+    gap_CL = X_CL.copy()
+    gap_CL[:, 100:140] = np.nan
+    np.testing.assert_allclose(records["a"].x_CL, X_CL, atol=1e-6)
+    np.testing.assert_allclose(records["b"].x_CL, gap_CL, atol=1e-6)
+    assert list(reported(records["b"].notes)) == [
+        *[f"rows sorted by the column {column}"] * shuffled,
+        f"40 samples missing in the column {column}",
+    ]
+    for wrong in (100, 250, 500):
+        with pytest.raises(InputError, match=f"{wrong} Hz was given"):
+            find_inputs([path], Layout(wrong))
+
+
+def test_a_lead_without_some_rows_lacks_these_samples(tmp_path):
+    rows = long_form(table().assign(record="a"), "time_s")
+    gone = (rows["lead"] == "V3") & rows["time_s"].between(1, 1.5)
+    [candidate] = find_inputs([written(tmp_path / "t.csv", rows[~gone])], Layout(FS)).values()
+    expected_CL = X_CL.copy()
+    expected_CL[LEADS.index("V3"), (SECONDS >= 1) & (SECONDS <= 1.5)] = np.nan
+    np.testing.assert_allclose(candidate.read().x_CL, expected_CL, atol=1e-6)
+
+
+def test_a_lead_with_two_values_of_a_time_is_refused(tmp_path):
+    rows = long_form(table().assign(record="a"), "time_s")
+    path = written(tmp_path / "t.csv", pd.concat([rows, rows.iloc[5:6]]))
+    with pytest.raises(InputError, match="lead I has two rows of the same time"):
+        find_inputs([path], Layout(FS))
+
+
+def test_notes_stay_with_their_record_if_another_has_no_order(tmp_path):
+    undated = table("timestamp").assign(record="a", timestamp="unknown")
+    dated = table("timestamp").drop(index=range(100, 140)).assign(record="b")
+    path = written(tmp_path / "t.csv", pd.concat([undated, dated]))
+    notes = {
+        record.id: reported(record.notes)
+        for one in find_inputs([path], Layout(FS)).values()
+        for record in [one.read()]
+    }
+    assert notes["a"] == ()
+    assert notes["b"] == ("40 samples missing in the column timestamp",)
+
+
 def test_two_rows_of_one_time_are_refused(tmp_path):
     path = written(tmp_path / "a.csv", pd.concat([table(), table().iloc[:1]]))
     with pytest.raises(InputError, match="two rows of the same time"):

@@ -60,10 +60,9 @@ class ArrayFile:
             problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
             raise InputError(problem, where=path, remedy="Check that the file is whole")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
-        clocks: tuple[Clock, ...] = getattr(self._array, "clocks", ())
-        for clock in clocks:
+        self._clocks: Sequence[Clock | None] = getattr(self._array, "clocks", ())
+        for clock in filter(None, self._clocks):
             clock.refuse_other(layout.fs)
-        self._clocks = clocks
         self._unused: tuple[str, ...] = getattr(self._array, "unused", ())
         self._per_mv_K1 = np.array([[self._units(name)] for name in self.leads])
         self.names: tuple[str, ...] = getattr(self._array, "names", ())
@@ -77,8 +76,8 @@ class ArrayFile:
 
     def notes(self, row: int = 0) -> tuple[Note, ...]:
         """Return notes on changes to the rows of a record, and on columns that aren't read."""
-        timing = self._clocks[row].notes if row < len(self._clocks) else ()
-        return (*timing, *unused(self._unused))
+        clock = self._clocks[row] if row < len(self._clocks) else None
+        return (*(clock.notes if clock else ()), *unused(self._unused))
 
     def _units(self, name: str) -> float:
         """Return the number of units in a millivolt. A heading such as `I (uV)` overrides the layout."""

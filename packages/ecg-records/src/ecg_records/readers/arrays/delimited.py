@@ -188,26 +188,24 @@ class Several:
             encoding_errors="replace",
         )
         of_record = dict(iter(table.groupby(record, sort=False)))
-        self.unused, self.clocks = form.unused, tuple[Clock, ...]()
-        if lead is None:
-            self.leads = tuple(form.leads.values())
-            self._records = [rows[form.numbers].to_numpy() for rows in of_record.values()]
-            if time is not None:
-                called = form.headings[time].lower()
-                clocks = [clock_of(called, rows[time], LONGEST) for rows in of_record.values()]
-                self.clocks = tuple(clock for clock in clocks if clock is not None)
-                self._records = [
-                    x_LK if clock is None else clock.arranged(x_LK)
-                    for x_LK, clock in zip(self._records, clocks, strict=True)
-                ]
-        else:
-            if time is not None:
-                of_record = {name: rows.sort_values(time, kind="stable") for name, rows in of_record.items()}
-            of_lead = {name: _leads_of(rows, lead, form.numbers[0], name) for name, rows in of_record.items()}
-            self.leads = tuple(next(iter(of_lead.values())))
-            if other := [name for name, columns in of_lead.items() if set(columns) != set(self.leads)]:
-                raise ValueError(f"record {other[0]} has other leads than the first")
-            self._records = [np.stack([rows[one] for one in self.leads], axis=1) for rows in of_lead.values()]
+        self.unused = form.unused
+        self.leads = tuple(form.leads.values())
+        self.clocks: list[Clock | None] = []
+        self._records: list[NDArray[np.float64]] = []
+        for name, rows in of_record.items():
+            times = None if time is None else rows[time] if lead is None else rows[time].drop_duplicates()
+            called = "" if time is None else form.headings[time].lower()
+            clock = None if times is None else clock_of(called, times, LONGEST)
+            if lead is None:
+                x_LK = rows[form.numbers].to_numpy()
+            else:
+                of_lead = _leads_of(rows, lead, form.numbers[0], name, times if clock else None)
+                self.leads = self.leads or tuple(of_lead)
+                if set(of_lead) != set(self.leads):
+                    raise ValueError(f"record {name} has other leads than the first")
+                x_LK = np.stack([of_lead[each] for each in self.leads], axis=1)
+            self.clocks.append(clock)
+            self._records.append(x_LK if clock is None else clock.arranged(x_LK))
         self.names = tuple(map(str, of_record))
         self.shape = (len(self._records), *self._records[0].shape)
 
@@ -215,13 +213,26 @@ class Several:
         return self._records[key[0]]
 
 
-def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[str, NDArray[np.float64]]:
-    """Return a record's samples by lead. Raises `ValueError` without leads or if they differ in length."""
-    values = {str(name).strip(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)}
-    leads = {name: samples for name, samples in values.items() if is_lead(name)}
-    if len({len(samples) for samples in leads.values()}) != 1:
-        raise ValueError(f"record {record}: {'its leads differ in length' if leads else 'names no lead'}")
-    return leads
+def _leads_of(
+    rows: pd.DataFrame, lead: int, value: int, record: str, times: "pd.Series[Any] | None"
+) -> dict[str, NDArray[np.float64]]:
+    """Return a record's samples by lead, at `times`, or in the file's order. A lead without a time has NaN.
+
+    Raises `ValueError` without leads, if a lead has two values of a time, or if leads without times differ in
+    length.
+    """
+    groups = {str(name).strip(): part for name, part in rows.groupby(lead, sort=False) if is_lead(str(name))}
+    if not groups:
+        raise ValueError(f"record {record}: names no lead")
+    if times is None:
+        leads = {name: part[value].to_numpy() for name, part in groups.items()}
+        if len({len(samples) for samples in leads.values()}) != 1:
+            raise ValueError(f"record {record}: its leads differ in length")
+        return leads
+    by_time = {name: part.set_index(times.name)[value] for name, part in groups.items()}
+    if twice := [name for name, values in by_time.items() if not values.index.is_unique]:
+        raise ValueError(f"record {record}: lead {twice[0]} has two rows of the same time")
+    return {name: values.reindex(times).to_numpy() for name, values in by_time.items()}
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
