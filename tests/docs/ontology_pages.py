@@ -10,8 +10,8 @@ PAGES = Path(__file__).parents[2] / "docs" / "ontology"
 _FINDINGS = """\
 # Findings
 
-Every rule that `ecgonto validate` checks; those on a SNOMED CT release with `--release`. The letter of an id
-is its severity (E error, W warning, I information), its first digit the chapter. Ids keep their meaning."""
+The rules that `ecgonto validate` checks. Rules on a SNOMED CT release need `--release`. The letter of an id
+is its severity (E error, W warning, I information), and its first digit is the chapter."""
 _ERRATA = """\
 # Errata
 
@@ -27,7 +27,7 @@ def findings_page() -> str:
         for rule in chapter.rules:
             blocks.append(f"### {rule.id}")
             blocks.append(f"**{rule.title}.** {rule.why}")
-            blocks.append(f"*What to do:* {rule.fix}.")
+            blocks.append(f"*Fix:* {rule.fix}.")
     return "\n\n".join(blocks) + "\n"
 
 

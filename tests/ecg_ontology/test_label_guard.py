@@ -131,7 +131,7 @@ def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path)
         ({"reviewer": "   "}, "called by blanks"),
         ({"reviewer": "\u202eevil"}, "U\\+202E"),
         ({"reviewer": "A" * 10_000}, "10000 letters"),
-        ({"date": "2099-01-01"}, "isn't yet"),
+        ({"date": "2099-01-01"}, "is in the future"),
         ({"code": "x:ü"}, "can't be abbreviated as a CURIE"),
     ],
 )

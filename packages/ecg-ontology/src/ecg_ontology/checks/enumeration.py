@@ -23,8 +23,8 @@ OTHER_VERSION = "CCG-E210"
 
 @LOCKED.rule(
     "CCG-E201",
-    "The lock file is as it was written",
-    why="The lock is the only witness of what existing checkpoints were trained on.",
+    "The lock file is unchanged",
+    why="Only the lock states what existing checkpoints were trained on.",
     fix="Restore enumeration.lock from version control",
 )
 def _edited_lock(draft: Draft) -> Iterator[Breach]:
@@ -39,9 +39,9 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
 
 @LOCKED.rule(
     OTHER_VERSION,
-    "Every table is of the ontology's version",
-    why="A table of another version was left behind by an unfinished build, or its lock was taken away.",
-    fix="Run ecgonto build, which writes the version into each; restore a lost lock from version control",
+    "Every table has the ontology's version",
+    why="Another version is left by an unfinished build or a removed lock.",
+    fix="Run ecgonto build; restore a lost lock from version control",
 )
 def _other_version(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -62,8 +62,8 @@ ENUMERATION: Chapter[Draft] = Chapter("Enumeration", LOCKED)
 @ENUMERATION.rule(
     "CCG-E202",
     "A frozen index keeps its concept within a major version",
-    why="Renumbering, inserting or reusing an index changes c* and pairs prototypes with the wrong concepts.",
-    fix="Append new concepts at the end; for a change that is meant, raise the major version and rebuild",
+    why="Otherwise c* changes, and prototypes belong to the wrong concepts.",
+    fix="Append new concepts at the end; for an intended change, raise the major version and rebuild",
 )
 def _moved_index(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -83,7 +83,7 @@ def _moved_index(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     "CCG-E203",
     "The graph is the frozen one, or the version is higher",
-    why="Edges move D and Â, and what yields moves c*: a model of the same version would mean another thing.",
+    why="Edges change D, Â and c*, so models of one version would differ.",
     fix="Undo the change, or raise the version in the header and run ecgonto build",
 )
 def _changed_graph(draft: Draft) -> Iterator[Breach]:
@@ -104,7 +104,7 @@ def _changed_graph(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     "CCG-W204",
     "From version 1.0.0 on a lock freezes the graph",
-    why="Without it nothing notices that an index moved.",
+    why="Without a lock, a moved index isn't noticed.",
     fix="Keep the graph in a folder, and run ecgonto build",
 )
 def _no_lock(draft: Draft) -> Iterator[Breach]:
@@ -115,7 +115,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     NO_LOCK,
     "From version 1.0.0 on a lock freezes graph and routing",
-    why="Without it nothing notices that an index moved or that a row was sent to another node.",
+    why="Without a lock, a moved index or a changed route isn't noticed.",
     fix="Restore enumeration.lock from version control; for a first version run ecgonto build --new-version",
 )
 def _lost_lock(draft: Draft) -> Iterator[Breach]:
@@ -132,7 +132,7 @@ def _unlocked(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     "CCG-E205",
     "A version is major.minor.patch",
-    why="What a change may do follows from the version: one that can't be compared switches the lock off.",
+    why="The version decides which changes are allowed, so versions must be comparable.",
     fix="Write three numbers, such as 1.2.0",
 )
 def _no_version(draft: Draft) -> Iterator[Breach]:
@@ -147,8 +147,8 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     FROZEN,
     "A code is routed as it was frozen, or the version is higher",
-    why="A row sent to another node teaches otherwise; a version tells which model learned which.",
-    fix="Undo the change; if it is meant, run ecgonto build --new-version with a higher minor version",
+    why="A changed route changes supervision, and the version tells models apart.",
+    fix="Undo the change; if it is intended, run ecgonto build --new-version with a higher minor version",
 )
 def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -166,7 +166,7 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     "CCG-E207",
     "The version never falls below the lock's",
-    why="A lower version would switch the lock off, and a later one would freeze what nobody saw.",
+    why="A lower version would disable the lock.",
     fix="Write the lock's version or a higher one into the ontology's header",
 )
 def _lower_version(draft: Draft) -> Iterator[Breach]:

@@ -30,7 +30,7 @@ JUSTIFICATIONS = frozenset(
 @DECISIVE.rule(
     "CCG-E302",
     "Every row ends at a concept",
-    why="A code that is routed to nothing supervises nothing.",
+    why="A code that is routed nowhere supervises nothing.",
     fix="Correct the object_id, or define the concept",
 )
 def _unknown_node(draft: Draft) -> Iterator[Breach]:
@@ -42,8 +42,8 @@ def _unknown_node(draft: Draft) -> Iterator[Breach]:
 @DECISIVE.rule(
     "CCG-E308",
     "A code stands in one table",
-    why="Rows of two tables add up: a code means both, and neither curator knows.",
-    fix="Keep its rows in one table; only a table of a profile (paper, curated) replaces rows of another",
+    why="The rows of two tables would add up, unnoticed by their curators.",
+    fix="Keep its rows in one table; only a profile's table (paper, curated) replaces rows",
 )
 def _scattered_code(draft: Draft) -> Iterator[Breach]:
     tables: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
@@ -58,9 +58,9 @@ def _scattered_code(draft: Draft) -> Iterator[Breach]:
 
 @DECISIVE.rule(
     "CCG-E309",
-    "Every row states how code and node relate",
-    why="A row that denies a mapping, or says something that nobody knows, would be routed like any other.",
-    fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch); remove what is denied",
+    "Every row states how code and concept relate",
+    why="A row that denies a mapping, or has an unknown predicate, would be routed like any other.",
+    fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch), or remove the row",
 )
 def _no_relation(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
@@ -73,7 +73,7 @@ def _no_relation(draft: Draft) -> Iterator[Breach]:
 @MAPPINGS.rule(
     "CCG-E310",
     "Every row says how it was found",
-    why="Whoever reviews mappings must tell a clinician's decision from a program's guess.",
+    why="Reviewers must be able to tell a clinician's decision from a program's guess.",
     fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
 )
 def _unknown_justification(draft: Draft) -> Iterator[Breach]:
@@ -84,9 +84,9 @@ def _unknown_justification(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E311",
-    "A row calls its node by the node's name",
-    why="A label that belongs to another node hides a slip in the object_id: reviewers read labels.",
-    fix="Correct the object_id, or take the label from the graph",
+    "Every row states the label of its concept",
+    why="Reviewers read labels, so a wrong label hides a wrong object_id.",
+    fix="Correct the object_id, or copy the label from the graph",
 )
 def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
@@ -99,9 +99,9 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E312",
-    "A code that bears a concept's name reaches that concept",
-    why="A code whose label is another concept's name teaches that concept's records as this one's.",
-    fix="Correct the object_id; a wider leaf that the named one is a subtype of takes broadMatch",
+    "A code with a concept's name reaches that concept",
+    why="Otherwise its records would be supervised as another concept.",
+    fix="Correct the object_id; use broadMatch for a wider leaf",
 )
 def _foreign_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, set[str]] = defaultdict(set)
@@ -131,9 +131,9 @@ def _foreign_name(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-W317",
-    "No code is taught as a leaf that is narrower than it",
-    why="A narrowMatch says that the code means more than the leaf; its records are supervised as the leaf.",
-    fix="Route the code to the family, or to a leaf that is as wide",
+    "No code is routed to a narrower leaf",
+    why="narrowMatch means that the code is wider than the leaf, but its records are supervised as the leaf.",
+    fix="Route the code to the family, or to a leaf of the same width",
 )
 def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
@@ -145,9 +145,9 @@ def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-W314",
-    "An exact match shares a word with its node",
-    why="Another name of the same thing is possible; a slip in the object_id is more likely.",
-    fix="Compare the two, and add the code's label to the node's synonyms (skos:altLabel) if they are one",
+    "An exact match shares a word with its concept",
+    why="A synonym is possible, but a wrong object_id is more likely.",
+    fix="Compare the two; for a synonym, add the label as skos:altLabel",
 )
 def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
     words: dict[str, set[str]] = {}
@@ -165,8 +165,8 @@ def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
 @MAPPINGS.rule(
     "CCG-E313",
     "No code is routed to a retired concept",
-    why="A concept is retired where it stands (owl:deprecated): its index is never reused, nor its rows.",
-    fix="Route the code to the concept that replaces it, or to sssom:NoTermFound",
+    why="A retired concept (owl:deprecated) keeps its index, and no code may reach it.",
+    fix="Route the code to the replacing concept, or to sssom:NoTermFound",
 )
 def _retired_node(draft: Draft) -> Iterator[Breach]:
     retired = {concept.iri for concept in draft.concepts if concept.deprecated}
@@ -178,8 +178,9 @@ def _retired_node(draft: Draft) -> Iterator[Breach]:
 @MAPPINGS.rule(
     "CCG-W315",
     "Every table and graph of the folder is read",
-    why="The codes of a table, or the edits of a graph, that has another name are gone, and nobody is told.",
-    fix="Call it routing.NAME.sssom.tsv, or end a graph's name in small letters, or move it elsewhere",
+    why="A table or graph with another file name is ignored.",
+    fix="Name the table routing.NAME.sssom.tsv, give the graph a lower-case ending, or move the "
+    "file elsewhere",
 )
 def _unread_table(draft: Draft) -> Iterator[Breach]:
     for name in draft.unread:

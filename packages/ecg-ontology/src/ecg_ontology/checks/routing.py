@@ -26,8 +26,8 @@ def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
 @ROUTING.rule(
     "CCG-E301",
     "Every code is well formed",
-    why="A SNOMED CT identifier ends in a check digit: one that does not fit is a mistyped code.",
-    fix="Correct the code after its official source",
+    why="SNOMED CT identifiers end in a check digit, which shows mistyped codes.",
+    fix="Correct the code by its official source",
 )
 def _malformed_code(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
@@ -38,8 +38,8 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E303",
     "A routed leaf brings its family, and no other",
-    why='π names "one leaf and its parent root"; with no root or a foreign one, families are miscounted.',
-    fix="Add the row of the leaf's own root, or remove that of the other",
+    why='π has "one leaf and its parent root". Without its root, or with another, families are miscounted.',
+    fix="Add the row of the leaf's root, or remove the row of the other root",
 )
 def _family_closure(draft: Draft) -> Iterator[Breach]:
     tier = {concept.iri: concept.tier for concept in draft.concepts}
@@ -56,7 +56,7 @@ def _family_closure(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E304",
     "The rows of one code agree",
-    why="A code that is routed and unrouted, or named twice, has no meaning.",
+    why="A code can't be both routed and unrouted, or have two labels.",
     fix="Keep one label, one regime and each node once",
 )
 def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
@@ -80,9 +80,9 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
 
 @ROUTING.rule(
     "CCG-E305",
-    "Labels are those of the official map",
-    why="A foreign label hides a foreign routing: the paper has four of them.",
-    fix="Take the label from the official map, and review where the code is routed",
+    "Labels are the official map's",
+    why="A wrong label hides a wrong route; the paper has four.",
+    fix="Copy the label from the official map, and review the route",
 )
 def _wrong_label(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in _by_code(draft).items():
@@ -94,8 +94,8 @@ def _wrong_label(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E306",
     "Every code of the official map has a decision",
-    why="A code without a row is silently ignored; an unrouted one is ignored for a reason.",
-    fix="Add a row to routing.sssom.tsv: a node, or sssom:NoTermFound with a reason",
+    why="A code without a row would be ignored without a reason.",
+    fix="Add a row to routing.sssom.tsv, with a concept or sssom:NoTermFound and a reason",
 )
 def _undecided_code(draft: Draft) -> Iterator[Breach]:
     decided = {row.code for row in draft.mappings if row.table == BASE_TABLE}
@@ -106,8 +106,8 @@ def _undecided_code(draft: Draft) -> Iterator[Breach]:
 
 @ROUTING.rule(
     "CCG-E307",
-    "An unrouted code says why",
-    why="Whoever finds a record without a target asks for the reason.",
+    "An unrouted code has a reason",
+    why="Users want to know why a record has no target.",
     fix="Write the reason into the comment column",
 )
 def _unexplained_code(draft: Draft) -> Iterator[Breach]:
@@ -119,8 +119,8 @@ def _unexplained_code(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     PROFILE_DIFFERENCE,
     "The paper's rows follow the official labels",
-    why="Rows kept as printed reproduce the paper; they supervise with nodes that the code does not name.",
-    fix="Use --profile curated where the paper need not be reproduced",
+    why="Rows kept as printed reproduce the paper, but supervise concepts that the code doesn't name.",
+    fix="Use --profile curated unless you reproduce the paper",
 )
 def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
     tables = _by_code(draft)

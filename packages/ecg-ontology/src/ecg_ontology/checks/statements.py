@@ -15,9 +15,9 @@ _SAME = ("equivalentClass", "sameAs", "exactMatch")
 
 @STATEMENTS.rule(
     "CCG-E016",
-    "What is stated besides agrees with the graph",
-    why="A reasoner elsewhere would take two concepts for one, or find that a family and its finding exclude "
-    "each other.",
+    "Other statements agree with the graph",
+    why="Otherwise a reasoner may merge two concepts, or find that a family and its finding exclude"
+    " each other.",
     fix="Remove the statement, or correct its ends",
 )
 def _contradicting_statement(draft: Draft) -> Iterator[Breach]:

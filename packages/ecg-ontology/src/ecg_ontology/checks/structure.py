@@ -24,7 +24,8 @@ _ENDS = {
 @STRUCTURE.rule(
     "CCG-E001",
     "Every index belongs to one concept",
-    why="The index is the column of y and the row of D: two concepts on one index share their supervision.",
+    why="The index is a column of y and a row of D. Two concepts with one index would share their "
+    "supervision.",
     fix="Give the newer concept the next free index at the end",
 )
 def _duplicate_index(draft: Draft) -> Iterator[Breach]:
@@ -40,8 +41,8 @@ def _duplicate_index(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E002",
     "The indices run from 0 without a gap",
-    why="Matrices have no missing rows; a gap means that a concept was lost or renumbered.",
-    fix="Restore the missing concept, or retire it in place: an index is never reused",
+    why="A gap means that a concept was lost or renumbered.",
+    fix="Restore the missing concept, or retire it in place; never reuse an index",
 )
 def _index_gap(draft: Draft) -> Iterator[Breach]:
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
@@ -58,7 +59,7 @@ def _index_gap(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E003",
     "Every concept states its tier, index, abbreviation and label",
-    why="Without them a concept can't be placed in y, named in a message, or read by a clinician.",
+    why="Commands, messages and y need all four.",
     fix="Add the missing statement",
 )
 def _incomplete_concept(draft: Draft) -> Iterator[Breach]:
@@ -93,8 +94,8 @@ def _shared_abbreviation(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E015",
     "Every statement means one thing",
-    why="Of two labels or two indices one would be picked by chance; a misspelt word says nothing.",
-    fix="Keep the one that is meant, spelt as the vocabulary spells it",
+    why="With two labels or indices, the choice would be arbitrary. A misspelt property has no effect.",
+    fix="Keep the right statement, spelt as in the vocabulary",
 )
 def _misstatement(draft: Draft) -> Iterator[Breach]:
     for misstatement in draft.misstatements:
@@ -119,8 +120,8 @@ def _families(draft: Draft) -> dict[str, list[str]]:
 @STRUCTURE.rule(
     "CCG-E005",
     "Every leaf has exactly one family",
-    why="Routing brings a leaf's root with it; with two roots, or none, that is undefined.",
-    fix="State the one ccg:family under which it is counted; a second one can have a leaf of its own",
+    why="Routing adds the root of each leaf. With two roots, or none, this is undefined.",
+    fix="State the one ccg:family under which the leaf is counted",
 )
 def _family_count(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
@@ -134,9 +135,9 @@ def _family_count(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-E006",
-    "Every relation joins the tiers that its kind is made for",
-    why="A family edge to a leaf or a ring edge to a leaf changes D where nobody expects it.",
-    fix="Use the kind of relation that says what is meant, or correct its end",
+    "Every relation joins the right tiers",
+    why="A family or ring edge to a leaf would change D unexpectedly.",
+    fix="Use another kind of relation, or correct its end",
 )
 def _wrong_tier(draft: Draft) -> Iterator[Breach]:
     for relation in resolved(draft):
@@ -150,7 +151,7 @@ def _wrong_tier(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E007",
     "Every relation ends at a concept",
-    why="An edge to nowhere is usually a misspelt name: the edge that was meant is missing.",
+    why="An edge to nowhere is usually a misspelt name.",
     fix="Correct the name, or define the concept",
 )
 def _dangling_relation(draft: Draft) -> Iterator[Breach]:
@@ -163,7 +164,7 @@ def _dangling_relation(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E008",
     "No concept is related to itself",
-    why="A has no self-loops; Â adds its own.",
+    why="A has no self-loops; Â adds them.",
     fix="Remove the relation, or name the other concept",
 )
 def _self_loop(draft: Draft) -> Iterator[Breach]:
@@ -175,8 +176,8 @@ def _self_loop(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E009",
     "Symmetric relations are stated from both ends",
-    why="Whoever reads one concept's entry must see all its siblings; a missing half is a half-made edit.",
-    fix="State the relation at the other concept too, or remove it here",
+    why="Each concept's entry must show all its siblings. A missing half is usually an unfinished edit.",
+    fix="Also state the relation at the other concept, or remove it here",
 )
 def _one_sided(draft: Draft) -> Iterator[Breach]:
     stated = {(r.kind, r.subject, r.object) for r in draft.relations}
@@ -189,7 +190,7 @@ def _one_sided(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E010",
     "No concept is a subtype of itself, directly or over others",
-    why="IS_A is an order; the rule most-specific needs the length of its paths.",
+    why="IS_A is an order, and the rule most-specific needs the length of its paths.",
     fix="Remove one relation of the cycle",
 )
 def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
@@ -209,8 +210,8 @@ def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E011",
     "Every concept is connected to every other, or to its family in a forest",
-    why="D between unconnected concepts is a convention (largest distance + 1), not a distance; only a graph "
-    "without any ring, whose families stand apart by design, may rely on it.",
+    why="Between unconnected concepts D is only a convention (largest distance + 1). Only a graph "
+    "without any ring may rely on it.",
     fix="Add the missing family or ring relation",
 )
 def _disconnected(draft: Draft) -> Iterator[Breach]:
@@ -233,7 +234,7 @@ def _disconnected(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E012",
     "A subtype, manifestation or sibling belongs to the same family",
-    why="The closed form of D counts on it: leaves of different families meet over their roots only.",
+    why="The closed form of D assumes that leaves of different families meet only through their roots.",
     fix="Correct the family of one of the two, or remove the relation",
 )
 def _cross_family(draft: Draft) -> Iterator[Breach]:
@@ -248,7 +249,7 @@ def _cross_family(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-W013",
     "The roots form one ring",
-    why="The ring bounds D: two leaves are never further apart than 2 + half the number of families.",
+    why="The ring bounds D: two leaves are at most 2 + half the number of families apart.",
     fix="Join each root to the one before and the one after it with ccg:ring",
 )
 def _broken_ring(draft: Draft) -> Iterator[Breach]:
@@ -270,8 +271,8 @@ def _broken_ring(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-W014",
     "A subtype stands after its parent",
-    why="The rule max-index picks the higher index: a subtype before its parent would lose to it.",
-    fix="Append new subtypes at the end; where one must stand before, use the rule most-specific",
+    why="The rule max-index chooses the higher index, so a subtype before its parent would never be chosen.",
+    fix="Append new subtypes at the end, or use the rule most-specific",
 )
 def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
     for relation in resolved(draft, Kind.subtype_of):

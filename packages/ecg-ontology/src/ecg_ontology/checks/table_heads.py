@@ -38,9 +38,9 @@ SSSOM_SLOTS = frozenset(
 
 @TABLES.rule(
     "CCG-E318",
-    "A prefix means what it means everywhere",
-    why="A prefix with another expansion gives every code of the table another identity in other programs.",
-    fix="Restore the expansion in the curie_map; for other codes declare another prefix",
+    "Every prefix has its usual expansion",
+    why="With another expansion, other programs read other codes.",
+    fix="Restore the expansion in the curie_map, or use another prefix",
 )
 def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
     for name, head in draft.tables.items():
@@ -53,8 +53,8 @@ def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
 @TABLES.rule(
     "CCG-W319",
     "Every prefix of a table that was built is in its curie_map",
-    why="Other programs refuse the table: they can't expand its codes.",
-    fix="Add the prefix with its IRI to the curie_map; ecgonto review --add does so for the codes it adds",
+    why="Other programs can't expand the codes otherwise.",
+    fix="Add the prefix with its IRI to the curie_map",
 )
 def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
     used: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
@@ -71,8 +71,8 @@ def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-E320",
-    "A row states nothing impossible",
-    why="A decision of next year, of nobody, or sure by 750 % was made up or damaged: nobody may rely on it.",
+    "Dates, authors and confidences are possible",
+    why="A date in the future, a missing author or a confidence of 750 % is an error.",
     fix="Correct the date, author or confidence of the row",
 )
 def _impossible_statement(draft: Draft) -> Iterator[Breach]:
@@ -88,9 +88,9 @@ def _impossible_statement(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-W321",
-    "A row that supervises is more likely right than wrong",
-    why="A mapping that its own author doubts supervises like any other.",
-    fix="Review the row: raise its confidence, or remove it",
+    "A row that supervises has a confidence above one half",
+    why="A doubtful mapping supervises like any other.",
+    fix="Review the row; raise its confidence, or remove it",
 )
 def _doubted_row(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
@@ -101,8 +101,8 @@ def _doubted_row(draft: Draft) -> Iterator[Breach]:
 @TABLES.rule(
     "CCG-W322",
     "Every column of a table is one of SSSOM's",
-    why="A misspelt column is passed over: what it says is lost.",
-    fix="Spell it as SSSOM does, or declare it as an extension slot",
+    why="A misspelt column is ignored.",
+    fix="Correct the name, or declare it as an extension slot",
 )
 def _unknown_column(draft: Draft) -> Iterator[Breach]:
     for name, head in draft.tables.items():
@@ -114,8 +114,8 @@ def _unknown_column(draft: Draft) -> Iterator[Breach]:
 @TABLES.rule(
     "CCG-W323",
     "The tables name one edition of a vocabulary",
-    why="A code of another edition can mean another thing, or none: rows of two editions can't be compared.",
-    fix="Map the codes of one edition, or state in both tables the one that both have",
+    why="A code may have another meaning in another edition.",
+    fix="Map the codes of one edition, and state it in both tables",
 )
 def _other_edition(draft: Draft) -> Iterator[Breach]:
     stated = {

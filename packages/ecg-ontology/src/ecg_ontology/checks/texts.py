@@ -22,7 +22,7 @@ TEXTS: Chapter[Draft] = Chapter("Text variants")
 @TEXTS.rule(
     "CCG-E101",
     "Every concept has three text variants",
-    why="The concept-text head reads a fixed number of variants per node.",
+    why="The concept-text head reads a fixed number of variants per concept.",
     fix="Write exactly three different ccg:textVariant",
 )
 def _variant_count(draft: Draft) -> Iterator[Breach]:
@@ -37,7 +37,7 @@ def _variant_count(draft: Draft) -> Iterator[Breach]:
 @TEXTS.rule(
     "CCG-E102",
     "No text variant is shared",
-    why="A text that stands for two concepts teaches the text head to confuse them.",
+    why="A text of two concepts would teach the text head to confuse them.",
     fix="Reword one of them",
 )
 def _shared_variant(draft: Draft) -> Iterator[Breach]:
@@ -55,8 +55,8 @@ def _shared_variant(draft: Draft) -> Iterator[Breach]:
 @TEXTS.rule(
     "CCG-E104",
     "A name belongs to one concept",
-    why="Codes are matched and concepts asked for by name; one that means two teaches either.",
-    fix="Reword one of them, or say it of one concept",
+    why="Codes and concepts are looked up by name, so a name must be unique.",
+    fix="Reword one of them, or remove it from one concept",
 )
 def _shared_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, dict[str, DraftConcept]] = defaultdict(dict)
@@ -75,7 +75,7 @@ def _shared_name(draft: Draft) -> Iterator[Breach]:
 @TEXTS.rule(
     "CCG-E103",
     "Names and texts are plain text",
-    why="Control characters move a terminal's cursor, and no XML file can hold them: the OWL export fails.",
+    why="Control characters disturb terminals, and XML files can't contain them.",
     fix="Remove the character",
 )
 def _control_character(draft: Draft) -> Iterator[Breach]:

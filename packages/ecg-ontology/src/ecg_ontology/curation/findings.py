@@ -40,10 +40,10 @@ class Compared:
 
 @AGAINST_OTHERS.rule(
     CONTRADICTED,
-    "A code reaches what its label says",
-    why="A label that says another concept, or that a finding is absent, incomplete or past, teaches its "
-    "records as what they aren't.",
-    fix="Correct the node or the label; or add --override with the reason, which stays in the row",
+    "A code reaches the concept that its label names",
+    why="A label that names another concept, or an absent, incomplete or past finding, would "
+    "supervise records wrongly.",
+    fix="Correct the concept or the label, or add --override REASON",
 )
 def _contradicted_row(compared: Compared) -> Iterator[Breach]:
     for (table, code), of_code in _judged_rows(compared).items():

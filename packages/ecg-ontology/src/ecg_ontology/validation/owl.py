@@ -49,9 +49,9 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
 
 @REASONER.rule(
     "CCG-E501",
-    "The ontology does not contradict itself",
-    why="From a contradiction a reasoner concludes anything: no answer of it means anything any more.",
-    fix="Look for a concept of two tiers, or a relation whose ends are of the wrong tier",
+    "The ontology has no contradiction",
+    why="From a contradiction a reasoner can conclude anything.",
+    fix="Look for a concept with two tiers, or a relation between wrong tiers",
 )
 def _contradiction(onto: Ontology) -> Iterator[Breach]:
     owlready2 = _owlready2()

@@ -42,8 +42,8 @@ SNOMED: Chapter[Reviewed] = Chapter("SNOMED CT release")
 @SNOMED.rule(
     "CCG-E401",
     "Every routed code exists",
-    why="A code that no release has is a typing error that happens to fit its check digit.",
-    fix="Look the code up, and correct or remove its row",
+    why="A code that isn't in the release is probably mistyped.",
+    fix="Look up the code, and correct or remove its row",
 )
 def _missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
@@ -54,8 +54,8 @@ def _missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
 @SNOMED.rule(
     "CCG-W402",
     "Every routed code is active",
-    why="Hospitals stop sending inactive codes: the leaf loses its support silently.",
-    fix="Route the code that replaces it as well; keep this one for old records",
+    why="Hospitals stop sending inactive codes, so the leaf loses support.",
+    fix="Also route the replacing code; keep this code for old records",
 )
 def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
@@ -67,9 +67,9 @@ def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
 
 @SNOMED.rule(
     "CCG-W403",
-    "Labels say what the release says",
-    why="A label that shares no word with its code's terms, or means another concept, names something else.",
-    fix="Compare the official label with the release, and review where the code is routed",
+    "Labels agree with the release",
+    why="A label without a word in common with the code's terms probably belongs to another code.",
+    fix="Compare the label with the release, and review the route",
 )
 def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
     overridden = {row.code for row in reviewed.onto.rows if row.override}
@@ -92,9 +92,9 @@ def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
 
 @SNOMED.rule(
     "CCG-E405",
-    "A code reaches what the release calls it",
-    why="A code that others send for another finding teaches their records as what they aren't.",
-    fix="Route the code to what the release calls it; a doubt goes into the table curated, with its reason",
+    "A code reaches the concept that the release names",
+    why="Otherwise records of other hospitals are supervised wrongly.",
+    fix="Route the code to that concept; put doubtful cases into the table curated, with a reason",
 )
 def _named_otherwise(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.active_routes():
@@ -109,9 +109,9 @@ def _named_otherwise(reviewed: Reviewed) -> Iterator[Breach]:
 
 @SNOMED.rule(
     "CCG-W404",
-    "A code is not routed past the leaf that it lies under",
-    why="If a code is a subtype of another leaf's own code, a record with it misses that leaf.",
-    fix="Route the code to that leaf, or to one of its subtypes, as well",
+    "A subtype of a leaf's code reaches that leaf",
+    why="Otherwise records with the subtype miss the leaf.",
+    fix="Also route the code to that leaf or to one of its subtypes",
 )
 def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
     concepts = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
