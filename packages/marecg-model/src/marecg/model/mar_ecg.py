@@ -5,6 +5,7 @@ X leads of all records, U windows of all records.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -114,10 +115,14 @@ class MarEcg(WindowEncoder):
             readout: input of the head, `wide` or `rhythm`.
 
         Raises:
-            UsageError: If the readout is neither `wide` nor `rhythm`.
+            UsageError: If the readout or the number of classes is invalid.
         """
+        if not isinstance(n_classes, Integral) or n_classes < 1:
+            raise UsageError(
+                f"n_classes must be a positive integer, got {n_classes!r}", remedy="Give a number from 1"
+            )
         self.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
-        head = Classifier(self, n_classes, trainable_readout(readout))
+        head = Classifier(self, int(n_classes), trainable_readout(readout))
         return head.to(self.prototypes.device)
 
     def freeze(self, blocks: int | None = None) -> Self:
@@ -197,9 +202,10 @@ class Classifier(nn.Module):
         super().__init__()
         self.model, self.readout = model, readout
         width = readout_width(model.config, readout)
-        self.head = nn.Linear(width, classes)
-        self.register_buffer("mean_W", torch.zeros(width))
-        self.register_buffer("scale_W", torch.ones(width))
+        dtype = model.prototypes.dtype
+        self.head = nn.Linear(width, classes, dtype=dtype)
+        self.register_buffer("mean_W", torch.zeros(width, dtype=dtype))
+        self.register_buffer("scale_W", torch.ones(width, dtype=dtype))
 
     def forward(
         self,
@@ -225,7 +231,8 @@ class Classifier(nn.Module):
 
     def read(self, x_BW: Tensor) -> Tensor:
         """Return the logits [B, K] of readouts."""
-        return self.head((x_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
+        standardised_BW = (x_BW - self.mean_W) / self.scale_W
+        return self.head(standardised_BW.to(self.head.weight.dtype))  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def logits(self, x_MW: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -132,7 +132,8 @@ class Pretrained(nn.Module, ModelHubMixin):
         config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
         self.ontology.save(save_directory / "ontology.json")
-        save_file(self.state_dict(), tensors)
+        # A model that was cast, for example by half(), is saved in float32, which `from_pretrained` reads.
+        save_file({name: tensor.float() for name, tensor in self.state_dict().items()}, tensors)
         tensors.chmod(config.stat().st_mode)  # safetensors makes the file readable for its owner only
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
@@ -255,7 +256,7 @@ def weights_sha256(model: Pretrained) -> str:
     digest = hashlib.sha256(model.config.model_dump_json().encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
+        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -28,7 +28,7 @@ GRID = 0.1
 """Hz between the frequencies of a band: finer than the resolution of a window of seven seconds."""
 FLOOR = 0.01
 """Power added before the logarithm, in variances of the envelope: any smaller power is noise."""
-HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID)
+HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID, dtype=torch.float32)
 """The frequencies in Hz. They are a constant, because the Range operator of ONNX gives one frequency more."""
 STILL = 1e-6
 """mV per sample: smallest slope and spread of the envelope. Less variation counts as no variation."""
@@ -45,7 +45,8 @@ def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
     step, reach = max(1, round(fs / FRAMES)), round(fs * SMOOTHED / 2)
     slope_BL = pad(x_BCL.float().diff(dim=-1).square().sum(1).clamp(min=STILL**2).sqrt(), (0, 1))
     slope_B1L = slope_BL[:, None] * before(n_valid_B - 1, x_BCL.shape[-1])
-    bump_11L = torch.hann_window(2 * reach + 3, periodic=False, device=x_BCL.device)[None, None, 1:-1]
+    bump_L = torch.hann_window(2 * reach + 3, periodic=False, dtype=torch.float32, device=x_BCL.device)[1:-1]
+    bump_11L = bump_L[None, None]
     envelope_BN = conv1d(slope_B1L, bump_11L / bump_11L.sum(), stride=step, padding=reach)[:, 0]
 
     frame_N = torch.arange(envelope_BN.shape[1], device=x_BCL.device)
@@ -54,11 +55,11 @@ def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
     mean_B1 = (envelope_BN * real_BN).sum(1, keepdim=True) / count_B1
     centred_BN = (envelope_BN - mean_B1) * real_BN
     spread_B1 = (centred_BN.square().sum(1, keepdim=True) / count_B1).sqrt().clamp(min=STILL)
-    taper_BN = torch.sin(math.pi * (frame_N + 0.5) / count_B1).square()
+    taper_BN = torch.sin(math.pi * (frame_N.float() + 0.5) / count_B1).square()
     wave_BN = centred_BN / spread_B1 * taper_BN
 
     hz_F = HZ_F.to(x_BCL.device)
-    angle_NF = 2 * math.pi * step / fs * frame_N[:, None] * hz_F
+    angle_NF = 2 * math.pi * step / fs * frame_N[:, None].float() * hz_F
     power_BF = ((wave_BN @ angle_NF.cos()).square() + (wave_BN @ angle_NF.sin()).square()) / count_B1
     return (power_BF @ _bands(hz_F) + FLOOR).log()
 
@@ -68,7 +69,9 @@ def _bands(hz_F: Tensor) -> Tensor:
 
     The triangles are evenly spaced in log frequency, and at least as wide as the grid.
     """
-    edges = torch.logspace(math.log10(LOWEST), math.log10(HIGHEST), BANDS + 2, device=hz_F.device)
+    edges = torch.logspace(
+        math.log10(LOWEST), math.log10(HIGHEST), BANDS + 2, dtype=hz_F.dtype, device=hz_F.device
+    )
     centre_M = edges[1:-1]
     below_M = torch.minimum(edges[:-2], centre_M - GRID)
     above_M = torch.maximum(edges[2:], centre_M + GRID)
