@@ -151,7 +151,7 @@ def test_compiled_exported_and_traced_programs_say_what_the_module_says(model):
 def test_a_device_is_named_and_one_that_is_not_here_is_said(saved):
     assert MarEcg.from_pretrained(saved, device="cpu").prototypes.device.type == "cpu"
     for device in ("cuda:99", "gpu"):
-        with pytest.raises(UsageError, match=f"device '{device}' isn't available. Choose"):
+        with pytest.raises(UsageError, match=f"device '{device}' isn't available. Use "):
             MarEcg.from_pretrained(saved, device=device)
         with pytest.raises(UsageError, match="isn't available"):
             embed(saved, noise(500).numpy(), fs=500, device=device)

@@ -16,6 +16,6 @@ def named_device(name: str | torch.device) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        here = "cuda, cpu" if torch.cuda.is_available() else "cpu"
-        raise UsageError(f"device {str(name)!r} isn't available", remedy=f"Choose of {here}") from error
+        here = "cuda or cpu" if torch.cuda.is_available() else "cpu"
+        raise UsageError(f"device {str(name)!r} isn't available", remedy=f"Use {here}") from error
     return device

@@ -208,7 +208,7 @@ def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping
     """Return the shares unchanged. Raises `UsageError` for an unknown class or an invalid share."""
     for name, share in prevalence.items():
         if name not in classes:
-            raise UsageError(f"unknown class {name!r}", remedy=f"Choose of {', '.join(classes)}")
+            raise UsageError(f"unknown class {name!r}", remedy=f"Choose from {', '.join(classes)}")
         if not 0 < share < 1:
             raise UsageError(f"the prevalence of {name} must be between 0 and 1, got {share:g}")
     return prevalence

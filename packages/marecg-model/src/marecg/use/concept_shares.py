@@ -47,7 +47,7 @@ class ConceptShares:
         if not isinstance(key, str):
             return self.probabilities[key]
         if key not in self.concepts:
-            raise UsageError(f"unknown concept {key!r}", remedy=f"Choose of {', '.join(self.concepts)}")
+            raise UsageError(f"unknown concept {key!r}", remedy=f"Choose from {', '.join(self.concepts)}")
         return self.probabilities[:, self.concepts.index(key)]
 
     def __len__(self) -> int:
