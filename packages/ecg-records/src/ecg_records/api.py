@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ecg_records.errors import RecordError
 from ecg_records.measurements import intervals
 from ecg_records.readers.arrays.array_layout import Layout
@@ -90,6 +92,7 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     return (_scanned(candidate) for candidate in found)
 
 
+@np.errstate(under="ignore")  # a tiny number may become 0, whatever numpy.seterr says
 def measure(record: Record) -> Measured:
     """Measure rate, intervals and axis on the record's median beat. The axis needs leads I and aVF."""
     found = intervals.measure(record.signals, record.fs, record.leads)
@@ -103,6 +106,7 @@ def measure(record: Record) -> Measured:
     return Measured(**values, paced=found.paced, reasons=reasons)
 
 
+@np.errstate(under="ignore")
 def delineate(record: Record) -> "pd.DataFrame":
     """Return a table with a row per beat. Times are in ms from the record's first sample.
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from ecg_base import refuse_others, replacing
-from ecg_records.signal.leads import LEADS, lead_places
+from ecg_records.signal.leads import LEADS
 from marecg.base.device import best_device
 from marecg.classify.calibration import Calibration, Method, calibrate, called_classes, check_rule, threshold
 from marecg.classify.classifier_folder import FILES, MARK, Description, read_folder, write_folder
@@ -125,6 +125,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vectors = Vectors(model, ecgs.__getitem__, self.readouts()[-1])
         return self.fit_rows(vectors, y_BK, train.tolist(), val.tolist(), classes, several=several)
 
+    @np.errstate(under="ignore")
     def fit_rows(
         self,
         vectors: Vectors,
@@ -202,6 +203,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
         return np.array(cuts)
 
+    @np.errstate(under="ignore")
     def probabilities(self, logits_BK: Floats) -> Floats:
         """Return calibrated probabilities [B, K].
 
@@ -219,6 +221,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self.probabilities(self.logits_of(recordings))
 
+    @np.errstate(under="ignore")
     def logits_of(self, recordings: Sequence[Recording]) -> Floats:
         """Return logits [B, K], before calibration.
 
@@ -328,7 +331,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:
-        x_BKL = records(X, lead_places(self.leads))
+        x_BKL = records(X, self.leads)
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, get_args, overload
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, overload
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import suggest
-from ecg_records.signal.leads import LEADS, lead_places
+from ecg_records.signal.leads import LEADS, is_lead, lead_name, lead_places
 from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
 from marecg.embedding.shown_windows import shown_windows
@@ -105,6 +105,7 @@ def embed(
 ) -> WideEmbeddings: ...
 
 
+@np.errstate(under="ignore")  # a tiny number may become 0, whatever numpy.seterr says
 def embed(
     model: WindowEncoder | str | Path,
     signals: ArrayLike,
@@ -127,12 +128,13 @@ def embed(
     The beat readout is the mean over the beats found in all windows. If a record has no beats, the mean over
     all of its patches takes its place.
 
-    Logs a warning if the amplitude is implausible for an ECG in mV.
+    Logs a warning if the amplitude is implausible for an ECG in mV, or if a record is flat.
 
     Args:
         model: a model, which is set to eval mode and not changed otherwise; or a run or model to load, as for
             `MarEcg.from_pretrained`.
-        signals: [B, K, L] in mV.
+        signals: [B, K, L] in mV. Or a data frame of one record with a column per lead, or a list of such
+            frames; their columns are the leads unless `leads` names some of them.
         fs: sampling rate in Hz, required.
         leads: names of the K leads, in any order and in upper or lower case.
         batch_size: windows per forward pass.
@@ -159,7 +161,9 @@ def embed(
     """
     check_readout(readout)
     model = loaded(model, WindowEncoder, device)
-    x_BKL = records(signals, lead_places(leads))
+    if leads is LEADS:
+        leads = lead_columns(signals) or LEADS
+    x_BKL = records(signals, leads)
     some = x_BKL[:PASS_WINDOWS]  # thinned below, so that together they have as many samples as one record
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
     if doubt:
@@ -246,8 +250,37 @@ def check_readout(readout: str) -> None:
         raise UsageError(f"unknown readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
 
 
-def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
-    """Return the array [B, K, L] in float32. Raises `UsageError` as `embed` does."""
+def lead_columns(signals: Any) -> list[str]:
+    """Return the columns of a data frame, or of the first of several, if a column is a lead; otherwise []."""
+    first = signals[0] if isinstance(signals, list | tuple) and signals else signals
+    columns = list(getattr(first, "columns", ()))
+    return columns if any(is_lead(str(name)) for name in columns) else []
+
+
+def unframed(signals: Any, leads: Sequence[str]) -> Any:
+    """Return the array [B, K, L] of data frames with a column per lead. Other signals are returned unchanged.
+
+    Raises `UsageError` if a frame lacks a lead.
+    """
+    if not lead_columns(signals):
+        return signals
+    x_BKL = []
+    for frame in signals if isinstance(signals, list | tuple) else [signals]:
+        column = {lead_name(str(name)): name for name in getattr(frame, "columns", ())}
+        if missing := [lead for lead in leads if lead_name(lead) not in column]:
+            problem = f"a data frame has no column {', '.join(missing)}"
+            raise UsageError(problem, remedy="Name each lead by a column, or name the columns in leads=")
+        x_BKL.append([np.asarray(frame[column[lead_name(lead)]]) for lead in leads])
+    return x_BKL
+
+
+def records(signals: ArrayLike, leads: Sequence[str]) -> NDArray[np.float32]:
+    """Return the array [B, K, L] in float32. Logs a warning if a record is flat in all leads.
+
+    Raises `UsageError` as `embed` does.
+    """
+    places = lead_places(leads)
+    signals = unframed(signals, leads)
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
     if isinstance(signals, str | Path):
@@ -260,18 +293,18 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         if isinstance(signals, torch.Tensor):  # it has gradients, is on a GPU, or has a type unknown to NumPy
             remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
         raise UsageError(f"signals aren't an array ({str(error).splitlines()[0]})", remedy=remedy) from error
-    leads = len(places)
+    count = len(places)
     if x.dtype.kind not in "iuf":
         raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
     if x.shape[:1] == (0,):
         raise UsageError("signals hold no records", remedy="Give at least one")
-    if x.ndim != 3 or x.shape[1] != leads:
+    if x.ndim != 3 or x.shape[1] != count:
         remedy = "Give an array [records, leads, samples]"
-        if x.ndim == 3 and x.shape[2] == leads:
+        if x.ndim == 3 and x.shape[2] == count:
             remedy = "The leads stand last; give [records, leads, samples]: signals.swapaxes(1, 2)"
-        elif x.ndim == 2 and x.shape[0] == leads:
+        elif x.ndim == 2 and x.shape[0] == count:
             remedy = "For one record give signals[None]"
-        raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
+        raise UsageError(f"signals have shape {x.shape}, and {count} leads are named", remedy=remedy)
     with np.errstate(over="ignore"):
         x_BKL = x.astype(np.float32, copy=False)
     largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
@@ -284,4 +317,9 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         first = np.argmax(largest_B > COMPUTABLE_MV)
         problem = f"signals reach {largest_B.max():.1g} mV, first in record {first}"
         raise UsageError(problem, remedy="Give millivolts; mend or leave out artefacts")
+    flat = np.flatnonzero((x_BKL[..., 1:] == x_BKL[..., :1]).all(axis=(1, 2)))
+    if len(flat):
+        logger.warning(
+            "signals: %d of %d records are flat in every lead, first record %d", len(flat), len(x), flat[0]
+        )
     return x_BKL

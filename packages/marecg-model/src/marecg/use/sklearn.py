@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ecg_records.signal.leads import LEADS, lead_places
-from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed, loaded
+from marecg.embedding.embed import PASS_WINDOWS, check_readout, embed, loaded, unframed
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, readout_width
@@ -104,7 +104,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return embeddings.rhythm if self.readout == "rhythm" else embeddings.wide
 
     def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
-        x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)
+        x = validate_data(self, unframed(X, self.leads), dtype=np.float32, allow_nd=True, reset=reset)
         leads = len(lead_places(self.leads))
         if (
             x.ndim == 2
