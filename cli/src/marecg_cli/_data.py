@@ -111,7 +111,7 @@ def export(
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
     what = "one window each" if corpus is None else "whole, of random length"
     numbers = f"{done.records} random records ({what}): {done.difference:.1e} (≤ {TOLERANCE:g})"
-    result(f"largest difference from the model in {numbers}")
+    result(f"largest difference from {'`marecg embed`' if corpus is None else 'the model'} in {numbers}")
     if done.real is not None:
         real = done.real
         result(

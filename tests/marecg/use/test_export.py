@@ -28,10 +28,10 @@ from marecg.use.export import export
 
 @pytest.fixture(scope="module")
 def run(micro, tmp_path_factory) -> Path:
-    """A model whose patches overlap, as the paper's do, and whose tokens carry amplitudes, as small's do."""
+    """A model with overlapping patches, as in the paper, and with small's amplitudes and beginnings."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("export") / "run"
-    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True})
+    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True, "phases": 3})
     MarEcg(shape).save_pretrained(folder / "model")
     return folder
 
@@ -66,6 +66,7 @@ def test_an_onnx_file_is_valid_and_says_what_it_takes(run, onnx_file):
     about = {each.key: each.value for each in model.metadata_props}
     assert about["leads"].split(",") == list(LEADS)
     assert (about["fs"], about["context"], about["unit"]) == ("500", "3500", "mV")
+    assert about["beginnings"] == "3"
     assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
     assert about["opset"] == str(model.opset_import[0].version)
 
@@ -177,6 +178,21 @@ def test_the_file_of_a_classifier_calls_whole_records_as_the_classifier_does(sev
     np.testing.assert_allclose(probability, expected, atol=1e-4)
     np.testing.assert_array_equal(called, fitted.calls(expected))
     assert 0 < called[:, 0].sum() < 24
+
+
+def test_the_file_of_a_classifier_with_constant_classes_calls_them_in_no_record_and_in_every_record(
+    labelled, tmp_path
+):
+    model, x, y = labelled
+    with pytest.warns(UserWarning, match="(no|every) record has class"):
+        fitted = EcgClassifier(model, fs=500, steps=2).fit(x, np.stack([y, 0 * y, 0 * y + 1], 1))
+    fitted.save(tmp_path / "clf")
+    done = export(tmp_path / "clf", "torch", tmp_path / "clf.pt2", [Recording(x[0], np.zeros(12, bool))])
+    assert (done.difference <= 1e-4, done.real.changed) == (True, 0)
+    inputs = (torch.from_numpy(x), torch.full((24,), x.shape[2]), torch.zeros(24, 12, dtype=torch.bool))
+    _, probability, called = torch.export.load(done.path).module()(*inputs)
+    assert probability[:, 1:].unique(dim=0).tolist() == [[0.0, 1.0]]
+    assert called[:, 1:].unique(dim=0).tolist() == [[False, True]]
 
 
 def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled, tmp_path, monkeypatch):

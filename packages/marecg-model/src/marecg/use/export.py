@@ -1,7 +1,7 @@
 """Export of a trained model as a single file that runs without marecg: ONNX, or a program of torch.export.
 
-An encoder's file takes any number of windows of the encoder's context, and returns what `MarEcg.forward`
-returns. Resampling, cutting windows and averaging over them are not part of the file.
+An encoder's file takes any number of windows of the encoder's context, and returns what `embed` returns for
+each window. Resampling, cutting windows and averaging over them are not part of the file.
 
 A classifier's file takes whole records of any length and returns what `EcgClassifier` returns. It includes
 windows, their beginnings, head, calibration and thresholds. Only resampling is not part of the file.
@@ -59,8 +59,8 @@ class Export:
 
     Attributes:
         path: the exported file.
-        difference: largest difference from the eager model over random records. For a classifier, the model
-            is `EcgClassifier`, including its windows and beginnings.
+        difference: largest difference over random records, from `embed` for an encoder, and from
+            `EcgClassifier` for a classifier.
         records: number of random records.
         about: metadata of the file.
         real: comparison on ECGs, if ECGs were given.
@@ -194,6 +194,7 @@ def _metadata(model: MarEcg) -> dict[str, str]:
         "context": str(config.context),
         "patch": str(config.patch),
         "stride": str(config.stride),
+        "beginnings": str(config.phases),
         "width": str(config.width),
         "ontology": model.ontology.sha256,
     }

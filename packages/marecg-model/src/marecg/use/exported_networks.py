@@ -19,6 +19,7 @@ from torch.export import Dim
 
 from ecg_records.signal.leads import LEADS
 from marecg.classify.classifier import EcgClassifier
+from marecg.embedding.embed import encode
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.records import cut
@@ -32,7 +33,10 @@ BATCHES = (1, 2, 5)
 
 
 class ExportedEncoder(nn.Module):
-    """Encoder for windows of its context, with plain arguments and a tuple of results."""
+    """Encoder for windows of its context, with plain arguments and a tuple of results.
+
+    As in `embed`, h_rhythm is the mean over the beginnings of a window (`ModelConfig.phases`).
+    """
 
     outputs: tuple[str, ...] = ("rhythm", "patch")
 
@@ -43,11 +47,27 @@ class ExportedEncoder(nn.Module):
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
         """Return h_rhythm [B, D] and H̄ [B, T, D]."""
         features = self.model.of_windows(x, n_valid, absent)
-        return features.rhythm, features.patch
+        rhythm, config = features.rhythm, self.model.config
+        for phase in range(1, config.phases):
+            by = phase * config.stride // config.phases
+            later = (n_valid - by >= config.patch)[:, None, None]  # else the window is read from its start
+            x_BCL = torch.where(later, nn.functional.pad(x[..., by:], (0, by)), x)
+            n_valid_B = torch.where(later[:, 0, 0], n_valid - by, n_valid)
+            rhythm = rhythm + self.model.of_windows(x_BCL, n_valid_B, absent).rhythm
+        return rhythm / config.phases, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """Return the model's results for records, which the file must reproduce."""
-        return self(*inputs)  # type: ignore[no-any-return]
+        """Return the results that the file must reproduce: h_rhythm of `embed`, and H̄ of the windows."""
+        x_BCL, n_valid_B, absent_BC = inputs
+        patch = self.model.of_windows(*inputs).patch
+        windows = (
+            Recording(x_CL[:, :n_valid], absent_C)
+            for x_CL, n_valid, absent_C in zip(
+                x_BCL.numpy(), n_valid_B.tolist(), absent_BC.numpy(), strict=True
+            )
+        )
+        rhythms = [found.rhythm for found in encode(self.model, windows, patches=False)]
+        return torch.from_numpy(np.stack(rhythms)), patch
 
     def error(self, expected: Outputs, given: Outputs) -> float:
         """Return the largest difference of a file's results from `reference`."""
