@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from tests.cli.calls import end
+from tests.cli.calls import end, invoke
 from tests.cli.calls import run as run_command
 from tests.extending.examples import example
 from tests.marecg.train.runs import rows
@@ -61,6 +61,23 @@ def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(mine
     assert run_command(*probe, "--format", "json") == 0
     page = write_report(run)
     assert "length: share of the context that the record fills" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("read", "declared", "undeclared"),
+    [("rhythm_BD", "", "pool"), ("concept_BK[:, :1].expand(-1, 16)", '"pool"', "to_concepts")],
+)
+def test_a_part_that_is_read_and_not_declared_stops_the_training(
+    mine, corpus, tmp_path, read, declared, undeclared
+):
+    path = tmp_path / "undeclared.py"
+    text = mine.read_text(encoding="utf-8").replace('frozenset({"pool"})', f"frozenset({{{declared}}})")
+    path.write_text(text.replace("seen.rhythm_BD", f"seen.{read}"), encoding="utf-8")
+    command = ["train", "--recipe", f"{path}:recipe", "--data", corpus, "--out", tmp_path / "run", *SMALL]
+    code, _, messages = invoke(*command, "--set", "gscl=null")
+    assert code == 2
+    assert f"Length reads the model's {undeclared} and doesn't declare it" in messages
+    assert f'Add "{undeclared}" to Length.reaches' in messages
 
 
 def test_an_augmentation_of_ones_own_is_what_the_second_look_shows(corpus, tmp_path, monkeypatch):

@@ -9,16 +9,17 @@ Shapes: B batch, T patches, C leads, D width, K projection width, N concepts.
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
+from marecg.errors import ConfigError
 from marecg.model.batch import Batch
 from marecg.model.window_encoder import WindowEncoder
 from marecg.nn.collapse import effective_rank
-from marecg.objectives.objective import Objective, Parts, weighted_sum
+from marecg.objectives.objective import Objective, Part, Parts, weighted_sum
 from marecg.objectives.views import Views
 from marecg.recipes import Config
 
@@ -58,8 +59,11 @@ class Network(nn.Module):
         self.objectives = nn.ModuleDict({name: term.build(parts) for name, term in config.objectives.items()})
         # DDP would wait for gradients of parameters that no objective reaches.
         reached = {part for objective in self._objectives() for part in objective.reaches}
-        self.model.pool.requires_grad_("pool" in reached)
-        self.model.to_concepts.requires_grad_("to_concepts" in reached)
+        self._frozen = {
+            part: (*getattr(self.model, part).parameters(),) for part in get_args(Part) if part not in reached
+        }
+        self._set_frozen()
+        self._undeclared = bool(self._frozen)  # whether the first step must still look for undeclared parts
 
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
@@ -71,11 +75,33 @@ class Network(nn.Module):
         )
         terms: list[Tensor] = []
         all_losses: dict[str, Tensor] = {}
+        checked = self._undeclared and torch.is_grad_enabled()
+        self._set_frozen(checked)
         for objective in self._objectives():
             losses = objective(views)
+            if checked:
+                self._refuse_undeclared(objective, weighted_sum(losses))
             terms.append(objective.settings.share(epoch) * weighted_sum(losses))
             all_losses |= {name: value for name, (_, value) in losses.items()}
+        if checked:
+            self._set_frozen()
+            self._undeclared = False
         return Outcome(sum(terms[1:], start=terms[0]), all_losses, views)
+
+    def _set_frozen(self, gradients: bool = False) -> None:
+        for parameter in (one for parameters in self._frozen.values() for one in parameters):
+            parameter.requires_grad_(gradients)
+
+    def _refuse_undeclared(self, objective: Objective, loss: Tensor) -> None:
+        """Raise `ConfigError` if the loss would train a part of the model that no objective declares."""
+        for part, parameters in self._frozen.items() if loss.requires_grad else ():
+            gradients = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
+            if any(gradient is not None for gradient in gradients):
+                name = type(objective).__name__
+                problem = (
+                    f"{name} reads the model's {part} and doesn't declare it, so {part} wouldn't be trained"
+                )
+                raise ConfigError(problem, remedy=f'Add "{part}" to {name}.reaches')
 
     def after_step(self, step: int, total_steps: int) -> None:
         """Update the objectives after an optimiser step."""
