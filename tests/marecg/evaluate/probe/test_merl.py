@@ -113,3 +113,9 @@ def test_val_records_that_tell_no_classes_apart_are_refused_as_in_strict():
     split = np.repeat(["train", "val", "test"], [10, 10, 10])
     with pytest.raises(InputError, match="none of the 10 validation records"):
         trials_on(MERL, x, y, split, (1.0,), seeds=1)
+
+
+def test_a_silent_lead_stays_zero():
+    x_CL = RAW_CL.copy()
+    x_CL[[2, 7]] = 0
+    assert np.flatnonzero(~viewed("ptbxl", x_CL).read(0).any(axis=1)).tolist() == [2, 7]

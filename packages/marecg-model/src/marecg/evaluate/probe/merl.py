@@ -40,6 +40,7 @@ NOTES = (
     "aVL and aVF stay where they are; MERL's code swaps them",
     "features are computed once, in float32; MERL's code computes them in mixed precision in every epoch",
     "a recording of less than 5000 samples ends where it ends; MERL's code adds zeros that count as signal",
+    "a lead without a signal stays zero, which hides it from an encoder; MERL's code scales it too",
     "the shares are drawn from the records on disk; with all records there it is the same draw",
 )
 """Differences from MERL's published code, which can lead to different numbers."""
@@ -109,12 +110,14 @@ def merl_view(recordings: Recordings) -> Recordings:
         least, most = float(x_CL.min()), float(x_CL.max())
         if x_CL.shape[1] < SAMPLES:
             least, most = min(least, 0.0), max(most, 0.0)
-        return np.asarray((x_CL - least) / (most - least + 1e-8), np.float32)
+        scaled_CL = np.asarray((x_CL - least) / (most - least + 1e-8), np.float32)
+        scaled_CL[~x_CL.any(axis=1)] = 0  # silent leads are known as absent by their zeros
+        return scaled_CL
 
     return replace(
         recordings,
         name=f"{recordings.name}-merl",
-        sha256=hashlib.sha256(f"{recordings.sha256} merl unfilled {keep}".encode()).hexdigest(),
+        sha256=hashlib.sha256(f"{recordings.sha256} merl silent {keep}".encode()).hexdigest(),
         window=f"up to the first {keep} samples",
         read=read,
     )
