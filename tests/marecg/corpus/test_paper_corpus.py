@@ -2,9 +2,15 @@
 
 import re
 
-from tests.made_records import make_record
+import neurokit2 as nk
+import numpy as np
+import pytest
+from tests.made_records import make_ecg, make_record
 
+from ecg_records.signal.leads import LEADS
+from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import COLLECTIONS, HISTOGRAM, PAPER_RECORDS, reconcile, statistics
 
 
@@ -40,3 +46,33 @@ def test_the_histograms_open_class_takes_seven_to_twelve_codes(tmp_path):
     rows = {row.what: row.found for row in reconcile(statistics(tmp_path / "corpus"))}
     counts = {what: n for what, n in rows.items() if re.fullmatch(r"records with .* codes", what) and n}
     assert counts == {"records with 7–12 codes": 2, "records with 0 codes": 1, "records with 13 codes": 1}
+
+
+@pytest.mark.parametrize("shard", [2048, 2])
+def test_corpus_paper_leaves_out_damaged_leads_and_duplicates_and_takes_neurokits_peaks(tmp_path, shard):
+    """The corpus of §Pretraining Corpus and §Signal preprocessing."""
+    folder = tmp_path / "georgia"
+    x_CL = make_ecg(10)
+    off = x_CL.copy()
+    off[5] = 0
+    for name, signals in (("E00001", x_CL), ("E00002", off), ("E00003", x_CL), ("E00004", 0.8 * x_CL)):
+        make_record(folder, name, signals)
+    out, config = tmp_path / "corpus", CorpusConfig(corpus="paper", shard=shard)
+    report = prepare([folder], out, config, jobs=1)
+    assert report.quarantined == {"duplicate": 1, "flat-lead": 1}
+    (twin,) = [record for record in report.records if record.reason == "duplicate"]
+    assert (twin.path, twin.message) == ("E00003.hea", "has the signal of georgia/E00001.hea")
+    corpus = Corpus.open(out)
+    assert len(corpus) == report.kept == 2
+    for number in range(2):
+        lead_i = corpus.signals([number])[0, LEADS.index("I")].astype(np.float64)
+        clean = nk.ecg_clean(lead_i, sampling_rate=500, method="pantompkins1985")
+        peaks = nk.ecg_findpeaks(clean, sampling_rate=500, method="pantompkins1985")["ECG_R_Peaks"]
+        assert corpus.rpeaks[number].tolist() == peaks.tolist()
+    default = prepare([folder], tmp_path / "default", jobs=1)
+    assert default.kept == 4, "by default, nothing changes"
+
+
+def test_corpus_paper_takes_no_setting_of_mending():
+    with pytest.raises(ValueError, match="corpus=paper doesn't use hidden_limit"):
+        CorpusConfig(corpus="paper", hidden_limit=2)

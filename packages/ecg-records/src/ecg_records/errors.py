@@ -70,6 +70,7 @@ class Reason(StrEnum):
     duplicated_lead = "duplicated-lead"
     shape = "shape"  # the array's axes don't match the named leads and their samples
     too_long = "too-long"  # exceeds a limit of `ecg_records.stretch`
+    duplicate = "duplicate"  # the same signal as an earlier record (only in the paper's corpus)
     # The signal itself (paper, §Signal preprocessing; thresholds in `QualityLimits`).
     too_short = "too-short"
     nan = "nan"

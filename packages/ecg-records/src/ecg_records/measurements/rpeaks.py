@@ -52,6 +52,16 @@ def detect_each(
     return refined(answers, x_NL, energy(x_NL, fs), fs)
 
 
+def detect_as_neurokit(leads_NL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
+    """Return the R-peaks of independent leads as NeuroKit2's Pan–Tompkins detector gives them, unrefined."""
+    x_NL = np.asarray(leads_NL, np.float64)
+    if x_NL.shape[1] < SHORTEST * fs:
+        return [np.zeros(0, np.int64)] * len(x_NL)
+    clean_NL = _neurokit_clean(still_as_zero(x_NL), fs, "pantompkins1985")
+    peaks = (_neurokit_answers(clean_L, fs, "pantompkins1985") for clean_L in clean_NL)
+    return [np.array(sorted(peaks_n), np.int64) for peaks_n in peaks]
+
+
 def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     """Return the R-peaks that most leads of a record share (`coincidence.py`). This is the default detector.
 

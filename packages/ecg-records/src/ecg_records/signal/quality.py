@@ -199,6 +199,20 @@ def mended(
     return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, notes)
 
 
+def unmended(x_CL: Signal, fs: float, limits: QualityLimits, judged: int | None = None) -> Mended:
+    """Return a recording without damaged leads unchanged, as in the paper (§Signal preprocessing).
+
+    The rules use the first `judged` samples.
+
+    Raises:
+        RecordError: one of the twelve leads is damaged.
+    """
+    measures = measure(x_CL[:, :judged], fs, limits)
+    if broken := verdict(measures, limits):
+        raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken))
+    return Mended(x_CL, np.zeros(len(x_CL), bool), measures)
+
+
 def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
     """Check that a twelve-lead recording keeps its limb leads and enough chest leads.
 

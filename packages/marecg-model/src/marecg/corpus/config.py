@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ecg_records.signal.quality import QualityLimits
 from marecg.base.durations import DURATION, seconds_of
@@ -39,6 +39,18 @@ class CorpusConfig(QualityLimits, _Cut):
     )
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
+    corpus: Literal["mended", "paper"] = chosen(
+        "mended",
+        "damaged leads are mended; paper: a record with a damaged lead or an earlier record's signal is left "
+        "out, and R-peaks are NeuroKit2's Pan–Tompkins in lead I",
+    )
+
+    @model_validator(mode="after")
+    def _paper_mends_nothing(self) -> Self:
+        for name in ("bridge_limit", "hidden_limit", "rpeaks", "rpeaks_lead"):
+            if self.corpus == "paper" and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"corpus=paper doesn't use {name}: leave it out")
+        return self
 
     def starts(self, seconds: float) -> list[float]:
         """Return the start times of a recording's windows, in seconds.

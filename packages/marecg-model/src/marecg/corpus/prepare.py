@@ -156,8 +156,16 @@ def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
     )
     # With larger batches, joblib would leave processes idle while the last batch runs.
     blocks = counted(Parallel(return_as="generator", batch_size=1)(tasks))
+    earlier: dict[str, str] | None = None
+    if plan.config.corpus == "paper":
+        finished = [index.read(plan.rows_file(number)) for number in numbers if number not in missing]
+        earlier = {
+            name: by
+            for rows in finished
+            for name, by in zip(rows["signal_hash"].to_pylist(), index.names(rows), strict=True)
+        }
     for number, shard in shards.items():
-        _write_shard(plan, number, blocks, shard)
+        _write_shard(plan, number, blocks, shard, earlier)
 
 
 def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:
@@ -166,23 +174,49 @@ def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Can
         yield first, candidates[first : first + TASK_RECORDS]
 
 
-def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], shard: ShardWriter) -> None:
-    """Finish a shard: write signals as they arrive, then rows. Quarantined records come last, as a mark."""
+def _write_shard(
+    plan: Plan,
+    number: int,
+    blocks: Iterator[PreparedRecords],
+    shard: ShardWriter,
+    earlier: dict[str, str] | None,
+) -> None:
+    """Finish a shard: write signals as they arrive, then rows. Quarantined records come last, as a mark.
+
+    If `earlier` has the names of earlier records by signal hash, duplicates of these records are left out.
+    """
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
     written = 0
     with replacing(plan.signals_file(number), private=True) as temporary:
         for first, _ in _blocks(plan.shard(number)):
             block = next(blocks)
-            shard.compact(block, first, written)
-            rows.append(index.table(_labelled(block.rows, plan.ontology, number, written)))
-            quarantined += block.quarantined
-            written += len(block.rows)
+            for place, part in [(0, block)] if earlier is None else _distinct(block, earlier):
+                shard.compact(part, first + place, written)
+                rows.append(index.table(_labelled(part.rows, plan.ontology, number, written)))
+                quarantined += part.quarantined
+                written += len(part.rows)
         shard.end(written)
         shard.path.rename(temporary)
     with replacing(plan.rows_file(number), private=True) as temporary:
         index.write(pa.concat_tables(rows), temporary)
     write_json(quarantined, plan.quarantine_file(number))
+
+
+def _distinct(block: PreparedRecords, earlier: dict[str, str]) -> Iterator[tuple[int, PreparedRecords]]:
+    """Yield each record of a block with its place, if it isn't a duplicate; then the quarantined records."""
+    quarantined = list(block.quarantined)
+    for place, row in enumerate(block.rows):
+        name = f"{row['root']}/{row['path']}"
+        twin = earlier.setdefault(row["signal_hash"], name)
+        if twin == name:
+            yield place, PreparedRecords([row], block.signals_nCL[place : place + 1], [])
+        else:
+            entry = {key: row[key] for key in ("source", "root", "path")}
+            quarantined.append(
+                entry | {"reason": Reason.duplicate.value, "message": f"has the signal of {twin}"}
+            )
+    yield 0, PreparedRecords([], block.signals_nCL[:0], quarantined)
 
 
 def _labelled(

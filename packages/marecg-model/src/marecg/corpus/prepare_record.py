@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.machine import MEASURED
-from ecg_records.measurements.rpeaks import detect_best_each, detect_each
+from ecg_records.measurements.rpeaks import detect_as_neurokit, detect_best_each, detect_each
 from ecg_records.record import Candidate, Record
 from ecg_records.signal.leads import LEADS
-from ecg_records.signal.quality import CONTRADICT, mended, refuse_damaged
+from ecg_records.signal.quality import CONTRADICT, mended, refuse_damaged, unmended
 from ecg_records.signal.samples import resample
 from marecg.corpus.config import CorpusConfig
 from marecg.errors import Reason, RecordError, located
@@ -67,9 +67,11 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
     Before resampling, a long recording is cut to the window and a margin for the filter. Damaged leads are
     mended or hidden (`quality.mended`). Raises `RecordError` if the record is too short or too damaged
-    (`quality.refuse_damaged`).
+    (`quality.refuse_damaged`). With `corpus=paper`, a single damaged lead is too much (`quality.unmended`).
     """
-    mend = mended(record.x_CL, record.fs, config, judged=judged_samples(record.fs, config))
+    as_paper, judged = config.corpus == "paper", judged_samples(record.fs, config)
+    with located(record.path):
+        mend = (unmended if as_paper else mended)(record.x_CL, record.fs, config, judged=judged)
     if mend.measures.seconds < config.shortest:
         problem = f"lasts {mend.measures.seconds:.2f} s, less than {config.shortest:g} s"
         raise RecordError(Reason.too_short, problem, where=record.path)
@@ -126,14 +128,17 @@ def beats(
     The first `n_valid` samples of a window aren't padding. Windows with the same number are processed
     together.
     """
-    lead_i = config.rpeaks_lead == "I"
+    as_paper = config.corpus == "paper"
+    lead_i = as_paper or config.rpeaks_lead == "I"
     looked_at = signals_nCL[:, LEADS.index("I")] if lead_i else signals_nCL
     peaks_of = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
         stored = looked_at[rows, ..., :length]
         detected = (
-            detect_each(stored / 1000, config.fs, config.rpeaks)
+            detect_as_neurokit(stored / 1000, config.fs)
+            if as_paper
+            else detect_each(stored / 1000, config.fs, config.rpeaks)
             if lead_i
             else detect_best_each(stored.astype(np.float32) / np.float32(1000), config.fs)
         )
