@@ -149,3 +149,16 @@ def test_a_folder_gets_the_packaged_sources_which_build_as_they_are(tmp_path):
     assert "ecgonto build" in err
     assert (tmp_path / "mine" / "cardiac.ttl").read_bytes() == (SOURCES / "cardiac.ttl").read_bytes()
     assert call("export", tmp_path / "mine")[0] == 2
+
+
+def test_a_mapping_that_fits_no_code_and_an_import_that_is_not_followed_are_said_on_stderr(tmp_path):
+    (tmp_path / "codes.csv").write_text("id,code\n1,I48.91\n")
+    (tmp_path / "mapping.csv").write_text("code,snomed\nX1,164889003\n")
+    options = ("id_column=id", "code_column=code", "vocabulary=icd10", f"mapping={tmp_path / 'mapping.csv'}")
+    settings = [f"--set=codes.{option}" for option in options]
+    code, _, messages = call("coverage", tmp_path / "codes.csv", *settings)
+    assert (code, "no row of it fits one of the 1 codes" in messages) == (0, True)
+    text = (Path(__file__).parents[2] / "ontology" / "cardiac.ttl").read_text(encoding="utf-8")
+    imports = text.replace("a owl:Ontology ;", "a owl:Ontology ; owl:imports <https://x.org/lobe> ;", 1)
+    (tmp_path / "own.ttl").write_text(imports, encoding="utf-8")
+    assert "owl:imports <https://x.org/lobe> isn't followed" in call("validate", tmp_path / "own.ttl")[2]

@@ -12,7 +12,7 @@ PAGES = [
     DOCS.parent / "README.md",
     *sorted(page for page in DOCS.rglob("*.md") if page.parent.name != "reference"),
 ]
-BLOCK = re.compile(r"^```(?:console)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(?:console|sh)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINES = [
     (page.name, line.removeprefix("$ ").partition("  #")[0].strip())
     for page in PAGES
