@@ -58,6 +58,9 @@ pretrained: install
 		model = marecg.MarEcg.from_pretrained('$$run'); \
 		model.untaught_by_family = ('Conduction', 'Ischemic'); \
 		model.save_pretrained('$$run/model')" || exit 1; done
+	# Real records only: with synthetic ones the fit hasn't been tried.
+	for run in $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes; do \
+		$(BIN)/python -m marecg.use.fit_concept_scores $$run --data $(PRETRAINED)/corpus --without synth || exit 1; done
 	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --set readout=full \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
 		--baseline minirocket --baseline resnet1d --card

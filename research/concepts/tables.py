@@ -27,7 +27,7 @@ def aucs() -> pd.DataFrame:
 ON_THE_PAGE = {
     "random": "random encoders and a ridge regression on the codes",
     "minirocket": "MiniRocket and a ridge regression on the codes",
-    "prototypes": "marecg-small, prototypes, as shipped",
+    "prototypes": "marecg-small, prototypes",
     "ridge, beats": "marecg-small, ridge regression on the codes",
     "mixture": "marecg-small, mean of both",
 }

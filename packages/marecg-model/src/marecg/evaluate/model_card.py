@@ -62,6 +62,7 @@ def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
             low=cell.interval.low,
             high=cell.interval.high,
             leaks=leaks if cell.method in ENCODER_METHODS else False,
+            concepts_sha256=report.concepts_sha256,
             classes=tuple(_classes(predictions, cell)) if detailed else (),
             groups=report.groups if detailed else (),
         )

@@ -21,7 +21,7 @@ from marecg.corpus.config import CorpusConfig
 from marecg.corpus.trained_on import TrainedOn
 from marecg.errors import OutputError, RecordError, UsageError
 from marecg.evaluate.methods.features import features_sha256, finite
-from marecg.evaluate.methods.frozen_encoder import known_concepts
+from marecg.evaluate.methods.frozen_encoder import concept_scores_of, known_concepts
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import group_figures
@@ -192,6 +192,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         kind: [values[row] for part in tested for row in part.row_M]
         for kind, values in task.recordings.people.items()
     }
+    concepts = under_test.model and concept_scores_of(under_test.model, request.readout)
     report = Report(
         task=task.name,
         protocol=protocol.name,
@@ -209,10 +210,11 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         ontology_sha256=under_test.ontology.sha256 if under_test.ontology else "",
         data_sha256=task.viewed.sha256,
         task_sha256=task_sha256([fold.task for fold in judged]),
+        concepts_sha256=concepts.sha256 if concepts else "",
         leak=leak(under_test.run, *(fold.task for fold in judged)) if under_test.run else None,
         rank=min(ranks, default=None),
         request=request.as_json,
-        remarks=(*under_test.remarks, *_lacking_concepts(under_test, task)),
+        remarks=(*under_test.remarks, *_of_concepts(under_test, task, request)),
         cells=summarise(
             trials, judged[0].widths, y_MK, task.classes, under_test.name, request.resamples, rotations
         ),
@@ -249,10 +251,12 @@ def _counts(judged: Sequence[Judged]) -> Counts:
     )
 
 
-def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
-    """Yield remarks on classes whose concepts the encoder's graph lacks, or that are scored by family."""
+def _of_concepts(under_test: ModelUnderTest, task: Task, request: Request) -> Iterator[str]:
+    """Yield remarks on the concept scores, and on classes whose concepts are missing or scored by family."""
     if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
         return
+    if under_test.model.concept_scores and not concept_scores_of(under_test.model, request.readout):
+        yield f"readout={request.readout} has no beats, so the prototypes score concepts alone"
     onto = under_test.ontology
     asked = [name for name in task.classes if task.concepts.get(name)]
     classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))

@@ -11,6 +11,7 @@ from ecg_ontology import Ontology
 from ecg_records.signal.leads import LEADS
 from marecg.base.markdown import table
 from marecg.model.card_figures import Score, reached
+from marecg.model.concept_scores import ConceptScores
 from marecg.model.config import ModelConfig
 from marecg.settings import Count, FromZero, Settings
 
@@ -80,11 +81,16 @@ def model_card(
     scores: Sequence[Score] = (),
     *,
     gscl: bool,
+    concept_scores: ConceptScores | None = None,
 ) -> ModelCard:
     """Return the card of a model: its shape, its training records if known, and its scores.
 
     `gscl` is True if the model's prototypes were trained.
     """
+    by_ridge = ""
+    if concept_scores:
+        taught_by = plain_markdown(concept_scores.taught_by)
+        by_ridge = f"| concept scores | prototypes, and a ridge regression on the codes of {taught_by} |\n"
     data = ModelCardData(library_name="marecg", license=LICENSE, tags=TAGS, pipeline_tag="feature-extraction")
     seconds = config.context / config.fs
     return ModelCard(f"""---
@@ -106,7 +112,7 @@ and one per {1000 * config.patch / config.fs:g}-ms patch (`patch`).
 | ontology | {ontology.header.title} {ontology.header.version}, {len(ontology)} concepts |
 | enumeration (SHA-256) | `{ontology.sha256}` |
 | concepts | {"trained with GSCL: `marecg predict` names the nearest" if gscl else "not trained with GSCL"} |
-{_origin(provenance)}
+{by_ridge}{_origin(provenance)}
 {_records(provenance)}
 ## How to load it
 
@@ -119,7 +125,7 @@ embeddings = marecg.embed(model, signals, fs=500, leads=["I", "II", "V1", "V5"])
 
 `signals` are millivolts, [records, leads, samples]. Only `safetensors` and JSON are read; a missing or an
 extra tensor, another lead order or another enumeration of the concepts is an error.
-{reached(scores)}
+{reached(scores, concept_scores.sha256 if concept_scores else "")}
 ## Limits
 
 This is a research model and no medical device: it gives no diagnosis. Its concept probabilities say which

@@ -56,7 +56,7 @@ class Score(Auc):
     `fraction` is the share of the training records, or 0 if the method needs none. `auc` is the macro AUC
     over `tested` records with its 95 % bootstrap interval. `leaks` is True if the encoder was pretrained on
     val or test records, and None if unknown. `classes` and `groups` are given for the probe's main row at
-    its largest share.
+    its largest share. `concepts_sha256` identifies the model's concept scores, and is empty for prototypes.
     """
 
     task: str
@@ -64,12 +64,16 @@ class Score(Auc):
     fraction: Share
     tested: Count
     leaks: bool | None
+    concepts_sha256: str = ""
     classes: tuple[ClassFigure, ...] = ()
     groups: tuple[GroupFigure, ...] = ()
 
 
-def reached(scores: Sequence[Score]) -> str:
-    """Return the scores as a table: a row per method and share of training records, a column per task."""
+def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
+    """Return the scores as a table: a row per method and share of training records, a column per task.
+
+    If scores were measured with other concept scores than the model's, `concepts_sha256`, a line states it.
+    """
     if not scores:
         return ""
     scores = [_plain(score) for score in scores]
@@ -96,6 +100,8 @@ def reached(scores: Sequence[Score]) -> str:
         lines += ["", "†: the encoder was pretrained on records of val or test."]
     if any(score.leaks is None for score in scores):
         lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
+    if any(score.concepts_sha256 != concepts_sha256 for score in scores):
+        lines += ["", "Rows with concept scores (full, concepts, zero-shot) were measured with former ones."]
     lines += [line for score in scores for line in _in_detail(score)]
     return "\n".join([*lines, *_failures(scores), ""])
 

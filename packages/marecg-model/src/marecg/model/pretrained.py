@@ -24,8 +24,11 @@ from marecg.base.device import named_device
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance, model_card
 from marecg.model.card_figures import Score
+from marecg.model.concept_scores import FILE as CONCEPT_SCORES
+from marecg.model.concept_scores import ConceptScores
 from marecg.model.config import ModelConfig
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
+from marecg.model.readout import readout_width
 
 DEFAULT = "marecg-small-codes"
 """Default model for a user's records, because it was trained with the most statements.
@@ -55,7 +58,7 @@ def list_models() -> list[str]:
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
 """Files that identify a model. ontology.json isn't included, because a prepared corpus also has it."""
-REPLACEABLE = {*FILES, "answers.json", "README.md", ".gitattributes"}
+REPLACEABLE = {*FILES, CONCEPT_SCORES, "answers.json", "README.md", ".gitattributes"}
 """Files that `save_pretrained` may replace or delete. A folder with any other file is refused."""
 
 SHAPE = "A model's shape is in its config.json"
@@ -88,6 +91,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         self.provenance: Provenance | None = None
         self.scores: tuple[Score, ...] = ()
         self.untaught_by_family: tuple[str, ...] = ()
+        self.concept_scores: ConceptScores | None = None
 
     def save_pretrained(
         self,
@@ -135,6 +139,9 @@ class Pretrained(nn.Module, ModelHubMixin):
         # A model that was cast, for example by half(), is saved in float32, which `from_pretrained` reads.
         save_file({name: tensor.float() for name, tensor in self.state_dict().items()}, tensors)
         tensors.chmod(config.stat().st_mode)  # safetensors makes the file readable for its owner only
+        scores = self.concept_scores
+        if scores and scores.weights == weights_sha256(self):  # fine-tuned weights need new scores
+            scores.write(save_directory)
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """Return the card that `save_pretrained` writes as README.md.
@@ -144,7 +151,10 @@ class Pretrained(nn.Module, ModelHubMixin):
             **kwargs: unused; required by the hub's interface.
         """
         gscl = bool(self.prototypes.any())
-        return model_card(self.config, self.ontology, self.provenance, self.scores, gscl=gscl)
+        own = self.concept_scores
+        return model_card(
+            self.config, self.ontology, self.provenance, self.scores, gscl=gscl, concept_scores=own
+        )
 
     @classmethod
     def from_pretrained(
@@ -200,6 +210,11 @@ class Pretrained(nn.Module, ModelHubMixin):
         model.provenance, model.scores = description.provenance, description.scores
         model.untaught_by_family = description.untaught_by_family
         model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
+        if (folder / CONCEPT_SCORES).is_file():
+            width = readout_width(model.config, "beats")
+            model.concept_scores = ConceptScores.read(
+                folder, weights_sha256(model), len(model.ontology), width
+            )
         return model.eval().to(where)
 
     @property
@@ -277,7 +292,7 @@ def names_model(given: str | Path) -> bool:
 
 def _fetched(hub_id: str, **how: Any) -> Path:
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=[*FILES, "answers.json"], **how))
+        return Path(snapshot_download(hub_id, allow_patterns=[*FILES, CONCEPT_SCORES, "answers.json"], **how))
     except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(

@@ -2,7 +2,8 @@
 
 The prototypes of an encoder score a task's classes without labelled records (eq. gscl-pred): q =
 softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts. The score of a class is the log of the mass on its
-concepts (`Task.concepts`). A class may have no concepts.
+concepts (`Task.concepts`). A class may have no concepts. If the model has `concept_scores`, and the features
+begin with the beat readout, this score is averaged with a ridge regression's.
 
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
@@ -42,6 +43,7 @@ from marecg.evaluate.scores.summary import (
 )
 from marecg.evaluate.tasks.task import FS, Task
 from marecg.model.by_family import family_of, judged_by_family
+from marecg.model.concept_scores import ConceptScores
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -93,7 +95,9 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     if model.ontology and model.prototypes.any():
         if readout == "full":
             rows[FULL] = _from_concepts(model, rows[FULL])
-        rows[ZERO_SHOT] = Row(columns["rhythm"], without_labels=partial(_unlearnt, model))
+        by_beats = concept_scores_of(model, readout) is not None
+        read = _by_beats(model.config).columns if by_beats else columns["rhythm"]
+        rows[ZERO_SHOT] = Row(read, without_labels=partial(_unlearnt, model))
 
     def check(task: Task) -> None:
         if readout == "concepts" and not _has_concepts(model, task):
@@ -101,6 +105,11 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
             raise InputError(problem, where=task.name, remedy="Set readout=beats")
 
     return replace(_frozen(ENCODER, model, rows, readout), check=check)
+
+
+def concept_scores_of(model: MarEcg, readout: Reading) -> ConceptScores | None:
+    """Return the concept scores that rows use with a readout; None if the prototypes score alone."""
+    return None if COMPUTED[readout] == "wide" else model.concept_scores
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
@@ -185,14 +194,13 @@ def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
 
 
 def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Floats:
-    """Return the prototypes' scores of each class, [M, K], from the h_rhythm that begins the readout."""
-    rhythm_MD = x_MF[:, wide_columns(model.config)["rhythm"]]
-    return zero_shot(model, rhythm_MD, task, model.ontology, family=False).logits_MK
+    """Return the concept scores of each class, [M, K]."""
+    return zero_shot(model, x_MF, task, model.ontology, family=False).logits_MK
 
 
-def _unlearnt(model: MarEcg, rhythm_MD: NDArray[np.float32], task: Task) -> Trial | None:
+def _unlearnt(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Trial | None:
     """Return the zero-shot trial; None if no class has concepts."""
-    return zero_shot(model, rhythm_MD, task, model.ontology) if _has_concepts(model, task) else None
+    return zero_shot(model, x_MF, task, model.ontology) if _has_concepts(model, task) else None
 
 
 def _has_concepts(model: MarEcg, task: Task) -> bool:
@@ -201,13 +209,16 @@ def _has_concepts(model: MarEcg, task: Task) -> bool:
 
 def zero_shot(
     model: MarEcg,
-    rhythm_MD: NDArray[np.floating],
+    x_MF: NDArray[np.floating],
     task: Task,
     onto: ecg_ontology.Ontology,
     *,
     family: bool = True,
 ) -> Trial:
-    """Score records for all classes by h_rhythm; `onto` is the model's ontology.
+    """Score records for all classes by a readout, which begins with h_rhythm; `onto` is the model's ontology.
+
+    If the readout begins with the beat readout and the model has `concept_scores`, these are used. Otherwise
+    the prototypes score alone.
 
     If no training record had the leaves of a class, the class is scored by the mass of their family. With
     `family` false, it is scored by the mass of the leaves, as in the row of concepts.
@@ -217,19 +228,21 @@ def zero_shot(
     prototypes.
     """
     began = time.perf_counter()
-    device = model.prototypes.device
-    with torch.no_grad():
-        logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(device))
-    log_q_MN = log_softmax(logits_MN.cpu().double().numpy(), axis=1)
+    log_q_MN = log_q(model, x_MF[:, wide_columns(model.config)["rhythm"]])
+    width = readout_width(model.config, "beats")
+    scores = model.concept_scores if x_MF.shape[1] >= width else None
+    ridge_MN = scores.ridge(x_MF[:, :width]) if scores else None
     number = {node.abbr: node.index for node in onto.nodes}
     concepts = [known_concepts(task, name, onto) for name in task.classes]
-    score_MK = np.full((len(rhythm_MD), len(concepts)), UNSEEN_LOGIT)
+    score_MK = np.full((len(x_MF), len(concepts)), UNSEEN_LOGIT)
     without_record = set(judged_by_family(model)) if family else set()
     for k, names in enumerate(concepts):
-        places = [number[abbr] for abbr in names]
+        leaves = places = [number[abbr] for abbr in names]
         if places and without_record.issuperset(places):
             places = family_of(model, places)
-        if places:
+        if places and scores and ridge_MN is not None:
+            score_MK[:, k] = scores.of_class(log_q_MN, ridge_MN, places, leaves, onto.families)
+        elif places:
             score_MK[:, k] = logsumexp(log_q_MN[:, places], axis=1)
     return Trial(
         fraction=0.0,
@@ -241,6 +254,13 @@ def zero_shot(
         logits_MK=score_MK,
         seconds=time.perf_counter() - began,
     )
+
+
+def log_q(model: MarEcg, rhythm_MD: NDArray[np.floating]) -> Floats:
+    """Return log q of records over the concepts, [M, N], from h_rhythm."""
+    with torch.no_grad():
+        logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(model.prototypes.device))
+    return np.asarray(log_softmax(logits_MN.cpu().double().numpy(), axis=1))
 
 
 def known_concepts(task: Task, name: str, onto: ecg_ontology.Ontology) -> tuple[str, ...]:

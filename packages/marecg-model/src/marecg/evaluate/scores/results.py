@@ -118,6 +118,7 @@ class Report(Frozen):
         policy: description of the classes that the macro AUC averages over.
         notes: differences of the protocol from the published code that it follows.
         model: folder of the model, or file of features. Hashes that don't apply are empty.
+        concepts_sha256: hash of the model's concept scores; empty if its prototypes score alone.
         leak: leaked records; None if the encoder's training records are unknown.
         rank: effective rank of h_rhythm over the task's records; None if features are tested.
         request: options of the probe (`Request.as_json`).
@@ -140,6 +141,7 @@ class Report(Frozen):
     ontology_sha256: str
     data_sha256: str
     task_sha256: str
+    concepts_sha256: str = ""
     leak: Leak | None
     rank: FromZero | None = None
     request: str = ""

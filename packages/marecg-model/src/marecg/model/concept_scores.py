@@ -1,0 +1,141 @@
+"""Concept scores of a model: the mean of its prototypes' scores and a ridge regression's, both standardised.
+
+The prototypes read h_rhythm, which lacks what tells some findings apart, such as the regularity of the beats.
+The ridge regression reads the beat readout. It is fitted on the codes of the model's training
+records by `marecg.use.fit_concept_scores`. Its file belongs in the folder of the model's weights.
+
+Shapes: M records, T teaching records, N concepts, V beat readout.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+from scipy.special import logsumexp
+
+from ecg_base import replacing
+from marecg.base.numbers import refuse_impossible
+from marecg.errors import CheckpointError
+
+FILE = "concept_scores.safetensors"
+AGAIN = "Fit it again (python -m marecg.use.fit_concept_scores), or remove it"
+TENSORS = ("weight_NV", "bias_N", "log_q_TN", "ridge_TN", "taught_N")
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ConceptScores:
+    """Ridge regression from the beat readout to the concepts, and the scores of the records that taught it.
+
+    Attributes:
+        weights: hash of the model's weights (`pretrained.weights_sha256`).
+        sources: number of teaching records from each published collection.
+        others: number of teaching records from other folders.
+        weight_NV: weights of the values of the beat readout.
+        bias_N: intercepts.
+        log_q_TN: the prototypes' scores of the teaching records, log q.
+        ridge_TN: the ridge scores of the teaching records. Each record is left out of its own fit.
+        taught_N: number of teaching records with each leaf, or with any leaf of a root's family.
+    """
+
+    weights: str
+    sources: dict[str, int]
+    others: int
+    weight_NV: NDArray[np.float32]
+    bias_N: NDArray[np.float32]
+    log_q_TN: NDArray[np.float32]
+    ridge_TN: NDArray[np.float32]
+    taught_N: NDArray[np.int64]
+
+    @property
+    def sha256(self) -> str:
+        """Return a hash of the numbers, which tells figures by other concept scores apart."""
+        return hashlib.sha256(b"".join(getattr(self, name).tobytes() for name in TENSORS)).hexdigest()
+
+    @property
+    def taught_by(self) -> str:
+        """Describe the teaching records."""
+        counts = [f"{name} {count}" for name, count in self.sources.items()]
+        others = [f"{self.others} of no published collection"] if self.others else []
+        return f"{len(self.ridge_TN)} coded records: {', '.join([*counts, *others])}"
+
+    def ridge(self, beats_MV: NDArray[np.floating]) -> Floats:
+        """Return the ridge scores of records, [M, N]."""
+        score_MN: Floats = beats_MV.astype(np.float64) @ self.weight_NV.T.astype(np.float64) + self.bias_N
+        return score_MN
+
+    def of_class(
+        self,
+        log_q_MN: Floats,
+        ridge_MN: Floats,
+        places: Sequence[int],
+        leaves: Sequence[int],
+        families: Sequence[int],
+    ) -> Floats:
+        """Return the scores of a class, [M], on the scale of log q.
+
+        The prototypes' score is the log of the mass of q. The ridge score is the sum over the leaves that
+        teaching records bear. If there are none, it is the score of the first leaf's family. If no teaching
+        record bears the family, the prototypes' score is used alone.
+
+        Args:
+            log_q_MN: log q of the records.
+            ridge_MN: ridge scores of the records.
+            places: concepts whose mass of q is summed.
+            leaves: concepts of the class.
+            families: root of each concept.
+        """
+        by_mass_M = logsumexp(log_q_MN[:, places], axis=1)
+        taught = [leaf for leaf in leaves if self.taught_N[leaf]] or [families[leaves[0]]]
+        if not self.taught_N[taught].any():
+            return by_mass_M
+        mass_T = logsumexp(self.log_q_TN[:, places].astype(np.float64), axis=1)
+        ridge_T = self.ridge_TN[:, taught].astype(np.float64).sum(1)
+        by_ridge_M = (ridge_MN[:, taught].sum(1) - ridge_T.mean()) / ridge_T.std()
+        return (by_mass_M + mass_T.mean() + mass_T.std() * by_ridge_M) / 2
+
+    def write(self, folder: Path) -> None:
+        """Write the file into a model's folder."""
+        tensors = {name: getattr(self, name) for name in TENSORS}
+        sources = {"sources": json.dumps(self.sources), "others": str(self.others)}
+        metadata = {"weights": self.weights, **sources}
+        with replacing(folder / FILE) as temporary:
+            temporary.write_bytes(save(tensors, metadata))
+
+    @classmethod
+    def read(cls, folder: Path, weights: str, concepts: int, width: int) -> "ConceptScores":
+        """Read the file of a model's folder.
+
+        Args:
+            folder: folder of the model.
+            weights: hash of the model's weights.
+            concepts: number N of the model's concepts.
+            width: width V of the model's beat readout.
+
+        Raises:
+            CheckpointError: If the file is damaged, or was fitted for other weights.
+        """
+        path = folder / FILE
+        try:
+            with safe_open(path, "np") as file:
+                metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in TENSORS}
+            fitted_for, sources = metadata["weights"], json.loads(metadata["sources"])
+            others = int(metadata["others"])
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"has no concept scores ({error})", where=path, remedy=AGAIN) from error
+        if fitted_for != weights:
+            raise CheckpointError("was fitted for other weights", where=path, remedy=AGAIN)
+        teaching = len(tensors["log_q_TN"])
+        shapes = [(concepts, width), (concepts,), (teaching, concepts), (teaching, concepts), (concepts,)]
+        for (name, tensor), shape in zip(tensors.items(), shapes, strict=True):
+            if tensor.shape != shape:
+                problem = f"{name} must have shape {list(shape)}, got {list(tensor.shape)}"
+                raise CheckpointError(problem, where=path, remedy=AGAIN)
+            refuse_impossible(tensor, name, path, AGAIN, CheckpointError)
+        return cls(fitted_for, sources, others, **tensors)

@@ -1,0 +1,155 @@
+"""Concept scores of a model (`marecg.model.concept_scores`), fitted on the codes of its training records.
+
+    python -m marecg.use.fit_concept_scores MODEL --data CORPUS [--without SOURCE]
+
+Writes concept_scores.safetensors into the folder of the model's weights, and its model card anew.
+
+Shapes: T teaching records, F features, N concepts, V beat readout.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_base import write_text
+from marecg.corpus import index, trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.embedding.embed import embed
+from marecg.errors import CorpusError, EcgError
+from marecg.evaluate.methods.frozen_encoder import log_q
+from marecg.model.concept_scores import ConceptScores
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of, weights_sha256
+from marecg.model.readout import part_weights, readout_width, wide_columns
+
+ALPHAS = np.logspace(0, 6, 13)
+"""Candidates for the penalty."""
+LEAST, LARGEST = 20, 5000
+"""Number of teaching records: the least, and the largest, above which records are drawn."""
+BATCH = 64
+Floats = NDArray[np.float64]
+
+
+def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptScores:
+    """Fit the concept scores of a model on the codes of a corpus' rows."""
+    onto, config = model.ontology, model.config
+
+    # beat readout
+    x_TV = np.empty((len(rows), readout_width(config, "beats")), np.float32)
+    for samples in np.unique(corpus.n_valid[rows]):
+        at = np.flatnonzero(corpus.n_valid[rows] == samples)
+        for part in np.array_split(at, -(-len(at) // BATCH)):
+            signals = corpus.signals(rows[part])[:, :, :samples]
+            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="beats").wide
+
+    # leaves, and for each root any leaf of its family
+    y_TN = corpus.y[rows] > 0
+    y_TN[:, list(onto.roots)] = y_TN @ np.equal.outer(onto.families, onto.roots)
+
+    # ridge regression on standardised values, whose parts have equal weight
+    mean_V = x_TV.mean(0, dtype=np.float64)
+    scale_V = part_weights(config, "beats") / (x_TV.std(0, dtype=np.float64) + 1e-6)
+    weight_VN, bias_N, left_out_TN = ridge((x_TV - mean_V) * scale_V, y_TN.astype(np.float64))
+    weight_VN *= scale_V[:, None]
+
+    public = model.provenance.sources if model.provenance else {}  # a folder's name may identify a patient
+    sources = Counter(corpus.sources[row] for row in rows)
+    others = sum(count for source, count in sources.items() if source not in public)
+    return ConceptScores(
+        weights=weights_sha256(model),
+        sources={source: sources[source] for source in sorted(public) if source in sources},
+        others=others,
+        weight_NV=np.ascontiguousarray(weight_VN.T, np.float32),
+        bias_N=(bias_N - mean_V @ weight_VN).astype(np.float32),
+        log_q_TN=log_q(model, x_TV[:, wide_columns(config)["rhythm"]]).astype(np.float32),
+        ridge_TN=left_out_TN.astype(np.float32),
+        taught_N=y_TN.sum(0, dtype=np.int64),
+    )
+
+
+def ridge(x_TF: Floats, y_TN: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fit a ridge regression per column, with the penalty of the least leave-one-out error.
+
+    Returns:
+        Weights [F, N], intercepts [N], and the scores [T, N] of records that are left out of their own fit.
+    """
+    mean_F, mean_N = x_TF.mean(0), y_TN.mean(0)
+    x_TF = x_TF - mean_F
+    value_T, vector_TT = np.linalg.eigh(x_TF @ x_TF.T)
+    value_T = value_T.clip(0)
+    along_TN = vector_TT.T @ (y_TN - mean_N)
+    best_N = np.full(y_TN.shape[1], np.inf)
+    left_out_TN, dual_TN = np.zeros_like(y_TN), np.zeros_like(y_TN)
+    for alpha in ALPHAS:
+        keep_T = value_T / (value_T + alpha)
+        fit_TN = mean_N + vector_TT @ (keep_T[:, None] * along_TN)
+        leverage_T = 1 / len(x_TF) + vector_TT**2 @ keep_T
+        error_TN = (y_TN - fit_TN) / (1 - leverage_T)[:, None]
+        better_N = (error_TN**2).mean(0) < best_N
+        best_N[better_N] = (error_TN**2).mean(0)[better_N]
+        left_out_TN[:, better_N] = (y_TN - error_TN)[:, better_N]
+        dual_TN[:, better_N] = (vector_TT @ (along_TN / (value_T + alpha)[:, None]))[:, better_N]
+    weight_FN = x_TF.T @ dual_TN
+    return weight_FN, mean_N - mean_F @ weight_FN, left_out_TN
+
+
+def teaching_rows(model: MarEcg, folder: Path, corpus: Corpus, without: Collection[str]) -> NDArray[np.int64]:
+    """Return the corpus' rows that teach: coded training records of the model whose codes it may read.
+
+    Codes of the sources `without` and of the sources whose codes the model's training didn't read are left
+    out. If the model has no list of training records, all coded rows of the corpus count. Raises
+    `CorpusError` if there are too few.
+    """
+    unread = {*without, *(model.provenance.without_codes if model.provenance else ())}
+    teaches_M = (corpus.primary >= 0) & ~corpus.sources.among(unread)
+    trained = trained_on.read(trained_on.folder_beside(folder))
+    if trained is not None:
+        hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"].to_pylist()
+        teaches_M &= np.array([one in trained.hashes for one in hashes])
+    rows = np.flatnonzero(teaches_M)
+    if len(rows) < LEAST:
+        problem = f"has {len(rows)} coded records that the model was trained on, too few to fit by"
+        raise CorpusError(problem, where=corpus.folder, remedy="Name the corpus of its training")
+    return np.sort(np.random.default_rng(0).permutation(rows)[:LARGEST])
+
+
+def write_concept_scores(name: str | Path, data: Path, without: Collection[str] = ()) -> ConceptScores:
+    """Fit a model's concept scores, and write them and the model card into its folder.
+
+    Args:
+        name: a run, a model folder, or the name of a model.
+        data: prepared corpus that the model was trained on.
+        without: sources whose codes don't teach, such as synthetic records.
+
+    Raises:
+        CorpusError: If the corpus has too few coded records that the model was trained on.
+        UsageError: If the model was trained without GSCL or without codes.
+    """
+    folder = folder_of(name)
+    model, corpus = MarEcg.from_pretrained(folder), Corpus.open(data)
+    model.concept_scores = fitted(model, corpus, teaching_rows(model, folder, corpus, without))
+    model.concept_scores.write(folder)
+    write_text(folder / "README.md", str(model.generate_model_card()))
+    return model.concept_scores
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Fit and write a model's concept scores, with the command-line arguments of this module."""
+    parser = argparse.ArgumentParser(description="Fit a model's concept scores on the codes of its records.")
+    parser.add_argument("model", help="a run, or a model's folder")
+    parser.add_argument("--data", type=Path, required=True, help="the prepared corpus of its training")
+    parser.add_argument("--without", action="append", default=[], help="a source whose codes don't teach")
+    given = parser.parse_args(argv)
+    try:
+        scores = write_concept_scores(given.model, given.data, given.without)
+    except EcgError as error:
+        parser.exit(3, f"error: {error}\n")
+    print(scores.taught_by)  # noqa: T201 (a command)
+
+
+if __name__ == "__main__":
+    main()
