@@ -67,7 +67,7 @@ def fit(
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
     from marecg.classify.classifier import EcgClassifier
-    from marecg.classify.fit_classifier import fit_classifier
+    from marecg.classify.fit_classifier import embedding_folder, fit_classifier
     from marecg.corpus.prepared import Corpus
     from marecg.report.classifier import few_positives, heads_and_rows, write_classifier_report
     from marecg_cli._scores_text import plain_text, rich_table
@@ -91,7 +91,8 @@ def fit(
             message(f"PPV of {score.name} where {score.prevalence:.3g} of the records have it: {value}")
     message(evaluation.leak)
     if evaluation.reused:
-        message(f"embedding: {evaluation.reused:,} records taken from {out}-embedding, of an earlier run")
+        folder = embedding_folder(data, out)
+        message(f"embedding: {evaluation.reused:,} records taken from {folder}, of an earlier run")
     tried = ", ".join(f"{name} {loss:.3f}" for name, loss in evaluation.losses.items())
     message(f"readout: {evaluation.readout} (log loss on validation: {tried})")
     if evaluation.readout != "wide":

@@ -79,8 +79,8 @@ def test_the_log_loss_of_a_coin_is_ln_2():
     assert log_loss(np.array([0.0, 1.0]), np.array([0.5, 0.5])) == pytest.approx(np.log(2))
 
 
-P = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
-SICK = np.array([0.0, 0, 1, 0, 0, 1, 1, 1])
+P = np.tile([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], 3)
+SICK = np.tile([0.0, 0, 1, 0, 0, 1, 1, 1], 3)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,24 @@ def test_a_threshold_is_what_its_rule_says(rule, expected):
     assert threshold(rule, SICK, P) == expected
 
 
+@pytest.mark.parametrize("rule", ["youden", "f1"])
+def test_a_threshold_by_two_positives_does_not_call_half_of_the_records(rule):
+    """One of two positives has the median probability. Ten such pairs keep the rule's threshold."""
+    p_M = np.linspace(0.001, 0.2, 1000)
+    y_M = np.zeros(1000)
+    y_M[[500, 999]] = 1
+    cut = threshold("youden", y_M, p_M)
+    assert p_M[500] < cut < p_M[998]
+    assert (p_M >= cut).mean() < 0.2
+    many = threshold("youden", np.tile(y_M, 10), np.tile(p_M, 10))
+    assert many == p_M[500]
+    assert threshold("sensitivity=1", y_M, p_M) == p_M[500]
+    sure = np.where(np.arange(1000) >= 998, 1.0, 0.0)
+    assert threshold(rule, sure, p_M) == p_M[998]
+
+
 def test_a_class_of_one_kind_is_called_from_a_half_on_and_an_unknown_rule_is_refused():
-    assert threshold("youden", np.zeros(8), P) == 0.5
+    assert threshold("youden", np.zeros(24), P) == 0.5
     for rule in ("sens=.9", "sensitivity=2", "sensitivity"):
         with pytest.raises(UsageError, match="unknown threshold rule"):
             threshold(rule, SICK, P)

@@ -334,17 +334,20 @@ def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata, tm
 
 
 def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifier(
-    fit, tmp_path, capsys, monkeypatch
+    fit, corpus, tmp_path, capsys, monkeypatch
 ):
-    """A batch that is damaged is computed again, and that one alone."""
-    out = tmp_path / "again"
+    """A batch that is damaged is computed again, and that one alone. Another folder takes all of them."""
+    out, embedding = tmp_path / "again", corpus.with_name("corpus-embedding")
+    older = {*embedding.iterdir()} if embedding.exists() else set()
     monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 20)
-    assert not fit(out, "--set", "readout=wide")
+    assert not fit(out)
     assert "of an earlier run" not in capsys.readouterr().err
     before = (out / "predictions.parquet").read_bytes()
-    kept = sorted((tmp_path / "again-embedding").iterdir())
-    kept[0].write_bytes(b"damaged")
-    assert not fit(out, "--set", "readout=wide")
-    assert f"embedding: 40 records taken from {out}-embedding, of an earlier run" in capsys.readouterr().err
+    kept = {*embedding.iterdir()} - older
+    min(kept).write_bytes(b"damaged")
+    assert not fit(out)
+    assert f"embedding: 40 records taken from {embedding}, of an earlier run" in capsys.readouterr().err
     assert (out / "predictions.parquet").read_bytes() == before
-    assert sorted((tmp_path / "again-embedding").iterdir()) == kept
+    assert {*embedding.iterdir()} - older == kept
+    assert not fit(tmp_path / "other", "--set", "readout=wide")  # the beginning of the full readout
+    assert f"embedding: 60 records taken from {embedding}, of an earlier run" in capsys.readouterr().err

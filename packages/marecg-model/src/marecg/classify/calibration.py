@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import StratifiedKFold
@@ -153,6 +153,10 @@ def called_classes(p_MK: Floats, threshold_K: Floats, *, several: bool) -> NDArr
     return np.asarray(p_MK >= threshold_K if several else np.arange(p_MK.shape[1]) == p_MK.argmax(1)[:, None])
 
 
+FEW_POSITIVES = 10
+"""Number of positives below which a threshold by `youden` or `f1` is shrunk."""
+LEAST_ODDS = 1e-6
+"""Smallest distance from 0 and 1 of a probability whose logit is taken."""
 _RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")
 
 
@@ -172,6 +176,9 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     - `f1`: largest F1.
     - `sensitivity=S`: highest threshold with at least this sensitivity.
     - `specificity=S`: lowest threshold with at least this specificity.
+
+    With fewer than `FEW_POSITIVES` positives, `youden` and `f1` depend on single records. Their threshold is
+    then shrunk, on the logit scale, towards the threshold that as many records reach as have the class.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():
@@ -179,12 +186,23 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     if rule == "f1":
         precision, recall, cuts = precision_recall_curve(y_M, p_M)
         score = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
-        return float(cuts[score[:-1].argmax()])
+        return _shrunk(float(cuts[score[:-1].argmax()]), y_M, p_M)
     false_rate, true_rate, cuts = roc_curve(y_M, p_M, drop_intermediate=False)  # cuts fall
     cuts = cuts.clip(max=1)
     if rule == "youden":
-        return float(cuts[(true_rate - false_rate).argmax()])
+        return _shrunk(float(cuts[(true_rate - false_rate).argmax()]), y_M, p_M)
     name, _, share = rule.partition("=")
     if name == "sensitivity":
         return float(cuts[np.flatnonzero(true_rate >= float(share))[0]])
     return float(cuts[np.flatnonzero(1 - false_rate >= float(share))[-1]])
+
+
+def _shrunk(cut: float, y_M: NDArray[np.floating], p_M: Floats) -> float:
+    """Return the threshold, shrunk if there are few positives. Each positive has a weight of a tenth."""
+    positives = int(y_M.sum())
+    as_many = float(np.sort(p_M)[-positives])
+    if positives >= FEW_POSITIVES or cut == as_many:
+        return cut
+    of_rule, of_rate = logit(np.clip([cut, as_many], LEAST_ODDS, 1 - LEAST_ODDS))
+    weight = positives / FEW_POSITIVES
+    return float(expit(weight * of_rule + (1 - weight) * of_rate))

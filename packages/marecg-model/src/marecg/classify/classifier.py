@@ -20,7 +20,7 @@ from marecg.base.device import best_device
 from marecg.classify.calibration import Calibration, Method, calibrate, called_classes, check_rule, threshold
 from marecg.classify.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.classify.labels import targets_of
-from marecg.classify.logistic import expected_shifts
+from marecg.classify.logistic import Logistic, expected_shifts
 from marecg.classify.tuning import HEADS, Floats, Tuned, Tuning, Vectors, tune
 from marecg.embedding.embed import loaded, records
 from marecg.errors import UsageError
@@ -146,8 +146,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes: the K labels.
             several: whether a record may have several classes.
         """
+        fitted: dict[tuple[int, int, bytes], Logistic] = {}
         tried = {
-            readout: tune(self.tuning(), vectors.narrowed(readout), y_BK[[*train, *val]], train, val)
+            readout: tune(self.tuning(), vectors.narrowed(readout), y_BK[[*train, *val]], train, val, fitted)
             for readout in self.readouts()
         }
         self.losses_: dict[str, float] = {readout: tuned.loss for readout, tuned in tried.items()}

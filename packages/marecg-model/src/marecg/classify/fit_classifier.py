@@ -3,6 +3,7 @@
 Shapes: M test records, K classes; B records of a block, F values of a readout.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from marecg.classify.classifier_scores import (
     group_scores,
     read_evaluation,
 )
-from marecg.classify.tuning import Vectors
+from marecg.classify.tuning import HEADS, Vectors
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import loaded
@@ -149,24 +150,33 @@ def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]
 def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Path, out: Path) -> int:
     """Embed the records of a task, and return the number of vectors reused from an earlier run.
 
-    Vectors are kept in blocks in a folder next to `out`, so that an interrupted run can continue. The key of
-    a block is a hash of encoder, readout and signals. Blocks follow the order of the corpus, so that other
-    labels of the same records have the same blocks.
+    Vectors are kept in blocks in `embedding_folder`, so that an interrupted run can continue, and further
+    classifiers on the same records need no embedding. The key of a block is a hash of encoder, readout and
+    signals. A longer readout also serves. Blocks follow the order of the corpus, so that other labels of the
+    same records have the same blocks.
     """
     ordered = sorted(records, key=lambda row: task.row_M[row])
     hashes = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
-    encoder = f"{weights_sha256(vectors.model)} {vectors.readout} {FULL_POOLING}"
-    reused, folder = 0, out.with_name(f"{out.name}-embedding")
+    weights, reused, folder = weights_sha256(vectors.model), 0, embedding_folder(data, out)
+    readouts = HEADS[HEADS.index(vectors.readout) :]
     for first in passing(range(0, len(ordered), FILE_RECORDS), "embedding"):
         rows = ordered[first : first + FILE_RECORDS]
-        key = " ".join([encoder, *(hashes[row] for row in rows)])
-        block = read_block(folder, key, len(rows))
+        signals = " ".join(hashes[row] for row in rows)
+        keys = [f"{weights} {readout} {FULL_POOLING} {signals}" for readout in readouts]
+        block = next(filter(None, (read_block(folder, key, len(rows)) for key in keys)), None)
         if block is None:
-            write_block(folder, key, Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
+            write_block(folder, keys[0], Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
         else:
             vectors.add(rows, block.x_BF)
             reused += len(rows)
     return reused
+
+
+def embedding_folder(data: Path, out: Path) -> Path:
+    """Return the folder for embeddings: next to the corpus, or next to `out` if that can't be written."""
+    data = data.absolute()
+    beside = data if os.access(data.parent, os.W_OK) else out
+    return beside.with_name(f"{beside.name}-embedding")
 
 
 def judged_recordings(

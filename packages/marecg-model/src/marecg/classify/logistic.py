@@ -165,6 +165,7 @@ def fit_views(
     val_weight: Floats,
     views: Sequence[slice],
     part_W: NDArray[np.floating] | None = None,
+    fitted: dict[tuple[int, int, bytes], Logistic] | None = None,
 ) -> Logistic:
     """Fit a logistic regression on each view's columns, and join them into a single head of averaged logits.
 
@@ -173,12 +174,18 @@ def fit_views(
     Before averaging, the logits of a class are rescaled in each view to the mean spread of all views. The
     spread is measured on validation, or on training if validation has a single record. A view with constant
     logits is ignored for the class.
+
+    `fitted` holds the fits of views by their columns and `part_W`. Views with a fit aren't fitted again, so
+    it belongs to the same records and labels. New fits are added.
     """
     part_W = np.ones(x_MW.shape[1]) if part_W is None else part_W
-    heads = [
-        fit_logistic(x_MW[:, columns], y_MK, weight_MK, val_x[:, columns], val_y, val_weight, part_W[columns])
-        for columns in views
-    ]
+    fitted, heads = {} if fitted is None else fitted, []
+    for columns in views:
+        key = columns.start, columns.stop, part_W[columns].tobytes()
+        if key not in fitted:
+            x, val = x_MW[:, columns], val_x[:, columns]
+            fitted[key] = fit_logistic(x, y_MK, weight_MK, val, val_y, val_weight, part_W[columns])
+        heads.append(fitted[key])
     if len(heads) == 1:
         return heads[0]
     judged = val_x if len(val_x) > 1 else x_MW

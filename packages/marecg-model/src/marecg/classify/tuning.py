@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.classify.logistic import class_weights, fit_views, record_losses, weighted_loss
+from marecg.classify.logistic import Logistic, class_weights, fit_views, record_losses, weighted_loss
 from marecg.embedding.embed import encode
 from marecg.errors import CheckpointError, UsageError
 from marecg.evaluate.probe.best_round import fit_best
@@ -143,7 +143,12 @@ class Tuned:
 
 
 def tune(
-    how: Tuning, vectors: Vectors, y_MK: NDArray[np.floating], train_M: Sequence[int], val_M: Sequence[int]
+    how: Tuning,
+    vectors: Vectors,
+    y_MK: NDArray[np.floating],
+    train_M: Sequence[int],
+    val_M: Sequence[int],
+    fitted: dict[tuple[int, int, bytes], Logistic] | None = None,
 ) -> Tuned:
     """Fit a head, train the layers that `how` names, and keep the best step.
 
@@ -157,6 +162,7 @@ def tune(
         train_M: numbers of the training records.
         val_M: numbers of the validation records, which decide the regularisation of the head and when
             training stops.
+        fitted: heads of views that other readouts of the same records share; see `fit_views`.
 
     Raises:
         UsageError: values don't stay finite because the learning rate is too high.
@@ -169,12 +175,10 @@ def tune(
     x_train, x_val = vectors(train_M), vectors(val_M)
     part_W = None if vectors.readout == "wide" else part_weights(model.config, vectors.readout)
     columns = views(model.config, vectors.readout)
-    head = fit_views(x_train, y_train, weight_train, x_val, y_val, weight_val, columns, part_W)
+    head = fit_views(x_train, y_train, weight_train, x_val, y_val, weight_val, columns, part_W, fitted)
     with torch.no_grad():
-        for mine, fitted in zip(
-            (net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=False
-        ):
-            mine.copy_(torch.from_numpy(fitted))
+        for mine, value in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=False):
+            mine.copy_(torch.from_numpy(value))
     logits_val = net.eval().logits(x_val)
     loss = calibrated_loss(logits_val, y_val, weight_val)
     if how.layers == "head":
