@@ -48,11 +48,19 @@
     return alike.length ? ". Did you mean " + alike.map(([, text]) => text).join(", ") + "?" : "";
   }
 
+  // Cards are folded, except those that were asked for.
+  function unfold(article, open) {
+    article.querySelectorAll("details").forEach((part) => { part.open = open; });
+  }
+
   function show() {
     const wanted = fold(words.value);
     const found = wanted ? find(wanted) : [];
     const places = new Set(found.map((hit) => hit.place));
-    articles.forEach((article) => { article.hidden = wanted !== "" && !places.has(article.id); });
+    articles.forEach((article) => {
+      article.hidden = wanted !== "" && !places.has(article.id);
+      unfold(article, places.has(article.id));
+    });
     main.append(...(wanted ? found.map((hit) => document.getElementById(hit.place)) : articles));
     hits.replaceChildren(...found.map((hit) => {
       const link = document.createElement("a");
@@ -94,14 +102,20 @@
     const first = hits.querySelector("a");
     if (first) first.click();
   });
-  addEventListener("hashchange", () => {
+  function turn() {
     const target = document.getElementById(location.hash.slice(1));
     if (target) {
-      if (target.closest("article")) target.closest("article").hidden = false;
+      const article = target.closest("article");
+      if (article) {
+        article.hidden = false;
+        unfold(article, true);
+      }
       target.focus();
       target.scrollIntoView();
     }
-  });
+  }
+  addEventListener("hashchange", turn);
+  addEventListener("beforeprint", () => articles.forEach((article) => unfold(article, true)));
   const profile = document.getElementById("profile");
   document.getElementById("switch").hidden = false;
   profile.addEventListener("change", () => { document.body.dataset.shown = profile.value; });
@@ -109,4 +123,5 @@
   addEventListener("keydown", step);
   words.addEventListener("input", show);
   show();
+  turn();
 })();

@@ -212,11 +212,12 @@ def _article(
         for title, items in parts
         if items
     )
+    contents = " · ".join(f"{title} ({len(items)})" for title, items in parts if items)
     tier = "family" if node.root else "finding"
     return (
         f'<article id="c-{node.index}" tabindex="-1"><h2>{_title(node, name)}</h2>'
         f'<p class="facts">{tier}, index {node.index} · {escape(node.iri)}</p>{_definition(node)}'
-        f'<div class="parts">{sections}</div></article>\n'
+        f'<details><summary>{contents}</summary><div class="parts">{sections}</div></details></article>\n'
     )
 
 
@@ -246,8 +247,10 @@ def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
 
 
 def _unrouted(items: Iterable[str]) -> str:
-    head, listed = '<article id="unrouted" tabindex="-1"><h2>Codes that reach no concept</h2>', "".join(items)
-    return f"{head}<ul>{listed}</ul></article>\n" if listed else ""
+    listed = list(items)
+    head = '<article id="unrouted" tabindex="-1"><h2>Codes that reach no concept</h2>'
+    summary = f"<details><summary>Codes ({len(listed)})</summary>"
+    return f"{head}{summary}<ul>{''.join(listed)}</ul></details></article>\n" if listed else ""
 
 
 def _glossary() -> str:
@@ -263,5 +266,7 @@ def _erratum(entry: Erratum) -> str:
 
 
 def _errata(errata: Iterable[Erratum]) -> str:
-    items = "".join(map(_erratum, errata))
-    return f'<article id="errata" tabindex="-1"><h2>Errata</h2><ul>{items}</ul></article>\n' if items else ""
+    items = [_erratum(entry) for entry in errata]
+    head = '<article id="errata" tabindex="-1"><h2>Errata</h2>'
+    summary = f"<details><summary>Entries ({len(items)})</summary>"
+    return f"{head}{summary}<ul>{''.join(items)}</ul></details></article>\n" if items else ""
