@@ -22,10 +22,10 @@ def test_recipes_show_every_value_with_its_source():
     shown = json.loads(printed("recipes", "--format", "json"))
     assert {"c1", "c2p", "c2", "c3", "tiny"} <= set(shown["recipes"])
     assert shown["recipes"]["c3"]["msps"]["lambda_rhythm"] == 0.2
-    assert shown["sources"]["msps.lambda_rhythm"] == "paper §sec:values"
+    assert shown["sources"]["msps.lambda_rhythm"] == "paper, Notation values"
     lines = printed("recipes", "c3").splitlines()
     [sigma] = [line for line in lines if "gscl.sigma" in line]
-    assert "paper §subsec:tree-distance" in sigma
+    assert "paper, Tree-Distance Matrix" in sigma
     [own, rest] = [number for number, line in enumerate(lines) if "in c1" in line]
     assert own < lines.index(sigma) < rest, "what is other than in c1 comes first"
 

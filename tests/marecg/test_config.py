@@ -19,8 +19,8 @@ def test_every_value_of_a_recipe_has_a_source():
 
 
 def test_a_value_that_a_size_changes_says_what_it_stands_for():
-    assert source_of(recipes.c1().model, "patch") == "paper §sec:values: P_t, 100 ms"
-    assert source_of(recipes.tiny().model, "patch") == "other than 50 (paper §sec:values: P_t, 100 ms)"
+    assert source_of(recipes.c1().model, "patch") == "paper, Notation values: P_t, 100 ms"
+    assert source_of(recipes.tiny().model, "patch") == "other than 50 (paper, Notation values: P_t, 100 ms)"
     assert source_of(recipes.tiny().model, "positions").startswith("paper ")  # they follow the window
 
 

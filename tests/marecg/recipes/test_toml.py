@@ -29,7 +29,7 @@ def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path):
 
 def test_a_value_that_was_changed_says_what_it_replaces():
     (width,) = [line for line in as_toml(by_name("tiny")).splitlines() if line.startswith("width = 64")]
-    assert width == "width = 64 # other than 768 (paper §sec:values: d)"
+    assert width == "width = 64 # other than 768 (paper, Notation values: d)"
 
 
 @pytest.mark.parametrize(

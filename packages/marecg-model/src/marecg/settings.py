@@ -4,6 +4,7 @@ A field's default and source are written together: `paper(value, section)` or `c
 subpackage defines the settings that it reads. Together they form a recipe (`marecg.recipes`).
 """
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args
 
@@ -11,15 +12,32 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+SECTIONS = {
+    "sec:values": "Notation values",
+    "subsec:auxiliary": "Auxiliary Self-Supervisory Components",
+    "subsec:graph-structure": "Two-Tier Vocabulary and Edge Sets",
+    "subsec:gscl": "Graph-Smoothed Contrastive Learning",
+    "subsec:implementation": "Implementation Details",
+    "subsec:multiscale-sca": "Multi-Scale Physiological Supervision",
+    "subsec:pretrain-corpus": "Pretraining Corpus",
+    "subsec:tree-distance": "Tree-Distance Matrix",
+}
+"""Headings of the paper's sections by their labels, which the sources of values name."""
+
 
 def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
-    """Declare a value from the paper with its section."""
-    return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
+    """Declare a value from the paper with its section: a heading, or § and a label of `SECTIONS`."""
+    return Field(default, json_schema_extra={"source": f"paper, {_with_headings(where)}"}, **limits)
 
 
 def chosen(default: Any, why: str, **limits: Any) -> Any:
     """Declare a value that the paper doesn't specify, with the reason for the choice."""
-    return Field(default, json_schema_extra={"source": f"chosen: {why}"}, **limits)
+    return Field(default, json_schema_extra={"source": f"chosen: {_with_headings(why)}"}, **limits)
+
+
+def _with_headings(text: str) -> str:
+    """Replace labels of the paper's sections with the headings."""
+    return re.sub(r"§(\w+:[\w-]+)?", lambda found: SECTIONS[found[1]] if found[1] else "", text)
 
 
 class Frozen(BaseModel):
