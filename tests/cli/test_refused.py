@@ -1,6 +1,8 @@
 """What can't be done ends in one line that names it, with its exit code, and nothing is written or lost."""
 
 import shlex
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -34,7 +36,7 @@ REFUSED = [
     ("embed P/run brief.npy --fs 500 --out x.npz", 3, "less than one patch"),
     ("embed P/run pickled.npy --fs 500 --out x.npz", 3, "can't be read as .npy"),
     ("embed P/run imaginary.npy --fs 500 --out x.npz", 2, "no numbers"),
-    ("embed P/run absent.npy --fs 500 --out x.npz", 3, "is not there"),
+    ("embed P/run absent.npy --fs 500 --out x.npz", 3, "absent.npy: no such file"),
     ("embed P/run P/wfdb --out x.csv", 2, "Use .npz or .parquet, or end a folder's name in /"),
     ("embed P/run nowhere --out x.npz", 3, "nowhere: no such file"),
     ("embed P/run empty --out x.npz", 3, "no WFDB header"),
@@ -140,3 +142,29 @@ def test_what_is_refused_is_one_line_and_leaves_everything_as_it_was(kinds, here
     assert (ended, message.partition(":")[0]) == (code, "error")
     assert problem.replace("P/", f"{kinds}/") in message
     assert contents(kinds, here) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("probe --task ptbxl", "Did you mean ptbxl-super?"),
+        ("probe --set readuot=wide", "Did you mean readout?"),
+        ("probe --features mine=absent.npz --task corpus --root .", "absent.npz: no such file"),
+        ("classify fit marecg-small-codez --data . --out x", "Did you mean marecg-small-codes?"),
+        ("classify fit marecg-small-codes --data . --labels absent.csv --out x", "absent.csv: no such file"),
+        ("train --data nowhere --out x", "nowhere: no such file"),
+        ("predict absent.jpg", "absent.jpg: no such file"),
+    ],
+)
+def test_a_typo_is_answered_before_torch_is_imported(line, problem, tmp_path):
+    pytest.importorskip("marecg_small")
+    code = (
+        "import sys; from marecg_cli.marecg import main\n"
+        f"try: main({shlex.split(line)!r})\n"
+        "finally: print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert problem in done.stderr
+    assert done.returncode in (2, 3)
+    assert done.stdout == "False\n"

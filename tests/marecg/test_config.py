@@ -15,13 +15,13 @@ from marecg.settings import source_of, sources
 def test_every_value_of_a_recipe_has_a_source():
     source_of_value = dict(sources(Config))
     assert len(source_of_value) > 30
-    assert all(source.startswith(("paper ", "chosen: ")) for source in source_of_value.values())
+    assert all(source.startswith(("paper, ", "chosen: ")) for source in source_of_value.values())
 
 
 def test_a_value_that_a_size_changes_says_what_it_stands_for():
     assert source_of(recipes.c1().model, "patch") == "paper, Notation values: P_t, 100 ms"
     assert source_of(recipes.tiny().model, "patch") == "other than 50 (paper, Notation values: P_t, 100 ms)"
-    assert source_of(recipes.tiny().model, "positions").startswith("paper ")  # they follow the window
+    assert source_of(recipes.tiny().model, "positions").startswith("paper, ")  # they follow the window
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)

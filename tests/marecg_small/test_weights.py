@@ -13,7 +13,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.by_family import judged_by_family
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import installed
+from marecg.model.names import installed
 from marecg.use.answers import answers_of
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"

@@ -8,7 +8,7 @@ import typer
 from ecg_base import UsageError
 from marecg_cli._commands import SETTINGS
 from marecg_cli._corpus_text import tell_quarantined
-from marecg_cli._options import As, Data, set_option
+from marecg_cli._options import As, Data, refuse_missing, set_option
 from marecg_cli._output import message, result, result_json
 
 SUMMARY = "Train a classifier on labelled ECGs."
@@ -66,16 +66,20 @@ def fit(
 
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
+    from marecg.model.names import local_folder
+    from marecg_cli._settings import Training, read
+
+    training: dict[str, Any] = {"readout": "best"} | read(Training, set_).given()
+    shares = dict(map(_share, prevalence or ()))
+    refuse_missing(data, labels)
+    local_folder(model)
     from marecg.classify.classifier import EcgClassifier
     from marecg.classify.fit_classifier import embedding_folder, fit_classifier
     from marecg.corpus.prepared import Corpus
     from marecg.report.classifier import few_positives, heads_and_rows, write_classifier_report
     from marecg_cli._scores_text import plain_text, rich_table
-    from marecg_cli._settings import Training, read
 
-    training: dict[str, Any] = {"readout": "best"} | read(Training, set_).given()
     classifier = EcgClassifier(model, layers, calibration=calibration, threshold=threshold, **training)
-    shares = dict(map(_share, prevalence or ()))
     data = _prepared(data, model, out)
     evaluation = fit_classifier(classifier, data, out, labels, exclusive=exclusive, prevalence=shares)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")

@@ -15,6 +15,7 @@ from marecg_cli._options import (
     by_group,
     local_path,
     one_of,
+    refuse_missing,
     set_option,
     shares,
     task_names,
@@ -112,15 +113,26 @@ def probe(
 
     Example: marecg probe runs/c3 --protocol finetune --set finetune.layers='head;all' --root data/ptb-xl
     """
-    from marecg.evaluate.model_card import write_model_card
-    from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
-    from marecg.evaluate.tasks.registry import roots
+    from marecg.base.offers import TASKS
+    from marecg.base.plugins import refuse_unknown
+    from marecg.model.names import local_folder
     from marecg_cli._settings import FineTuning, Probe, read
 
+    for name in task or ():
+        if name != "all" and not name.endswith(".csv"):
+            refuse_unknown(name, TASKS, "task")
+    refuse_missing(*(name for name in task or () if name.endswith(".csv")))
+    refuse_missing(*(feature.rpartition("=")[2] for feature in features or ()))
+    for run in runs or ():
+        local_folder(run)
     if card and out:
         raise UsageError("--card can't be combined with --out")
     of_training, others = by_group("finetune.", set_)
     tuning, values = read(FineTuning, of_training, "finetune."), read(Probe, others).given()
+    from marecg.evaluate.model_card import write_model_card
+    from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
+    from marecg.evaluate.tasks.registry import roots
+
     folders = list(runs or ())
     if not folders and not features:
         folders = ["marecg-small"]

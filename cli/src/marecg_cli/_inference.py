@@ -1,5 +1,6 @@
 """Commands that apply a trained encoder to any ECG."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecg_base import UsageError
-from marecg_cli._options import As, Fs, Readout, by_group, set_option
+from marecg_cli._options import As, Fs, Readout, by_group, refuse_missing, set_option
 from marecg_cli._output import message
 from marecg_cli._predictions_text import (
     print_calls,
@@ -85,13 +86,15 @@ def embed(
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
-    from marecg.embedding.embed_records import Shard, embed_records
     from marecg_cli._settings import Sizes, array_layout, read
 
     run, *inputs = _with_model(given)
     of_arrays, others = by_group("array.", set_)
-    layout = array_layout(fs, of_arrays)
     sizes = read(Sizes, others).given()
+    _refuse_absent(run, inputs)
+    layout = array_layout(fs, of_arrays)
+    from marecg.embedding.embed_records import Shard, embed_records
+
     done = embed_records(
         run,
         inputs,
@@ -146,16 +149,18 @@ def predict(
 
     Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
-    from marecg.classify.classifier_folder import is_classifier
-    from marecg.embedding.inputs import Inputs
-    from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
     from marecg_cli._settings import Telling, array_layout
     from marecg_cli._settings import read as read_settings
 
     run, read = model_and_record(given)
     of_arrays, others = by_group("array.", set_)
-    layout, step = array_layout(fs, of_arrays), _seconds(every)
     risk = read_settings(Telling, others).risk
+    _refuse_absent(run, [read])
+    layout, step = array_layout(fs, of_arrays), _seconds(every)
+    from marecg.classify.classifier_folder import is_classifier
+    from marecg.embedding.inputs import Inputs
+    from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
+
     if step is not None and is_classifier(run):
         raise UsageError("--every needs an encoder, got a classifier")
     records = Inputs([read], layout, step)
@@ -201,7 +206,7 @@ def model_and_record(words: list[str]) -> tuple[str, str]:
 def _with_model(words: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
     from ecg_records.storage.places import is_remote
-    from marecg.model.pretrained import DEFAULT, names_model
+    from marecg.model.names import DEFAULT, names_model
 
     first = Path(words[0])
     on_disk = first.exists() or first.with_name(f"{first.name}.hea").exists()
@@ -209,3 +214,15 @@ def _with_model(words: list[str]) -> list[str]:
         return words
     message(f"model: {DEFAULT}")
     return [DEFAULT, *words]
+
+
+def _refuse_absent(run: str, inputs: Iterable[str]) -> None:
+    """Refuse a model, and names of records, folders and arrays that don't exist, before torch is imported."""
+    from marecg.model.names import local_folder
+
+    local_folder(run)
+    for name in inputs:
+        path = Path(name)
+        header = path.with_name(f"{path.name}.hea")
+        if not header.exists() and not path.with_suffix(".hea").exists():
+            refuse_missing(name)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ecg_base import UsageError
+from ecg_base import InputError, UsageError
 
 
 def local_path(where: str) -> Path:
@@ -24,6 +24,13 @@ def _local(context: typer.Context, where: str | None) -> Path | None:
 
 LOCAL: dict[str, Any] = {"parser": str, "callback": _local, "metavar": "PATH"}
 """The settings of an option that takes a path or an address such as s3://bucket/corpus."""
+
+
+def refuse_missing(*paths: Path | str | None) -> None:
+    """Refuse a path that doesn't exist before anything slow is imported. Addresses are looked up later."""
+    for path in paths:
+        if path is not None and "://" not in str(path) and not Path(path).exists():
+            raise InputError("no such file or folder", where=path, remedy="Check its name and folder")
 
 
 def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def report(
     if age is not None and out is None:
         raise UsageError("--age is for a record's page", remedy="Name the page's HTML file with --out")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
-        from marecg.model.pretrained import installed
+        from marecg.model.names import installed
         from marecg.report.run_page import write_report
 
         if not Path(given[0]).exists() and installed(given[0]):

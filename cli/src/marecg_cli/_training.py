@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ecg_base import UsageError
-from marecg_cli._options import Data, Log, one_of, recipe_names, set_option
+from marecg_cli._options import Data, Log, one_of, recipe_names, refuse_missing, set_option
 from marecg_cli._output import console, message, result, result_json
 
 Values = Mapping[str, Any]
@@ -63,6 +63,15 @@ def train(
 
     Example: marecg train --from marecg-small --data corpus --out runs/c3 --set train.lr=5e-4
     """
+    from marecg.base.offers import RECIPES
+    from marecg.base.plugins import refuse_unknown
+    from marecg.model.names import local_folder
+
+    refuse_missing(data)
+    if recipe and not recipe.endswith(".toml"):
+        refuse_unknown(recipe, RECIPES, "recipe")
+    if from_:
+        local_folder(from_)
     from marecg.recipes import by_name
     from marecg.train.run import train
     from marecg.train.warm_start import recipe_for
@@ -140,7 +149,9 @@ def recipes(
         return
     others = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
     shown = [name for name in makers if name not in others]
-    print_recipes({name: built[name] for name in shown}, {name: _summary(makers[name]) for name in shown})
+    print_recipes(
+        {name: built[name] for name in shown}, {name: _summary(name, makers[name]) for name in shown}
+    )
     if others:
         message(f"Smaller variants: {', '.join(others)}.")
     message("Run marecg recipes NAME to see all values of a recipe with their sources.")
@@ -216,12 +227,12 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
         console().print(table)
 
 
-def _summary(make: Callable[..., object]) -> str:
-    """The first line of what builds a recipe; of one at another size, which one that is."""
+def _summary(name: str, make: Callable[..., object]) -> str:
+    """Return the sentence of a built-in recipe, or the first line of another package's docstring."""
+    from marecg.base.offers import RECIPES
     from marecg.objectives.registry import installed
 
-    if isinstance(make, partial) and make.args[-1] in installed():
-        return (installed()[make.args[-1]].__doc__ or "").partition("\n")[0]
-    if isinstance(make, partial):
-        return f"{make.args[0].__name__} at a size for two CPU cores."
-    return (make.__doc__ or "").partition("\n")[0]
+    if name in RECIPES:
+        return RECIPES[name]
+    documented = installed().get(make.args[-1], make) if isinstance(make, partial) else make
+    return (documented.__doc__ or "").partition("\n")[0].removeprefix("Return ")

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 import pytest
 
 import ecg_ontology
+from marecg.base import offers
 from marecg.base.plugins import plugin
 from marecg.errors import ConfigError, UsageError
+from marecg.evaluate.tasks.registry import TASKS
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import ObjectiveConfig, Parts, registry
+from marecg.recipes import RECIPES
 
 
 @dataclass
@@ -81,3 +84,8 @@ def test_an_objective_that_is_not_installed_is_refused_when_it_is_to_be_trained(
     parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
     with pytest.raises(ConfigError, match=r"no objective uses these values\. Install its package"):
         registry.Elsewhere(weight=2.0).build(parts)
+
+
+def test_the_names_that_are_known_without_torch_are_those_of_recipes_and_tasks():
+    assert list(offers.RECIPES) == list(RECIPES)
+    assert list(offers.TASKS) == list(TASKS)

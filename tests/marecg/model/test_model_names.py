@@ -9,9 +9,10 @@ import pytest
 from tests.marecg.hub import fake_hub
 
 from marecg.errors import CheckpointError
-from marecg.model import pretrained
+from marecg.model import names, pretrained
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import folder_of, names_model
+from marecg.model.names import names_model
+from marecg.model.pretrained import folder_of
 
 
 def refuse_network(*_: object, **__: object) -> str:
@@ -59,7 +60,7 @@ def test_an_installed_model_is_found_by_its_name_and_its_package_not_run(saved, 
     shutil.copytree(saved, package / "without_ptbxl_codes")
     (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(pretrained, "find_spec", lambda _: find_spec("weights_of_ours"))
+    monkeypatch.setattr(names, "find_spec", lambda _: find_spec("weights_of_ours"))
     loaded = MarEcg.from_pretrained("marecg-small")
     assert loaded.config == MarEcg.from_pretrained(saved).config
     with pytest.raises(CheckpointError, match=r"Did you mean marecg-small\?"):
@@ -79,14 +80,14 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
 
 
 def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
-    monkeypatch.setattr(pretrained, "find_spec", lambda _: None)
+    monkeypatch.setattr(names, "find_spec", lambda _: None)
     with pytest.raises(CheckpointError, match=r"not installed. Install the package marecg-small"):
         MarEcg.from_pretrained("marecg-small")
 
 
 def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(saved, tmp_path, monkeypatch):
     shutil.copytree(saved, tmp_path / "packaged")
-    monkeypatch.setattr(pretrained, "installed", lambda name: tmp_path / "packaged")
+    monkeypatch.setattr(names, "installed", lambda name: tmp_path / "packaged")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "marecg-small").mkdir()
     (tmp_path / "marecg-small" / "notes.txt").touch()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from marecg.corpus.prepared import Corpus
     from marecg.embedding.embed import Embeddings, WideEmbeddings, embed
     from marecg.model.mar_ecg import MarEcg
-    from marecg.model.pretrained import list_models
+    from marecg.model.names import list_models
     from marecg.use.concept_shares import ConceptShares
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
@@ -48,7 +48,7 @@ _HOMES = {
     "MarEcg": "marecg.model.mar_ecg",
     "WideEmbeddings": "marecg.embedding.embed",
     "embed": "marecg.embedding.embed",
-    "list_models": "marecg.model.pretrained",
+    "list_models": "marecg.model.names",
     "predict": "marecg.use.predict",
 }
 

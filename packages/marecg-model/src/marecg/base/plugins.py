@@ -5,7 +5,7 @@ of several objects. A file is run only if a user names it.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -47,6 +47,17 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
         problem = f"isn't {article} {what}" if value is not None else f"holds no {attribute}"
         raise UsageError(f"{name!r} {problem}", remedy=f"See docs/extending.md for the smallest {what}")
     return value  # type: ignore[no-any-return]
+
+
+def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
+    """Refuse a name that neither `ours` nor another package has, without loading an object.
+
+    A mapping of several objects (`*`) isn't loaded, so that its package decides later.
+    """
+    names = {entry.name for entry in entry_points(group=f"marecg.{what}s")}
+    file, _, _ = name.rpartition(":")
+    if name not in {*ours, *names} and SEVERAL not in names and not file.endswith(".py"):
+        raise _nothing_named(name, [*ours, *sorted(names)], what)
 
 
 def offered_names(what: str) -> list[str]:

@@ -8,7 +8,7 @@ from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.task import TaskDefinition
-from marecg.model.pretrained import installed
+from marecg.model.names import installed
 
 
 def probe_many(

@@ -31,7 +31,7 @@ from marecg.embedding.recordings import read_recording
 from marecg.errors import CorpusError
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import installed
+from marecg.model.names import installed
 from marecg.model.windows import Recording
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to

@@ -1,0 +1,92 @@
+"""Names of models: installed models, folders, and repositories of the Hugging Face hub.
+
+Nothing here imports torch, so that the command line refuses an unknown name at once.
+"""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+from ecg_base import suggest
+from ecg_records.storage.copies import ensure_local
+from ecg_records.storage.places import Place, is_remote
+from marecg.errors import CheckpointError
+
+DEFAULT = "marecg-small-codes"
+"""Default model for a user's records, because it was trained with the most statements.
+
+A probe uses `marecg-small`, which was trained without the codes of PTB-XL. The package `marecg-small`
+contains both models.
+"""
+FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
+
+
+def installed(name: str) -> Path | None:
+    """Return the folder of a model in the package marecg-small, or None if the model isn't installed."""
+    package = find_spec("marecg_small") if name in FOLDERS else None
+    for place in (package and package.submodule_search_locations) or ():
+        return Path(place) / FOLDERS[name]
+    return None
+
+
+def list_models() -> list[str]:
+    """Return the names of the installed models, as accepted by `MarEcg.from_pretrained`.
+
+    >>> list_models()
+    ['marecg-small', 'marecg-small-codes']
+    """
+    return [name for name in FOLDERS if installed(name)]
+
+
+OWN_FILES = ("config.json", "model.safetensors")
+"""Files that identify a model. ontology.json isn't included, because a prepared corpus also has it."""
+_HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
+
+
+def local_folder(given: str | Path) -> Path | None:
+    """Return the model's folder, or None if only the hub can have the model.
+
+    If the parent folder exists, the name is a path, so a misspelt path isn't sent to the hub.
+    """
+    try:
+        path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
+        if (path / "model").is_dir():
+            return path / "model"
+        packaged = installed(str(given))
+        if path.is_dir() and (packaged is None or (path / "config.json").is_file()):
+            return path  # a folder without config.json must not hide an installed model of the same name
+        if packaged is not None:
+            return packaged
+        if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
+            return None
+    except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
+        pass
+    if str(given) in FOLDERS:
+        raise CheckpointError(
+            "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
+        )
+    names = ", ".join(list_models()) or f"such as {DEFAULT}"
+    otherwise = (
+        f"Name a run, its folder 'model', one installed ({names}), or owner/name on the Hugging Face hub"
+    )
+    raise CheckpointError("is not a folder", where=given, remedy=suggest(str(given), FOLDERS, otherwise))
+
+
+def _copied(where: str) -> Path:
+    """Return a local copy of a model or run in a remote store. Raises the errors of `copies.ensure_local`."""
+    return ensure_local(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
+
+
+def names_model(given: str | Path) -> bool:
+    """Return whether a name means a model: a run, a folder, an installed model, or a model on the hub."""
+    if installed(str(given)) is not None:
+        return True
+    if is_remote(given):
+        return any(name in ("model", *OWN_FILES) for name in Place(given).names())
+    try:
+        path = Path(given).expanduser()
+        if not path.exists():
+            return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
+        return any((folder / name).is_file() for folder in (path, path / "model") for name in OWN_FILES)
+    except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
+        return False
