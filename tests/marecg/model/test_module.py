@@ -12,7 +12,7 @@ from ecg_records.signal.leads import LEADS
 from marecg.embedding.embed import embed
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import readout_width
+from marecg.model.readout import readout_width, wide_columns
 
 SOME = ("V1", "I", "aVF")
 
@@ -37,8 +37,11 @@ def same(mine: torch.Tensor, theirs: np.ndarray) -> None:
 @pytest.mark.parametrize("length", [50, 130, 2000, 3500, 3501, 5000, 7100])
 def test_a_call_gives_what_embed_gives_of_any_length(model, length):
     x = noise(length)
-    for mine, theirs in zip(model(x), embed(model, x.numpy(), fs=500, readout="wide"), strict=True):
-        same(mine, theirs)
+    features, expected = model(x), embed(model, x.numpy(), fs=500, readout="wide")
+    for name in ("rhythm", "patch", "wide"):
+        same(getattr(features, name), getattr(expected, name))
+    for name, columns in wide_columns(model.config).items():
+        same(getattr(features, name), expected.wide[:, columns])
 
 
 def test_leads_are_taken_by_name_in_any_order_and_the_others_hidden(model):

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import readout_width, wide_columns, wide_readout
+from marecg.model.readout import blocks, readout_width, wide_blocks, wide_columns
 from marecg.nn.modulation import modulation_spectrum
 
 
-def parts(wide_BW: torch.Tensor, width: int) -> dict[str, torch.Tensor]:
-    return {name: wide_BW[:, columns] for name, columns in wide_columns(of_width(width)).items()}
-
-
-def of_width(width: int, **changes: bool) -> ModelConfig:
-    return ModelConfig(width=width, heads=1, **changes)
+def widths(blocks: dict[str, torch.Tensor]) -> dict[str, int]:
+    return {name: x_BV.shape[1] for name, x_BV in blocks.items()}
 
 
 def noise(records: int) -> torch.Tensor:
@@ -34,7 +30,7 @@ def test_by_hand():
     real_BT = torch.tensor([[True, True, False]])
     absent_BC = torch.arange(12)[None] >= 2
     log_std_BC = torch.tensor([[1.0, 2.0] + [-9.0] * 10])
-    wide = parts(wide_readout(torch.tensor([[7.0]]), h_BTCD, log_std_BC, real_BT, absent_BC), 1)
+    wide = wide_blocks(torch.tensor([[7.0]]), h_BTCD, log_std_BC, real_BT, absent_BC)
     leads, log_std = [2.0 * lead for lead in range(12)], [1, 2, *[1.5] * 10]
     expected = {"rhythm": [7], "mean": [11], "max": [16.5], "std": [5.5], "leads": leads, "log_std": log_std}
     assert {name: part_BW[0].tolist() for name, part_BW in wide.items()} == expected
@@ -46,9 +42,8 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed, real):
     generator = torch.Generator().manual_seed(seed)
     h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
     real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
-    wide_BW = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
-    assert wide_BW.shape == (2, readout_width(of_width(3)))
-    wide = parts(wide_BW, 3)
+    wide = wide_blocks(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
+    assert widths(wide) == {block.name: block.width for block in blocks(ModelConfig(width=3, heads=1))}
     for record, patches in enumerate((real or 5, 5)):
         h_TCD = h_BTCD[record, :patches].numpy()
         h_TD = h_TCD.mean(1)
@@ -100,7 +95,9 @@ def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro):
 def test_a_still_record_has_a_slope_everywhere():
     h_BTCD = torch.ones(1, 1, 12, 2, requires_grad=True)
     real_BT = torch.ones(1, 1, dtype=torch.bool)
-    wide_readout(torch.zeros(1, 2), h_BTCD, torch.zeros(1, 12), real_BT).sum().backward()
+    sum(
+        x.sum() for x in wide_blocks(torch.zeros(1, 2), h_BTCD, torch.zeros(1, 12), real_BT).values()
+    ).backward()
     assert torch.isfinite(h_BTCD.grad).all()
 
 

@@ -169,10 +169,10 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Tuning(**{name: getattr(self, name) for name in names}, readout=self.readouts()[-1])
 
     def readouts(self) -> tuple[Readout, ...]:
-        """Return the readouts to try for the head. Each readout is the beginning of the next."""
+        """Return the readouts to try for the head. The last readout has the blocks of all others."""
         if self.readout != "best":
             return (self.readout,)
-        return HEADS if self.layers == "head" else HEADS[:1]
+        return HEADS if self.layers == "head" else ("wide",)
 
     def _calibrated(
         self, logits_BK: Floats, y_BK: NDArray[np.floating], expected_K: Floats

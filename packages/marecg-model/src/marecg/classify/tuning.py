@@ -24,7 +24,7 @@ from marecg.embedding.embed import encode
 from marecg.errors import CheckpointError, UsageError
 from marecg.evaluate.probe.best_round import fit_best
 from marecg.model.mar_ecg import Classifier, MarEcg
-from marecg.model.readout import Readout, part_weights, readout_width, views
+from marecg.model.readout import Readout, columns_within, part_weights, views
 from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
@@ -32,7 +32,7 @@ from marecg.objectives.augment import rhythm_safe
 
 Floats = NDArray[np.float64]
 HEADS: tuple[Readout, ...] = ("wide", "beats", "full")
-"""Readouts of a head. Each readout is the beginning of the next."""
+"""Readouts of a head. Each readout has all blocks of the readout before it."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises. Afterwards it falls along a cosine."""
 LOOK = 100
@@ -116,8 +116,8 @@ class Vectors:
         missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]
         encoded = encode(self.model, map(self.fetch, missing), readout=self._computed, patches=False)
         self._read |= {row: vectors.wide for row, vectors in zip(missing, encoded, strict=True)}
-        width = readout_width(self.model.config, self.readout)
-        return np.stack([self._read[row][:width] for row in rows_M]).astype(np.float64)
+        columns = columns_within(self.model.config, self.readout, self._computed)
+        return np.stack([self._read[row][columns] for row in rows_M]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,13 @@ def tune(
     part_W = None if vectors.readout == "wide" else part_weights(model.config, vectors.readout)
     columns = views(model.config, vectors.readout)
     head = fit_views(x_train, y_train, weight_train, x_val, y_val, weight_val, columns, part_W, fitted)
-    with torch.no_grad():
-        for mine, value in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=False):
-            mine.copy_(torch.from_numpy(value))
+    tensors = {
+        "mean_W": head.mean_W,
+        "scale_W": head.scale_W,
+        "head.weight": head.weights_KW,
+        "head.bias": head.intercepts_K,
+    }
+    net.load_state_dict({name: torch.from_numpy(x) for name, x in tensors.items()}, strict=False)
     logits_val = net.eval().logits(x_val)
     loss = calibrated_loss(logits_val, y_val, weight_val)
     if how.layers == "head":

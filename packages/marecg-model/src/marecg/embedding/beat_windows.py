@@ -13,7 +13,7 @@ from ecg_records.measurements import measured
 from ecg_records.measurements.median_beat import FS
 from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.samples import resample
-from marecg.embedding.shown_windows import NOTHING, ShownWindow
+from marecg.embedding.shown_windows import ShownWindow
 from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, QRS
 from marecg.model.windows import Recording, Window, tta_windows
@@ -35,18 +35,18 @@ def with_beats(
             if window.start % config.stride == 0:
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
-            measured_F = _measured(ecg, window, config) if measure else NOTHING
+            measured_F = _measured(ecg, window, config) if measure else None
             yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
 
 
-def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32]:
+def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32] | None:
     """Measure a recording at its last window, or a long one in each window that begins at a patch."""
     if window.length > WHOLE_S * config.fs:
         due, x_CL, absent_C = window.start % config.stride == 0, window.x_CL, window.absent_C
     else:
         due, x_CL, absent_C = window.last, ecg.x_CL[:, : window.length], ecg.absent_C
     if not due:
-        return NOTHING
+        return None
     return measured.measure(resample(x_CL, config.fs, FS), absent_C | ~x_CL.any(axis=1)).astype(np.float32)
 
 

@@ -21,7 +21,7 @@ from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
 from marecg.embedding.shown_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
-from marecg.model.readout import QRS, Readout, blocks, joined_readout, wide_columns
+from marecg.model.readout import QRS, JoinedWindows, Readout, blocks, wide_columns
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, overlapped, stacked
 
@@ -196,42 +196,34 @@ def encode(
     model.eval()
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
-    rhythm = wide_columns(config)["rhythm"]
-    found = blocks(
-        config, "wide" if readout == "rhythm" else readout
-    )  # the encoder always returns at least wide
     beats, full = readout in ("beats", "full"), readout == "full"
+    found, columns = blocks(config, readout), wide_columns(config, readout)
     shown = shown_windows(recordings, config, readout)
-    total, looked_at, beat_count = np.zeros(0), 0, 0.0
-    measured: list[NDArray[np.float32]] = []
-    starts: list[int] = []
-    parts: list[NDArray[np.float32]] = []
+    joined, starts, parts = JoinedWindows(found), list[int](), list[NDArray[np.float32]]()
     while batch := list(islice(shown, batch_size)):
         with torch.no_grad():
             x_BCL, *others = stacked([item.window for item in batch], config, device)
             if beats:
                 others.append(torch.from_numpy(np.stack([item.beats_JT for item in batch])).to(device))
             features = model.of_windows(x_BCL.to(kind), *others, every_part=full)
-        wide_BV = features.wide.float().cpu().numpy()
+        block_BV = {name: x.float().cpu().numpy() for name, x in features.blocks.items()}
         patch_BTD = features.patch.float().cpu().numpy()
-        if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
+        if not all(np.isfinite(x).all() for x in (patch_BTD, *block_BV.values())):
             problem = "the model gives values that are not finite for signals that are"
             raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
-        for (window, beats_JT, measured_F), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
-            total = wide_V.astype(np.float64) + (total if looked_at else 0.0)
-            looked_at += 1
-            measured += [measured_F] if len(measured_F) else []
-            beat_count += float(beats_JT[QRS].sum())
+        for number, (window, beats_JT, measured_F) in enumerate(batch):
+            of_window = {name: x[number] for name, x in block_BV.items()}
+            joined.add(of_window, float(beats_JT[QRS].sum()), measured_F)
             if patches and window.start % config.stride == 0:  # H̄ is built from windows that begin at a patch
                 starts.append(window.start)
-                parts.append(patch_TD)
+                parts.append(patch_BTD[number])
             if window.last:
-                vector = joined_readout(total, looked_at, beat_count, measured, found).astype(np.float32)
                 whole_TD = np.zeros((0, config.width), np.float32)
                 if patches:
                     whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
-                yield WideEmbeddings(vector[rhythm], whole_TD, vector)
-                total, looked_at, beat_count, measured, starts, parts = np.zeros(0), 0, 0.0, [], [], []
+                vector = joined.vector()
+                yield WideEmbeddings(vector[columns["rhythm"]], whole_TD, vector)
+                joined, starts, parts = JoinedWindows(found), [], []
 
 
 def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:

@@ -14,19 +14,17 @@ from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, Readout
 from marecg.model.windows import Recording, Window, tta_windows
 
-NOTHING = np.zeros(0, np.float32)
-
 
 class ShownWindow(NamedTuple):
     """Window with its counts of beats by patch, float32 [J, T].
 
-    `measured_F` holds the measured values of the recording or stretch that ends with this window. It is empty
+    `measured_F` holds the measured values of the recording or stretch that ends with this window. It is None
     if nothing ends here.
     """
 
     window: Window
     beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
-    measured_F: NDArray[np.float32] = NOTHING
+    measured_F: NDArray[np.float32] | None = None
 
 
 def shown_windows(

@@ -19,9 +19,9 @@ from ecg_records.signal.samples import resample
 from marecg.base.device import named_device
 from marecg.errors import CheckpointError, UsageError
 from marecg.model import saved_head
-from marecg.model.readout import Readout, readout_width
+from marecg.model.readout import Features, Readout, readout_width
 from marecg.model.records import cut, mean_of, overlapped
-from marecg.model.window_encoder import Features, WindowEncoder
+from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import required_rate
 from marecg.nn.encoder import being_traced
 
@@ -65,7 +65,8 @@ class MarEcg(WindowEncoder):
             leads: names of the C leads, in any order; case doesn't matter. All other leads are hidden.
 
         Returns:
-            h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W]. H̄ is zero after a record's last patch.
+            `rhythm` [B, D], `patch` (H̄) [B, T, D] and the blocks of the wide readout, which `wide` [B, W]
+            concatenates. H̄ is zero after a record's last patch.
 
         Raises:
             UsageError: If x has another type or shape, a lead is unknown, or a record lacks a full patch.
@@ -77,11 +78,9 @@ class MarEcg(WindowEncoder):
             n_valid_B = self._checked(n_valid, length)
         windows = cut(x_BCL, n_valid_B, absent_BC, self.config)
         features = self.of_windows(windows.x_UCL, windows.n_valid_U, windows.absent_UC)
-        return Features(
-            mean_of(features.rhythm, windows.row_U, records),
-            overlapped(features.patch, windows, n_valid_B, length, self.config),
-            mean_of(features.wide, windows.row_U, records),
-        )
+        patch_BTD = overlapped(features.patch, windows, n_valid_B, length, self.config)
+        blocks = {name: mean_of(x_UV, windows.row_U, records) for name, x_UV in features.blocks.items()}
+        return Features.of(patch_BTD, blocks)
 
     def resample(self, signals: ArrayLike, fs: float | None = None) -> Tensor:
         """Return signals in mV, resampled to the rate of `forward`, float32 [B, C, L] on the CPU.

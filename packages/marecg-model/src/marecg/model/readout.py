@@ -7,18 +7,21 @@ RevIN divided by. With `ModelConfig.modulation` it also contains the modulation 
 
 A mean over all patches blurs the parts of a beat. The beat readout averages over beats instead, separately
 for each part of the beat. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The
-patches around it show P, ST and T. The beat readout follows the wide readout in the same vector.
+patches around it show P, ST and T.
 
 The full readout adds, per lead, the P, ST and T parts of the beat. It also adds the maximum, minimum and mean
 of each part in mV, and the measurements of an ECG machine (`ecg_records.measurements.measured`).
 
-Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
-J patches of a beat, V = W + (J + C)·D, P samples of a patch; H heights of a part.
+A readout is a sequence of named blocks (`blocks`). The network returns `Features`, which has a field for each
+block. `JoinedWindows` joins the blocks of a recording's windows and concatenates them.
+
+Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum, W wide readout; J patches of
+a beat, V values of any readout, P samples of a patch, H heights of a part, F measured values.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -48,7 +51,7 @@ class Block(NamedTuple):
     """Named part of a readout, with the rule for joining the windows of a recording.
 
     Attributes:
-        name: name of the block in `wide_columns`.
+        name: name of the block, and of the field of `Features`.
         width: number of values.
         joined: rule for joining. `windows` is the mean over windows. `beats` is the sum over windows divided
             by the number of beats. `measured` is the mean over the measured windows.
@@ -91,17 +94,23 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
     return {block.name: slice(end - block.width, end) for block, end in zip(found, ends, strict=True)}
 
 
+def columns_within(config: ModelConfig, readout: Readout, larger: Readout) -> slice:
+    """Return the columns of a readout within a larger readout, which has the same blocks and more."""
+    columns, found = wide_columns(config, larger), blocks(config, readout)
+    return slice(columns[found[0].name].start, columns[found[-1].name].stop)
+
+
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
     """Return the columns of each view of a readout.
 
     A probe fits a classifier per view and averages the logits. The full readout has three views: all values
     from the encoder, the beat readout among these values, and the measurements.
     """
-    columns = wide_columns(config, readout)
-    if "measured" not in columns:
-        return (slice(0, readout_width(config, readout)),)
-    beats = slice(0, readout_width(config, "beats"))
-    return slice(0, columns["measured"].start), beats, columns["measured"]
+    if readout != "full":
+        return (columns_within(config, readout, readout),)
+    columns = wide_columns(config, "full")
+    of_encoder = slice(columns["rhythm"].start, columns["heights"].stop)
+    return of_encoder, columns_within(config, "beats", "full"), columns["measured"]
 
 
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
@@ -113,23 +122,59 @@ def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
     return np.repeat(np.sqrt(config.width / np.array(widths)), widths).astype(np.float32)
 
 
-def wide_readout(
+class Features(NamedTuple):
+    """Output of the network for a batch: H̄ [B, T, D], and the blocks of a readout, each [B, width].
+
+    Blocks from `beat` on are sums over the beats of a window. Divide the sums by the number of beats to get
+    the readout. A block that wasn't requested has width 0, because a traced network can't return None.
+    """
+
+    rhythm: Tensor
+    patch: Tensor
+    mean: Tensor
+    max: Tensor
+    std: Tensor
+    leads: Tensor
+    log_std: Tensor
+    modulation: Tensor
+    beat: Tensor
+    qrs: Tensor
+    p: Tensor
+    st: Tensor
+    t: Tensor
+    heights: Tensor
+
+    @classmethod
+    def of(cls, patch_BTD: Tensor, blocks: Mapping[str, Tensor]) -> "Features":
+        """Return H̄ with some blocks. All other blocks are empty."""
+        nothing = {name: patch_BTD.new_zeros(patch_BTD.shape[0], 0) for name in cls._fields}
+        return cls(**{**nothing, **blocks, "patch": patch_BTD})
+
+    @property
+    def blocks(self) -> dict[str, Tensor]:
+        """All blocks by name."""
+        return {name: x for name, x in self._asdict().items() if name != "patch"}
+
+    @property
+    def wide(self) -> Tensor:
+        """Wide readout [B, W]."""
+        parts = (self.rhythm, self.mean, self.max, self.std, self.leads, self.log_std, self.modulation)
+        return torch.cat([x_BV for x_BV in parts if x_BV.shape[1]], 1)
+
+
+def wide_blocks(
     rhythm_BD: Tensor,
     h_BTCD: Tensor,
     log_std_BC: Tensor,
     real_BT: Tensor,
     absent_BC: Tensor | None = None,
-    modulation_BM: Tensor | None = None,
-) -> Tensor:
-    """Return the wide readout, the concatenated parts of `wide_columns`, [B, W].
+) -> dict[str, Tensor]:
+    """Return the blocks of the wide readout without the modulation spectrum, by name.
 
-    The parts are:
-
-    - h_rhythm;
-    - mean, max and std of H̄ over time;
-    - each lead's mean of H;
-    - each lead's log scale, with the standard deviation in mV that RevIN divided by;
-    - the modulation spectrum, if given.
+    - `rhythm`: h_rhythm.
+    - `mean`, `max`, `std`: statistics of H̄ over time.
+    - `leads`: each lead's mean of H.
+    - `log_std`: each lead's log scale, with the standard deviation in mV that RevIN divided by.
 
     Patches of padding (`real_BT` False) are ignored. The log scale of an absent lead is the mean over the
     present leads. Its mean of H is the encoder's inference from the present leads.
@@ -147,23 +192,29 @@ def wide_readout(
         given_BC = (~absent_BC).to(log_std_BC.dtype)
         usual_B1 = (log_std_BC * given_BC).sum(1, keepdim=True) / given_BC.sum(1, keepdim=True).clamp(min=1)
         log_std_BC = torch.where(absent_BC, usual_B1, log_std_BC)
-    parts = [rhythm_BD, mean_BD, max_BD, std_BD, lead_BCD.flatten(1), log_std_BC]
-    return torch.cat(parts if modulation_BM is None else [*parts, modulation_BM], 1)
+    return {
+        "rhythm": rhythm_BD,
+        "mean": mean_BD,
+        "max": max_BD,
+        "std": std_BD,
+        "leads": lead_BCD.flatten(1),
+        "log_std": log_std_BC,
+    }
 
 
-def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum the lead mean of H over the beats' patches, and each lead's H over the QRS patches, [B, V − W].
+def beat_blocks(h_BTCD: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
+    """Sum the lead mean of H over the beats' patches, and each lead's H over the QRS patches.
 
     `beats_BJT` is the number of beats whose j-th patch is patch t.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     beat_BJD = beats_BJT @ lead_mean(h_BTCD)
     qrs_BCD = torch.einsum("bt,btcd->bcd", beats_BJT[:, QRS], h_BTCD)
-    return torch.cat([beat_BJD.flatten(1), qrs_BCD.flatten(1)], 1)
+    return {"beat": beat_BJD.flatten(1), "qrs": qrs_BCD.flatten(1)}
 
 
-def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
-    """Sum each lead's H over the patches of P, ST and T, and the heights in mV, [B, 3·C·D + J·C·H].
+def part_blocks(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
+    """Sum each lead's H over the patches of P, ST and T, and the heights in mV of all parts.
 
     `mv_BTCP` contains the patches in mV, centred on each lead's mean.
     """
@@ -171,43 +222,55 @@ def part_sums(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> Tensor:
     lead_BJCD = torch.einsum("bjt,btcd->bjcd", beats_BJT[:, list(OTHERS.values())], h_BTCD)
     height_BTCH = torch.stack([mv_BTCP.amax(-1), mv_BTCP.amin(-1), mv_BTCP.mean(-1)], -1)
     height_BJCH = torch.einsum("bjt,btch->bjch", beats_BJT, height_BTCH.to(h_BTCD.dtype))
-    return torch.cat([lead_BJCD.flatten(1), height_BJCH.flatten(1)], 1)
+    parts = {name: lead_BJCD[:, number].flatten(1) for number, name in enumerate(OTHERS)}
+    return {**parts, "heights": height_BJCH.flatten(1)}
 
 
-def joined_readout(
-    total_V: NDArray[np.float64],
-    windows: int,
-    beats: float,
-    measured: Sequence[NDArray[np.float32]],
-    found: Iterable[Block],
-) -> NDArray[np.float64]:
-    """Return a recording's readout from the results of its windows.
+class JoinedWindows:
+    """Readout of a recording, joined from its windows by the rule of each block.
 
     If a recording has no beats, means over all patches replace the means over beats, and heights are zero.
 
     Args:
-        total_V: sums over the windows of all blocks except the measured block.
-        windows: number of windows.
-        beats: number of beats in the windows.
-        measured: measured values of each measured window.
         found: blocks of the readout.
     """
-    values: dict[str, NDArray[Any]] = {}
-    start = 0
-    for block in found:
-        if block.joined == "measured":
-            values[block.name] = np.mean(measured, axis=0)
-            continue
-        sum_ = total_V[start : start + block.width]
-        start += block.width
-        if block.joined == "windows":
-            values[block.name] = sum_ / windows
-        elif beats:
-            values[block.name] = sum_ / beats
-        elif block.name == "beat":
-            values[block.name] = np.tile(values["mean"], len(BEAT))
-        elif block.name == "heights":
-            values[block.name] = np.zeros(block.width)
-        else:
-            values[block.name] = values["leads"]
-    return np.concatenate(list(values.values()))
+
+    def __init__(self, found: list[Block]) -> None:
+        self._blocks = found
+        self._sums: dict[str, NDArray[np.float64]] = {}
+        self._windows, self._beats = 0, 0.0
+        self._measured: list[NDArray[np.float32]] = []
+
+    def add(
+        self,
+        of_window: Mapping[str, NDArray[np.float32]],
+        beats: float,
+        measured_F: NDArray[np.float32] | None,
+    ) -> None:
+        """Add a window's blocks, its number of beats, and measured values if it has any."""
+        for block in self._blocks:
+            if block.joined != "measured":
+                value = of_window[block.name].astype(np.float64)
+                self._sums[block.name] = value + self._sums.get(block.name, 0.0)
+        self._windows += 1
+        self._beats += beats
+        self._measured += [] if measured_F is None else [measured_F]
+
+    def vector(self) -> NDArray[np.float32]:
+        """Concatenate the joined blocks, [V]."""
+        values: dict[str, NDArray[np.floating]] = {}
+        for block in self._blocks:
+            if block.joined == "measured":
+                values[block.name] = np.mean(self._measured, axis=0)
+            elif block.joined == "windows":
+                values[block.name] = self._sums[block.name] / self._windows
+            elif self._beats:
+                values[block.name] = self._sums[block.name] / self._beats
+            elif block.name == "beat":
+                values[block.name] = np.tile(values["mean"], len(BEAT))
+            elif block.name == "heights":
+                values[block.name] = np.zeros(block.width)
+            else:
+                values[block.name] = values["leads"]
+        joined_V: NDArray[np.floating] = np.concatenate(list(values.values()))
+        return joined_V.astype(np.float32)

@@ -42,7 +42,7 @@ def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig
 
 def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
     """Return the mean over the windows of each record, [B, X]."""
-    count_B1 = x_UX.new_zeros(records, 1).index_add(0, row_U, torch.ones_like(x_UX[:, :1]))
+    count_B1 = x_UX.new_zeros(records, 1).index_add(0, row_U, x_UX.new_ones(x_UX.shape[0], 1))
     return x_UX.new_zeros(records, x_UX.shape[1]).index_add(0, row_U, x_UX) / count_B1
 
 

@@ -1,10 +1,8 @@
 """Encoder of single windows: tokens → encoder → H, H̄, h_rhythm and the concept logits.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
-spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
+spectrum, J patches of a beat, N concepts, K concept width (d_c).
 """
-
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +12,7 @@ from ecg_records.signal.leads import LEADS
 from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.pretrained import Pretrained
-from marecg.model.readout import beat_sums, part_sums, wide_readout
+from marecg.model.readout import Features, beat_blocks, part_blocks, wide_blocks
 from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
@@ -22,18 +20,6 @@ from marecg.nn.modulation import modulation_spectrum
 from marecg.nn.pooling import RhythmPool, lead_mean
 from marecg.nn.revin import RevIN, Scale
 from marecg.nn.tokens import Tokens, full_patches, patchify, silent_leads
-
-
-class Features(NamedTuple):
-    """Embeddings of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
-
-    If beats are given, `wide` is followed by sums over the beats, [B, V] or longer. Divide the sums by the
-    number of beats to get the readout.
-    """
-
-    rhythm: Tensor
-    patch: Tensor
-    wide: Tensor
 
 
 class WindowEncoder(Pretrained):
@@ -67,23 +53,24 @@ class WindowEncoder(Pretrained):
             n_valid_B: samples of each window before its padding.
             absent_BC: bool, leads to hide. Leads that are zero throughout are always hidden.
             beats_BJT: number of beats whose j-th patch is patch t.
-            every_part: add the per-lead sums of P, ST and T, and the heights of all parts.
+            every_part: also return the blocks of P, ST and T, and the heights of all parts.
 
         Returns:
-            h_rhythm, H̄ and the wide readout.
+            H̄ and the blocks of the wide readout. With `beats_BJT`, also the blocks of the beat readout.
         """
         absent_BC = silent_leads(x_BCL, absent_BC)
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
         rhythm_BD = self.pool(h_BTCD, real_BT)
         log_std_BC = scale.std_BC1[..., 0].log()
-        modulation_BM = self._modulation(x_BCL, n_valid_B, absent_BC) if self.config.modulation else None
-        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
+        blocks = wide_blocks(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC)
+        if self.config.modulation:
+            blocks["modulation"] = self._modulation(x_BCL, n_valid_B, absent_BC)
         if beats_BJT is not None:
-            wide_BW = torch.cat([wide_BW, beat_sums(h_BTCD, beats_BJT)], 1)
+            blocks |= beat_blocks(h_BTCD, beats_BJT)
             if every_part:
                 mv_BTCP = patchify(x_BCL - scale.mean_BC1, self.config.patch, self.config.stride)
-                wide_BW = torch.cat([wide_BW, part_sums(h_BTCD, mv_BTCP, beats_BJT)], 1)
-        return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
+                blocks |= part_blocks(h_BTCD, mv_BTCP, beats_BJT)
+        return Features.of(lead_mean(h_BTCD), blocks)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
         """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C].

@@ -47,7 +47,7 @@ from marecg.model.concept_scores import ConceptScores
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.model.readout import Readout, part_weights, readout_width, views, wide_columns
+from marecg.model.readout import Readout, columns_within, part_weights, readout_width, views, wide_columns
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """Features read from the encoder. The number rises when they change, so that kept features are ignored."""
@@ -82,14 +82,17 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     - the full readout, with `full`; its classifiers start from the concepts if there are prototypes
     - zero-shot scores of the prototypes from h_rhythm, without labels
     """
-    columns = wide_columns(model.config)
-    rows = {ENCODER: Row(columns["rhythm"]), WIDE: Row(slice(readout_width(model.config)))}
+    columns, computed = wide_columns(model.config), COMPUTED[readout]
+    rows = {
+        ENCODER: Row(columns["rhythm"]),
+        WIDE: Row(columns_within(model.config, "wide", computed)),
+    }
     if not model.pool.trained:
         rows[MEAN_H] = Row(columns["mean"])
     if readout in ("beats", "full", "concepts"):
-        rows[BEATS] = _by_beats(model.config)
+        rows[BEATS] = _by_beats(model.config, computed)
     if readout == "concepts":
-        rows[CONCEPTS] = _from_concepts(model, _by_beats(model.config))
+        rows[CONCEPTS] = _from_concepts(model, _by_beats(model.config, computed))
     if readout == "full":
         rows[FULL] = _by_views(model.config)
     if model.ontology and model.prototypes.any():
@@ -130,7 +133,7 @@ def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
     It has no concepts, so the beat readout stands in for `concepts`.
     """
     config, readout = model.config, "beats" if readout == "concepts" else readout
-    as_a_whole = {"wide": Row(), "beats": _by_beats(config), "full": _by_views(config)}
+    as_a_whole = {"wide": Row(), "beats": _by_beats(config, "beats"), "full": _by_views(config)}
     rows = {RANDOM: Row(wide_columns(config)["rhythm"])}
     if readout != "rhythm":
         rows[f"{RANDOM}, {readout}"] = as_a_whole[readout]
@@ -144,9 +147,9 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
         return MarEcg(config, ontology).eval()
 
 
-def _by_beats(config: ModelConfig) -> Row:
+def _by_beats(config: ModelConfig, computed: Readout) -> Row:
     """Return the row of the beat readout, whose parts have equal weight."""
-    return Row(slice(readout_width(config, "beats")), part_weights(config, "beats"))
+    return Row(columns_within(config, "beats", computed), part_weights(config, "beats"))
 
 
 def _by_views(config: ModelConfig) -> Row:
