@@ -61,12 +61,6 @@ def embed(
             "array.units=uV; may be repeated."
         ),
     ] = None,
-    shard: Annotated[
-        str,
-        typer.Option(
-            metavar="I/N", help="Compute every Nth part of a folder, for example 3/8 in a job array."
-        ),
-    ] = "",
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -82,7 +76,7 @@ def embed(
     """Embed ECGs with a frozen encoder. The exit code is 1 if a record can't be read.
 
     Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. If --out is a folder, run again to continue
-    after an interruption; --shard and --cluster share the work.
+    after an interruption; --cluster shares the work.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
@@ -93,7 +87,7 @@ def embed(
     sizes = read(Sizes, others).given()
     _refuse_absent(run, inputs)
     layout = array_layout(fs, of_arrays)
-    from marecg.embedding.embed_records import Shard, embed_records
+    from marecg.embedding.embed_records import embed_records
 
     done = embed_records(
         run,
@@ -104,7 +98,6 @@ def embed(
         readout=readout,
         step=_seconds(every),
         **sizes,
-        shard=Shard.parsed(shard) if shard else None,
         jobs=jobs,
         cluster=cluster,
     )

@@ -114,8 +114,7 @@ def test_a_file_and_its_row_of_a_corpus_have_the_same_vectors(folders, micro):
     model, of = MarEcg(micro.model), {}
     for place in (source, out):
         inputs, done = Inputs([place]), Embedded()
-        records = (record for part in inputs.part(0, len(inputs)) for record in part)
-        vectors = embedded(model, records, done, 8, readout="full", patches=False)
+        vectors = embedded(model, inputs, done, 8, readout="full", patches=False)
         of[place] = {row["record"]: vector.wide for row, vector in vectors}
         assert not done.failed
     assert {*of[out]} == {*DAMAGE}

@@ -13,7 +13,7 @@ from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
-from marecg.embedding.inputs import CorpusRows, Inputs
+from marecg.embedding.inputs import Inputs
 from marecg.errors import CorpusError, RecordError
 
 
@@ -65,7 +65,7 @@ def test_signals_that_were_read_are_no_memory_of_the_process_once_they_are_relea
 
 
 def test_as_a_record_it_is_the_window_without_its_padding(folder):
-    corpus, rows = Corpus.open(folder), CorpusRows.of(folder)
+    corpus, rows = Corpus.open(folder), Inputs([folder])
     read = [read() for *_, read in rows]
     assert [record.x_CL.shape for record in read] == [(12, length) for length in corpus.n_valid]
     assert [record.length for record in read] == corpus.n_valid.tolist()
@@ -145,7 +145,7 @@ def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder, file, ask):
 
 def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder):
     """Record 0 is still there: a reader that does not look would go on until it came to record 1."""
-    corpus, ((*_, read),) = Corpus.open(folder), CorpusRows.of(folder).part(0, 1)
+    corpus, ((*_, read),) = Corpus.open(folder), Inputs([folder]).part(0, 1)
     corpus.signals([0])
     read()
     shard = folder / "shards" / "00000.npy"

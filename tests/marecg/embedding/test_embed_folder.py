@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,21 +18,16 @@ from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
 
-from ecg_base import replacing
 from ecg_records.readers.discovery import EMBEDDINGS
 from ecg_records.readers.inputs import find_inputs
 from ecg_records.record import Candidate
 from marecg.corpus.prepared import Corpus
-from marecg.embedding import embed_records as module
 from marecg.embedding import inputs, processes
 from marecg.embedding.embed import embed
-from marecg.embedding.embed_records import Shard
 from marecg.embedding.embedding_store import METADATA_KEY
 from marecg.errors import CorpusError, SourceGoneError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-
-make_part = module.make_part
 
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place):
@@ -62,18 +58,18 @@ def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place, tmp_path
     assert [row["id"] for row in rows] == pq.read_table(place / "quiet")["id"].to_pylist()
 
 
-def test_shards_make_all_parts_and_no_part_twice(place, tmp_path):
+def test_the_same_command_goes_on_with_the_parts_that_are_missing(place, tmp_path):
+    shutil.copytree(place / "quiet", tmp_path / "out")
+    for number in (1, 3):
+        (tmp_path / f"out/part-0000{number}.parquet").unlink()
     progress = Told()
-    second = run(place, tmp_path / "out", shard=Shard(2, 2), progress=progress)
-    assert [path.stem for path in sorted(tmp_path.glob("out/part*"))] == ["part-00001", "part-00003"]
-    assert (second.records, len(second.failed)) == (3, 1)
-    assert (progress.counts[0], progress.counts[-1]) == ((0, 4), (4, 4))
-    first = run(place, tmp_path / "out", shard=Shard(1, 2))
-    assert (first.records, first.failed) == (6, {})
+    done = run(place, tmp_path / "out", progress=progress)
+    assert (done.records, len(done.failed)) == (9, 1)
+    assert (progress.counts[0], progress.counts[-1]) == ((6, 10), (10, 10))
     same_files(tmp_path / "out", place / "quiet")
 
 
-def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_path, monkeypatch):
+def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_path):
     out = tmp_path / "out"
     run(place, out)
     gone, cut, flipped = (out / f"part-0000{number}.parquet" for number in (1, 2, 3))
@@ -85,23 +81,10 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_pat
     content = bytearray(flipped.read_bytes())
     content[60] ^= 1
     flipped.write_bytes(content)
-    numbers = []
-    monkeypatch.setattr(module, "make_part", lambda *args: numbers.append(args[2]) or make_part(*args))
+    kept = (out / "part-00000.parquet").stat().st_mtime_ns
     done = run(place, out)
-    assert numbers == [1, 2, 3]
+    assert (out / "part-00000.parquet").stat().st_mtime_ns == kept
     assert (done.records, len(done.failed)) == (9, 1)
-    same_files(out, place / "quiet")
-
-
-def test_what_another_process_is_writing_stays(place, tmp_path):
-    out = tmp_path / "out"
-    run(place, out, shard=Shard(1, 2))
-    with replacing(out / "part-00001.parquet") as other:
-        other.write_bytes(b"half of it")
-        run(place, out, shard=Shard(1, 2))
-        run(place, out, shard=Shard(2, 2))
-        assert other.exists()
-        shutil.copy(place / "quiet" / other.name, other)
     same_files(out, place / "quiet")
 
 
@@ -139,21 +122,20 @@ def test_the_error_for_a_killed_worker_names_the_records_that_were_being_read(pl
     same_files(tmp_path / "out", place / "quiet")
 
 
-def test_who_makes_a_part_beside_another_may_come_second(place, tmp_path, monkeypatch):
-    out = tmp_path / "out"
-    run(place, out)
-    (out / "part-00001.parquet").unlink()
+def test_the_same_command_may_run_twice_at_once(place, tmp_path):
+    """The second run finishes while the first embeds its first part, and tidies up."""
+    out, runs = tmp_path / "out", []
 
-    def beside(named):
-        yield from named
-        run(place, out)  # another process, which tidies up when all parts are there
+    @contextmanager
+    def beside(_what):
+        def tell(*_):
+            if not runs:
+                runs.append(1)
+                run(place, out)
 
-    def slower(work, model, number, named):
-        monkeypatch.undo()
-        return make_part(work, model, number, beside(named))
+        yield tell
 
-    monkeypatch.setattr(module, "make_part", slower)
-    assert run(place, out).records == 9
+    assert run(place, out, progress=beside).records == 9
     same_files(out, place / "quiet")
 
 
@@ -168,7 +150,8 @@ def test_a_part_of_another_program_is_made_again(place, tmp_path):
 
 def test_an_address_works_as_a_folder_does(place):
     store = fsspec.filesystem("memory")
-    run(place, "memory://bucket/embeddings", shard=Shard(1, 2))
+    run(place, "memory://bucket/embeddings")
+    store.rm("/bucket/embeddings/part-00001.parquet")
     store.pipe_file("/bucket/embeddings/part-00002.parquet", b"no part")
     run(place, "memory://bucket/embeddings")
     quiet = {f"/bucket/embeddings/{path.name}": path.read_bytes() for path in (place / "quiet").iterdir()}

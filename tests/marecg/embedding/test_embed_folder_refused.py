@@ -13,7 +13,6 @@ from ecg_synth import write_corpus
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.embedding import processes
-from marecg.embedding.embed_records import Shard
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -109,9 +108,3 @@ def test_an_output_that_is_no_folder_is_one_clear_error(place, tmp_path):
     (tmp_path / "notes").touch()
     with pytest.raises(InputError, match=r"notes: can't be listed: Not a directory\. Name a folder"):
         run(place, tmp_path / "notes")
-
-
-@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
-def test_what_is_no_shard_is_refused(text):
-    with pytest.raises(UsageError, match="isn't a shard"):
-        Shard.parsed(text)

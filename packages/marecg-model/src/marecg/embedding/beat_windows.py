@@ -1,46 +1,64 @@
-"""Inputs of the readouts `beats` and `full`: positions of the beats, and measured values.
+"""Windows of recordings, with the further inputs of the readouts `beats` and `full`.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured values.
 """
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_records.measurements import measured
-from ecg_records.measurements.median_beat import FS
-from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.samples import resample
-from marecg.embedding.shown_windows import ShownWindow
 from marecg.model.config import ModelConfig
-from marecg.model.readout import BEAT, QRS
+from marecg.model.readout import BEAT, QRS, Readout
 from marecg.model.windows import Recording, Window, tta_windows
 
 WHOLE_S = 30
 """Longest recording, in seconds, that is measured as a whole. Longer recordings are measured by window."""
 
 
-def with_beats(
-    recordings: Iterable[Recording], config: ModelConfig, *, measure: bool = False
+class ShownWindow(NamedTuple):
+    """Window with its counts of beats by patch, float32 [J, T].
+
+    `measured_F` holds the measured values of the recording or stretch that ends with this window. It is None
+    if nothing ends here.
+    """
+
+    window: Window
+    beats_JT: NDArray[np.float32] = np.zeros((len(BEAT), 0), np.float32)
+    measured_F: NDArray[np.float32] | None = None
+
+
+def shown_windows(
+    recordings: Iterable[Recording], config: ModelConfig, readout: Readout
 ) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with their beats, and with measured values if `measure`.
+    """Yield the windows of `windows.tta_windows` with the inputs that a readout needs.
 
     R-peaks are detected once per window and reused for the shifted readings of the same window.
     """
+    if readout not in ("beats", "full"):
+        for ecg in recordings:
+            yield from map(ShownWindow, tta_windows(ecg, config))
+        return
+    from ecg_records.measurements.rpeaks import detect_best  # noqa: PLC0415 (few readouts need beats)
+
     for ecg in recordings:
         peaks_n = np.zeros(0, np.int64)
         for window in tta_windows(ecg, config):
             if window.start % config.stride == 0:
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
-            measured_F = _measured(ecg, window, config) if measure else None
+            measured_F = _measured(ecg, window, config) if readout == "full" else None
             yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
 
 
 def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32] | None:
     """Measure a recording at its last window, or a long one in each window that begins at a patch."""
+    from ecg_records.measurements import measured  # noqa: PLC0415 (few readouts measure)
+    from ecg_records.measurements.median_beat import FS  # noqa: PLC0415
+
     if window.length > WHOLE_S * config.fs:
         due, x_CL, absent_C = window.start % config.stride == 0, window.x_CL, window.absent_C
     else:

@@ -19,7 +19,7 @@ from ecg_base import suggest
 from ecg_records.signal.leads import LEADS, is_lead, lead_name, lead_places
 from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
-from marecg.embedding.shown_windows import shown_windows
+from marecg.embedding.beat_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.readout import QRS, JoinedWindows, Readout, blocks, wide_columns
 from marecg.model.window_encoder import WindowEncoder

@@ -1,31 +1,33 @@
 """`marecg embed`: embed records on disk into one file or a folder of Parquet parts.
 
+Each record is opened once and becomes a `Record` (`inputs`), then the encoder's input (`recordings`), then
+windows whose vectors are joined (`embed.encode`). Its vectors are a row of a part (`embedding_files`).
+
 A part is embedded by a single process in a fixed order, and never changes once it is written. So the result
-depends neither on which process makes a part nor on interruptions. A single file is joined from parts in a
-hidden folder next to it.
+depends neither on which process makes a part nor on interruptions: the same command keeps the finished parts
+of a folder. A single file is joined from parts in a hidden folder next to it.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from ecg_base import replacing
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.discovery import SourcesHash
 from ecg_records.storage.places import is_remote
-from marecg.base.progress import Progress, Tell, shown
+from marecg.base.progress import Progress, shown
 from marecg.base.temporary import temporary_folder
+from marecg.corpus.shards import notes
 from marecg.corpus.workers import records_named
 from marecg.embedding.embed import PASS_WINDOWS, check_readout
 from marecg.embedding.embedding_files import FORMATS, schema, write
 from marecg.embedding.embedding_store import EmbeddingStore, manifest
-from marecg.embedding.inputs import Inputs, Named, Source
-from marecg.embedding.processes import counted, device_here, elsewhere, processes
-from marecg.embedding.recordings import Embedded, embedded, noted_when_read
+from marecg.embedding.inputs import Inputs, Unread
+from marecg.embedding.processes import device_here, elsewhere, processes
+from marecg.embedding.recordings import Embedded, embedded
 from marecg.errors import UsageError
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
@@ -36,33 +38,6 @@ PART = 1024
 SHARES = 64
 """Least number of parts that a file is joined from, so that several processes have work."""
 FORMAT = 3
-
-
-class Shard(NamedTuple):
-    """Parts that one process embeds: every `of`-th part, starting with number `number`."""
-
-    number: int = 1
-    of: int = 1
-
-    @classmethod
-    def parsed(cls, text: str) -> "Shard":
-        """Parse `i/n`, with i from 1 to n. Raises `UsageError` for anything else."""
-        number, slash, of = text.partition("/")
-        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-            raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
-        return cls(int(number), int(of))
-
-
-@dataclass(frozen=True)
-class Work:
-    """Settings of the work on all parts, sent to worker processes together with the model.
-
-    If the folder `notes` is given, a process notes there which record it is reading.
-    """
-
-    store: EmbeddingStore
-    batch_size: int
-    notes: str = ""
 
 
 def is_folder(out: str | Path) -> bool:
@@ -85,7 +60,6 @@ def embed_records(
     step: float | None = None,
     batch_size: int = PASS_WINDOWS,
     part_records: int | None = None,
-    shard: Shard | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
     progress: Progress = shown,
@@ -107,7 +81,6 @@ def embed_records(
         step: seconds per row; a recording has a row for each step. With None, it has a single row.
         batch_size: windows per forward pass.
         part_records: records per part of a folder, `PART` by default.
-        shard: parts of a folder to make; all parts if None.
         jobs: number of processes, which take GPUs in turn; see `processes` for the default.
         cluster: address of a Dask scheduler whose workers embed instead. They must see run, inputs and `out`
             under the same names.
@@ -121,7 +94,7 @@ def embed_records(
     check_readout(readout)
     folder = is_folder(out)
     if not folder:
-        _refuse_for_file(Path(out), part_records, shard, cluster)
+        _refuse_for_file(Path(out), part_records, cluster)
     elif is_remote(out) and not str(out).endswith("/") and Path(out).suffix in FORMATS:
         problem = "a file is written here, and to an address a folder of parts"
         raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
@@ -130,7 +103,7 @@ def embed_records(
     model = WindowEncoder.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
-    key = {
+    settings = {
         "format": FORMAT,
         "weights_sha256": weights_sha256(model),
         "ontology_sha256": model.ontology.sha256,
@@ -141,21 +114,14 @@ def embed_records(
         "part_records": (part_records or PART) if folder else few,
         "arrays": layout.as_dict() if layout else None,
     }
-
-    def fill(where: str | Path) -> Embedded:
-        """Make the parts that a folder lacks."""
-        share, store = shard or Shard(), EmbeddingStore(str(where), key)
-        with progress("records") as tell, temporary_folder() as notes, records_named(Path(notes)):
-            work = Work(store, batch_size, "" if cluster else notes)
-            return _fill(work, records, share, str(run), model, jobs, cluster, tell)
-
+    fill = partial(_embed_parts, records, model, str(run), batch_size, jobs, cluster, progress)
     if folder:
-        return fill(out)
+        return fill(EmbeddingStore(str(out), settings))
     records.refuse(Path(out))
     with replacing(out, private=True) as temporary:
         parts = Path(f"{temporary}.parts")
         try:
-            done = fill(parts)
+            done = fill(EmbeddingStore(str(parts), settings))
             FORMATS[temporary.suffix](sorted(parts.glob("part-*")), temporary)
         finally:
             shutil.rmtree(parts, ignore_errors=True)
@@ -167,69 +133,74 @@ def _refuse_for_file(out: Path, *options: object) -> None:
         remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
         raise UsageError(f"can't write {out.suffix}", remedy=remedy)
     if any(option is not None for option in options):
-        problem = "part_records, --shard and --cluster are for a folder of parts"
+        problem = "part_records and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")
 
 
-def _fill(
-    work: Work,
+def _embed_parts(
     records: Inputs,
-    shard: Shard,
-    run: str,
     model: WindowEncoder,
+    run: str,
+    batch_size: int,
     jobs: int | None,
     cluster: str | None,
-    tell: Tell,
+    progress: Progress,
+    store: EmbeddingStore,
 ) -> Embedded:
-    store = work.store
+    """Make the parts that a folder lacks."""
     store.begin()
-    numbers = range(shard.number - 1, len(store), shard.of)
-    count = sum(last - first for first, last in map(store.span, numbers))
     total, missing = Embedded(), []
-    for number in numbers:
-        done = store.finished(number)
-        if done is None:
+    for number in range(len(store)):
+        if (done := store.finished(number)) is None:
             missing.append(number)
         else:
             total.add(done)
+    count = max(1, min(processes(model, len(records), jobs), len(missing)))
+    parts = ((number, records.part(*store.span(number))) for number in missing)
+    with progress("records") as tell, ExitStack() as stack:
 
-    def tell_more(more: int = 0) -> None:
-        tell(total.records + len(total.failed) + more, count)
+        def told(part: Iterable[Unread]) -> Iterator[Unread]:
+            for number, unread in enumerate(part):
+                tell(total.records + len(total.failed) + number, len(records))
+                yield unread
 
-    make: Callable[..., Embedded] = partial(make_part, work)
-    tasks = ((number, records.part(*store.span(number))) for number in missing)
-    workers = max(min(processes(model, len(records), jobs), len(missing)), 1)
-    if cluster is None and workers == 1:
-        made: Iterator[Embedded] = (
-            make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
-        )
-    else:
-        made = elsewhere(make, run, model, tasks, workers, cluster, store.where)
-    for done in made:
-        total.add(done)
-        tell_more()
+        if cluster is None and count == 1:
+            made = (make_part(model, store, batch_size, number, told(part)) for number, part in parts)
+        else:
+            folder = ""
+            if cluster is None:
+                folder = stack.enter_context(temporary_folder())
+                stack.enter_context(records_named(Path(folder)))
+            tasks = ((store, batch_size, number, part, folder) for number, part in parts)
+            made = elsewhere(make_part_noted, run, model, tasks, count, cluster, store.where)
+        for done in made:
+            total.add(done)
+            tell(total.records + len(total.failed), len(records))
     store.tidy()
     total.refuse_none()
     return total
 
 
+def make_part_noted(
+    model: WindowEncoder, store: EmbeddingStore, batch_size: int, number: int, part: list[Unread], folder: str
+) -> Embedded:
+    """Make a part in a worker process, which notes in `folder`, if given, which record it is reading."""
+    if not folder:
+        return make_part(model, store, batch_size, number, part)
+    with notes(Path(folder)) as note:
+        noted = (note(unread.place) or unread for unread in part)
+        return make_part(model, store, batch_size, number, noted)
+
+
 def make_part(
-    work: Work, model: WindowEncoder, number: int, sources: Iterable[Source | Iterable[Named]]
+    model: WindowEncoder, store: EmbeddingStore, batch_size: int, number: int, part: Iterable[Unread]
 ) -> Embedded:
     """Embed a part's records and write its file."""
-    settings, done = work.store.settings, Embedded()
-    patches = bool(settings["patches"])
-    columns = schema(model.config, settings["readout"], patches=patches)
-    constants = {name: str(settings[name]) for name in ("weights_sha256", "ontology_sha256")}
-    with work.store.writing(number) as temporary:
-        rows = embedded(
-            model,
-            noted_when_read(chain.from_iterable(sources), work.notes),
-            done,
-            work.batch_size,
-            readout=settings["readout"],
-            patches=patches,
-        )
-        full = ((row | constants, vectors) for row, vectors in rows)
-        write(temporary, columns, full, lambda: work.store.metadata(done))
+    done, readout, patches = Embedded(), store.settings["readout"], bool(store.settings["patches"])
+    constants = {name: str(store.settings[name]) for name in ("weights_sha256", "ontology_sha256")}
+    vectors = embedded(model, part, done, batch_size, readout=readout, patches=patches)
+    rows = ((row | constants, vector) for row, vector in vectors)
+    columns = schema(model.config, readout, patches=patches)
+    with store.writing(number) as temporary:
+        write(temporary, columns, rows, lambda: store.metadata(done))
     return done

@@ -116,7 +116,7 @@ class EmbeddingStore:
         try:
             with Place(self.where).writing(self.name(number)) as temporary:
                 yield temporary
-        except OutputError:  # another process may have finished the same part and tidied up
+        except OutputError:  # the same command, started twice, may have finished the part and tidied up
             if self.finished(number) is None:
                 raise
 

@@ -5,10 +5,9 @@ Shapes: K leads, L samples.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -23,63 +22,22 @@ from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageError
 
 RECORD_COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
-Named = tuple[str, str, Callable[..., Record]]
-"""Name of a record, its place for messages, and a function that reads it or raises `RecordError`."""
+BLOCK = 1024
+"""Rows of a corpus' index that are read at once."""
 
 
-@dataclass(frozen=True)
-class Files:
-    """Records in files, by name."""
+class Unread(NamedTuple):
+    """Record that wasn't read yet. It can be sent to another process.
 
-    candidates: tuple[tuple[str, Candidate], ...]
+    Attributes:
+        name: unique name of the record.
+        place: place of the record, for messages.
+        read: function that reads the record or raises `RecordError`.
+    """
 
-    def __len__(self) -> int:
-        return len(self.candidates)
-
-    def part(self, first: int, last: int) -> "Files":
-        """Return the records from number `first` up to `last`."""
-        return Files(self.candidates[first:last])
-
-    def __iter__(self) -> Iterator[Named]:
-        return (
-            (name, candidate.place, partial(read_mended, candidate)) for name, candidate in self.candidates
-        )
-
-
-@dataclass(frozen=True)
-class CorpusRows:
-    """Windows of a prepared corpus without padding, named after their original files."""
-
-    folder: Path
-    first: int
-    last: int
-
-    @classmethod
-    def of(cls, folder: Path) -> "CorpusRows":
-        """Return all windows of a corpus. Raises `CorpusError` as `Corpus.open`."""
-        return cls(folder, 0, len(_opened(folder)[0]))
-
-    def __len__(self) -> int:
-        return self.last - self.first
-
-    def part(self, first: int, last: int) -> "CorpusRows":
-        """Return the windows from number `first` up to `last`."""
-        return CorpusRows(self.folder, self.first + first, self.first + min(last, len(self)))
-
-    def __iter__(self) -> Iterator[Named]:
-        corpus, rows = _opened(self.folder)
-        for number, row in enumerate(rows.slice(self.first, len(self)).to_pylist(), start=self.first):
-            name = name_of(row["root"], row["path"])
-            yield name, str(self.folder), partial(_record, corpus, number, row)
-
-    @property
-    def roots(self) -> set[str]:
-        """Return the names of the records' original folders."""
-        return set(_opened(self.folder)[1]["root"].unique().to_pylist())
-
-
-Source = Files | CorpusRows
-"""Unread records in a fixed order, which can be sent to other processes."""
+    name: str
+    place: str
+    read: Callable[..., Record]
 
 
 @lru_cache(maxsize=2)
@@ -87,8 +45,9 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
     return Corpus.open(folder), index.of(folder, RECORD_COLUMNS)
 
 
-def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
-    """Read a window as a record. The window is always read completely, whatever `seconds` is."""
+def _read_row(folder: Path, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
+    """Read a window of a corpus without its padding. The window is read completely, whatever `seconds` is."""
+    corpus, _ = _opened(folder)
     try:
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:
@@ -105,8 +64,17 @@ def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | N
     )
 
 
+def _rows(folder: Path, first: int, last: int) -> list[Unread]:
+    """Return the windows of a corpus from number `first` up to `last`, named after their original files."""
+    rows = _opened(folder)[1].slice(first, last - first).to_pylist()
+    return [
+        Unread(name_of(row["root"], row["path"]), str(folder), partial(_read_row, folder, number, row))
+        for number, row in enumerate(rows, start=first)
+    ]
+
+
 class Inputs:
-    """Unread records by name: files, then corpora, in a fixed order.
+    """Unread records: files, then corpora, in a fixed order.
 
     Args:
         inputs: headers, folders, array files, corpora written by `marecg prepare`, or addresses of these.
@@ -117,6 +85,7 @@ class Inputs:
         UsageError: as for `find_inputs`; or `step` is given for a corpus, which holds windows; or records of
             two inputs would have the same name.
         InputError: an input is unreadable, or the corpora hold no records.
+        CorpusError: as for `Corpus.open`.
     """
 
     def __init__(
@@ -132,37 +101,46 @@ class Inputs:
         if step is not None:  # a step's name ends in the second at which it begins
             steps = in_parts(candidates, partial(every, step), step)
             candidates = ((f"{name}@{part.part.start:.12g}", part) for name, part in steps)
-        self._files = Files(tuple(candidates))
-        self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
-        self._sources: list[Source] = [self._files, *self._corpora]
+        self._files = list(candidates)
+        self._corpora = {folder.absolute(): len(_opened(folder.absolute())[0]) for folder in folders}
         if not len(self):
             where = ", ".join(str(path) for path in inputs)
             raise InputError("holds no records", where=where, remedy="report.json says why nothing was kept")
         roots = [
-            {candidate.root_name for _, candidate in self._files.candidates},
-            *(corpus.roots for corpus in self._corpora),
+            {candidate.root_name for _, candidate in self._files},
+            *(set(_opened(folder)[1]["root"].unique().to_pylist()) for folder in self._corpora),
         ]
-        shared = {name for place, one in enumerate(roots) for other in roots[:place] for name in one & other}
+        shared = {
+            name for place, some in enumerate(roots) for other in roots[:place] for name in some & other
+        }
         if shared:
             problem = f"records of two inputs would be called {min(shared)}/…"
             remedy = "Write them to two places, or rename a folder and prepare it again"
             raise UsageError(problem, remedy=remedy)
 
     def __len__(self) -> int:
-        return sum(map(len, self._sources))
+        return len(self._files) + sum(self._corpora.values())
 
-    def part(self, first: int, last: int) -> list[Source]:
+    def part(self, first: int, last: int) -> list[Unread]:
         """Return the records from number `first` up to `last`."""
-        parts, start = [], 0
-        for source in self._sources:
-            begin, end = max(first - start, 0), min(last - start, len(source))
-            parts += [source.part(begin, end)] if begin < end else []
-            start += len(source)
-        return parts
+        records = [
+            Unread(name, candidate.place, partial(read_mended, candidate))
+            for name, candidate in self._files[first:last]
+        ]
+        start = len(self._files)
+        for folder, count in self._corpora.items():
+            begin, end = max(first - start, 0), min(last - start, count)
+            records += _rows(folder, begin, end) if begin < end else []
+            start += count
+        return records
+
+    def __iter__(self) -> Iterator[Unread]:
+        for first in range(0, len(self), BLOCK):
+            yield from self.part(first, first + BLOCK)
 
     def refuse(self, out: Path) -> None:
         """Check that an output isn't an input file. Raises `UsageError`."""
-        alike = (candidate.file for _, candidate in self._files.candidates if candidate.file.name == out.name)
+        alike = (candidate.file for _, candidate in self._files if candidate.file.name == out.name)
         if out.exists() and any(file.samefile(out) for file in dict.fromkeys(alike)):
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
@@ -171,10 +149,9 @@ class Inputs:
 
         `manifest` is passed to `hash_sources`.
         """
-        candidates = self._files.candidates
-        files = hash_sources([candidate for _, candidate in candidates], manifest)
+        files = hash_sources([candidate for _, candidate in self._files], manifest)
         digest = hashlib.sha256(files.sha256.encode())
-        digest.update("\n".join(name for name, _ in candidates).encode())
-        for corpus in self._corpora:
-            digest.update((corpus.folder / CORPUS[0]).read_bytes())
+        digest.update("\n".join(name for name, _ in self._files).encode())
+        for folder in self._corpora:
+            digest.update((folder / CORPUS[0]).read_bytes())
         return SourcesHash(digest.hexdigest(), files.unhashed)

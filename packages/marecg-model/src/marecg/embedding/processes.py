@@ -23,7 +23,6 @@ Two threads took 1.27 times the processor time of two processes with `small`, an
 the paper's width.
 """
 T = TypeVar("T")
-Given = TypeVar("Given")
 
 
 def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> int:
@@ -73,13 +72,6 @@ def elsewhere(
     with workers(0, count, cluster, threads, where=where):
         parallel = Parallel(return_as="generator", batch_size=1)
         yield from parallel(delayed(_with_model)(make, run, weights, task) for task in tasks)
-
-
-def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
-    """Yield the items, and report before each how many were yielded."""
-    for done, item in enumerate(given):
-        tell(done)
-        yield item
 
 
 def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any, ...]) -> T:

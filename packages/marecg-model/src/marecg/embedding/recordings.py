@@ -7,9 +7,7 @@ Shapes: C the twelve leads, K leads as found, L samples.
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,8 @@ from ecg_records.notes import reported
 from ecg_records.record import Record, as_text
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import amplitude_doubt
-from marecg.corpus.shards import notes
 from marecg.embedding.embed import WideEmbeddings, encode
-from marecg.embedding.inputs import Named
+from marecg.embedding.inputs import Unread
 from marecg.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.readout import Readout
@@ -118,29 +115,13 @@ class Embedded:
             raise InputError(f"not one record could be read, the first because: {first}")
 
 
-def embedded(
-    model: WindowEncoder,
-    records: Iterable[Named],
-    done: Embedded,
-    batch_size: int,
-    *,
-    readout: Readout = "wide",
-    patches: bool,
-) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Yield each record's row and vectors, and collect all outcomes in `done`."""
-    waiting: deque[dict[str, Any]] = deque()
-    stream = recordings(model, records, done, waiting)
-    for vectors in encode(model, stream, batch_size, readout=readout, patches=patches):
-        yield waiting.popleft(), vectors
-
-
-def recordings(
-    model: WindowEncoder, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
-) -> Iterator[Recording]:
-    """Yield readable records as encoder input, and append their rows to `waiting`."""
+def readable(
+    records: Iterable[Unread], config: ModelConfig, done: Embedded
+) -> Iterator[tuple[dict[str, Any], Recording]]:
+    """Read records one by one. Yield each record's row and its signal, and collect all outcomes in `done`."""
     for name, place, read in records:
         try:
-            record, ecg = read_recording(read, model.config)
+            record, ecg = read_recording(read, config)
         except SourceGoneError:
             raise
         except InputError as error:
@@ -157,13 +138,25 @@ def recordings(
             done.doubtful[name] = "; ".join(filter(None, doubts))
         done.records += 1
         row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
-        waiting.append({"id": name, **row, "codes": list(record.codes)})
-        yield ecg
+        yield {"id": name, **row, "codes": list(record.codes)}, ecg
 
 
-def noted_when_read(records: Iterable[Named], folder: str) -> Iterator[Named]:
-    """Yield records, and note in a folder, if given, which record is being read."""
-    with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
-        for name, place, read in records:
-            note(place)
-            yield name, place, read
+def embedded(
+    model: WindowEncoder,
+    records: Iterable[Unread],
+    done: Embedded,
+    batch_size: int,
+    *,
+    readout: Readout = "wide",
+    patches: bool,
+) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
+    """Yield each record's row and vectors, and collect all outcomes in `done`."""
+    waiting: deque[dict[str, Any]] = deque()  # `encode` reads ahead: the windows of records share batches
+
+    def signals() -> Iterator[Recording]:
+        for row, ecg in readable(records, model.config, done):
+            waiting.append(row)
+            yield ecg
+
+    for vectors in encode(model, signals(), batch_size, readout=readout, patches=patches):
+        yield waiting.popleft(), vectors

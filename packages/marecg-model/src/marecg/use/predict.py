@@ -6,11 +6,10 @@ Shapes: B records, K leads as named or classes, L samples, D width, N concepts, 
 """
 
 import logging
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,8 @@ from marecg.base.device import best_device
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import is_classifier
 from marecg.embedding.embed import PASS_WINDOWS, embed, encode, loaded
-from marecg.embedding.inputs import Inputs
-from marecg.embedding.recordings import Embedded, embedded, recordings
+from marecg.embedding.inputs import Inputs, Unread
+from marecg.embedding.recordings import Embedded, embedded, readable
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.by_family import by_family, judged_by_family
 from marecg.model.window_encoder import WindowEncoder
@@ -136,7 +135,7 @@ def step_vectors(
     be read.
     """
     parts = in_parts([("", find_one(record))], partial(every, step), seconds)
-    entries = ((f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
+    entries = (Unread(f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
     done = Embedded()
     items = embedded(model, entries, done, PASS_WINDOWS, patches=False)
     rows = [(row["start"], vectors.rhythm) for row, vectors in items]
@@ -200,23 +199,25 @@ def predict_table(
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader
     names = classifier.classes_.tolist() if classifier else [node.abbr for node in model.ontology.nodes]
-    done, waiting = Embedded(), deque[dict[str, Any]]()
-    stream = recordings(model, chain.from_iterable(records.part(0, len(records))), done, waiting)
+    done, rows = Embedded(), list[dict[str, Any]]()
+    stream = readable(records, model.config, done)
     blocks: list[NDArray[np.floating]] = []
     mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
     while block := list(islice(stream, BATCH_RECORDS)):
+        rows += [row for row, _ in block]
+        ecgs = [ecg for _, ecg in block]
         if classifier:
-            blocks.append(classifier.predict_recordings(block))
+            blocks.append(classifier.predict_recordings(ecgs))
         else:
-            rhythm_BD = np.stack([vectors.rhythm for vectors in encode(model, block, patches=False)])
+            rhythm_BD = np.stack([vectors.rhythm for vectors in encode(model, ecgs, patches=False)])
             blocks.append(concepts(model, rhythm_BD))
     done.refuse_none()
     columns = [f"p {name}" if name in (*RECORD_COLUMNS, "called") else name for name in names]
     shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
     for leaf, share_B in (by_family(model, shares.to_numpy()) if mark else {}).items():
         shares[mark[leaf]] = share_B
-    rows = [row | {"identity": published_as(row["record"], row["source"])} for row in waiting]
-    table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
+    named = [row | {"identity": published_as(row["record"], row["source"])} for row in rows]
+    table = pd.concat([pd.DataFrame(named, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
         answered = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
         table["told"] = ["; ".join(names[one.concept] for one in some) for some in answered]
