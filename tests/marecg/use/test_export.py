@@ -17,12 +17,13 @@ from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
 from marecg.embedding.embed import embed
 from marecg.errors import CheckpointError, OutputError, UsageError
-from marecg.model import records
+from marecg.model import windows
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.records import window_starts
-from marecg.model.windows import Recording, tta_windows
+from marecg.model.windows import Recording, cut, tta_windows, window_starts
 from marecg.recipes import small, tiny
 from marecg.use import export as exporting
+from marecg.use import exported_networks
 from marecg.use.export import export
 
 
@@ -127,17 +128,33 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, 
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
 
 
+def starts_of(length: int, config: ModelConfig) -> list[int]:
+    """Starts of a record's windows, by a plain loop."""
+    reach, context = max(length, config.context), config.context
+    spread = np.linspace(0, reach - context, -(-reach // context))
+    starts = []
+    for start in sorted({int(at) // config.stride * config.stride for at in spread}):
+        for phase in range(config.phases):
+            by = phase * config.stride // config.phases
+            if start + by + context > length >= start - by + context and start >= by:
+                starts.append(start - by)
+            else:
+                starts.append(start + by if length - start - by >= config.patch else start)
+    return starts
+
+
 def test_the_windows_of_a_traced_record_are_those_that_the_encoder_is_shown(micro):
     """Whatever the length: as many looks, or each of them as much more often, at the same places."""
     for config in (micro.model.model_copy(update={"phases": 3}), tiny().model, small().model):
         context, patch = config.context, config.patch
         around = [n * context + by for n in range(6) for by in (-1, 0, 1, 2, 37, patch, patch + 1)]
         lengths = [n for n in [*around, *range(patch, 4 * context, 97)] if n >= patch]
+        lengths.append(323_000)  # a start at which `numpy.linspace` rounds below a multiple of the stride
         row_U, start_U = window_starts(torch.tensor(lengths), max(lengths), config)
         for row, length in enumerate(lengths):
             whole = Recording(np.zeros((12, length), np.float32), np.zeros(12, bool))
-            expected = Counter(window.start for window in tta_windows(whole, config))
-            starts = Counter(start_U[row_U == row].tolist())
+            assert [window.start for window in tta_windows(whole, config)] == starts_of(length, config)
+            expected, starts = Counter(starts_of(length, config)), Counter(start_U[row_U == row].tolist())
             times = starts.total() // expected.total()
             assert starts == {start: times * count for start, count in expected.items()}, length
 
@@ -200,11 +217,16 @@ def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled,
     model, x, y = labelled
     EcgClassifier(model, fs=500, seed=1).fit(x, y).save(tmp_path / "clf")
 
-    def first(*given):
+    def at_zero(*given):
         row_U, start_U = window_starts(*given)
         return row_U, torch.zeros_like(start_U)
 
-    monkeypatch.setattr(records, "window_starts", first)
+    def first(*given):
+        with monkeypatch.context() as patch:
+            patch.setattr(windows, "window_starts", at_zero)
+            return cut(*given)
+
+    monkeypatch.setattr(exported_networks, "cut", first)
     with pytest.raises(OutputError, match="differs from the model"):
         export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
     assert not list(tmp_path.glob("*.pt2"))

@@ -20,9 +20,8 @@ from marecg.base.device import named_device
 from marecg.errors import CheckpointError, UsageError
 from marecg.model import saved_head
 from marecg.model.readout import Features, Readout, readout_width
-from marecg.model.records import cut, mean_of, overlapped
 from marecg.model.window_encoder import WindowEncoder
-from marecg.model.windows import required_rate
+from marecg.model.windows import cut, mean_of, overlapped_records, required_rate
 from marecg.nn.encoder import being_traced
 
 WEIGHT_DECAY = 0.05
@@ -78,7 +77,7 @@ class MarEcg(WindowEncoder):
             n_valid_B = self._checked(n_valid, length)
         windows = cut(x_BCL, n_valid_B, absent_BC, self.config)
         features = self.of_windows(windows.x_UCL, windows.n_valid_U, windows.absent_UC)
-        patch_BTD = overlapped(features.patch, windows, n_valid_B, length, self.config)
+        patch_BTD = overlapped_records(features.patch, windows, n_valid_B, length, self.config)
         blocks = {name: mean_of(x_UV, windows.row_U, records) for name, x_UV in features.blocks.items()}
         return Features.of(patch_BTD, blocks)
 

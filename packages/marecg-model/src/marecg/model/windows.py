@@ -1,7 +1,11 @@
-"""Windows of one context, cut from a recording, and the joining of their results.
+"""Windows of one context, cut from recordings, and the joining of their results.
 
-Shapes: K input leads, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
-values.
+`tta_windows`, `stacked` and `overlapped` read recordings of any length one by one, also from disk. `cut`,
+`mean_of` and `overlapped_records` do the same for a batch in torch operations, so that gradients flow through
+them and a network can be traced. The windows are the same (`window_starts`).
+
+Shapes: K input leads, C the twelve leads, L samples, T patches, B windows of a batch, or records, X any
+number of values, D width, W windows of all records, P offsets, U windows at all offsets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -109,42 +113,50 @@ def arranged(
     return Recording(x_CL, absent_C)
 
 
-def windows(ecg: Recording, config: ModelConfig) -> list[Window]:
-    """Cut a recording into the fewest windows that cover it, evenly spread, on the patch grid."""
-    return list(_cut(ecg, _starts(ecg.x_CL.shape[1], config), config))
+def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
+    """Return the first samples of all windows that an encoder reads, and their records, int64 [U] each.
 
+    A record is covered by the fewest windows, evenly spread, on the patch grid. Each window is read at
+    `config.phases` offsets within one stride. A beat then appears at several positions within a patch, so
+    that results don't depend on a single position. A shifted window moves forward if there are more samples,
+    otherwise backward. In a record of one context or less it moves forward into padding.
 
-def _starts(length: int, config: ModelConfig) -> list[int]:
-    reach = max(length, config.context)
-    spread = np.linspace(0, reach - config.context, -(-reach // config.context))
-    return sorted({int(start) // config.stride * config.stride for start in spread})
+    A record that is barely longer than a context may have the same window twice, at all offsets.
 
+    Args:
+        n_valid_B: samples of each record.
+        length: upper bound of `n_valid_B`.
+        config: settings of the encoder.
 
-def _cut(ecg: Recording, starts: Sequence[int], config: ModelConfig) -> Iterator[Window]:
-    length = ecg.x_CL.shape[1]
-    for number, start in enumerate(starts, start=1):
-        x_CL = ecg.x_CL[:, start : min(start + config.context, length)]
-        yield Window(x_CL, ecg.absent_C, start, number == len(starts), length)
+    Returns:
+        Record of each window, and its first sample.
+    """
+    context, stride, phases, device = config.context, config.stride, config.phases, n_valid_B.device
+    count_B = ((n_valid_B + context - 1) // context).clamp(min=1)
+    most = (length + context - 1) // context + 1  # one more, so that a traced network accepts several windows
+    row_W, number_W = torch.nonzero(torch.arange(most, device=device) < count_B[:, None], as_tuple=True)
+    reach_W, gaps_W = n_valid_B[row_W].clamp(min=context) - context, (count_B[row_W] - 1).clamp(min=1)
+    spread_W = number_W * (reach_W.double() / gaps_W)  # rounds as `numpy.linspace` does
+    spread_W = torch.where(number_W == gaps_W, reach_W, spread_W.long())
+    first_W = spread_W // stride * stride
+    by_P = torch.arange(phases, device=device) * stride // phases
+    first_WP, n_WP = first_W[:, None].expand(-1, phases), n_valid_B[row_W][:, None]
+    later_WP, earlier_WP = first_WP + by_P, first_WP - by_P
+    turned_WP = (later_WP + context > n_WP) & (n_WP >= earlier_WP + context) & (earlier_WP >= 0)
+    forward_WP = torch.where(n_WP - later_WP >= config.patch, later_WP, first_WP)
+    start_WP = torch.where(turned_WP, earlier_WP, forward_WP)
+    return row_W[:, None].expand(-1, phases).flatten(), start_WP.flatten()
 
 
 def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
-    """Return each window at `config.phases` offsets within one stride.
-
-    These are all windows that an encoder reads. A beat then appears at several positions within a patch, so
-    that results don't depend on a single position. A shifted window moves forward if there are more samples,
-    otherwise backward. In a recording of one context or less it moves forward into padding.
-    """
+    """Yield the windows of `window_starts`, each once. A signal on disk is read window by window."""
     length = ecg.x_CL.shape[1]
-    shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
-    starts = [_shifted(start, by, length, config) for start in _starts(length, config) for by in shifts]
-    return _cut(ecg, starts, config)
-
-
-def _shifted(start: int, by: int, length: int, config: ModelConfig) -> int:
-    later, earlier = start + by, start - by
-    if later + config.context > length >= earlier + config.context >= config.context:
-        return earlier
-    return later if length - later >= config.patch else start
+    _, start_U = window_starts(torch.tensor([length]), length, config)
+    by_window = dict.fromkeys(map(tuple, start_U.reshape(-1, config.phases).tolist()))
+    starts = [start for shifted in by_window for start in shifted]
+    for number, start in enumerate(starts, start=1):
+        x_CL = ecg.x_CL[:, start : min(start + config.context, length)]
+        yield Window(x_CL, ecg.absent_C, start, number == len(starts), length)
 
 
 def stacked(
@@ -183,3 +195,57 @@ def overlapped(
         total_TX[patches] += part_TX
         seen_T1[patches] += 1
     return total_TX / seen_T1
+
+
+class Cut(NamedTuple):
+    """Windows of all records: signals in mV, samples before padding, absent leads, record, and first sample.
+
+    The first three fields are the arguments of `MarEcg.of_windows`.
+    """
+
+    x_UCL: Tensor
+    n_valid_U: Tensor
+    absent_UC: Tensor
+    row_U: Tensor
+    start_U: Tensor
+
+
+def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig) -> Cut:
+    """Cut records into the windows of `window_starts`, with zeros after each record's samples."""
+    row_U, start_U = window_starts(n_valid_B, x_BCL.shape[-1], config)
+    place_UL = start_U[:, None] + torch.arange(config.context, device=x_BCL.device)
+    real_UL = place_UL < n_valid_B[row_U][:, None]
+    last = x_BCL.shape[-1] - 1
+    x_ULC = x_BCL.transpose(1, 2)[row_U[:, None], place_UL.clamp(max=last)]
+    rest_U = (n_valid_B[row_U] - start_U).clamp(max=config.context)
+    x_UCL = torch.where(real_UL[..., None], x_ULC, 0.0).transpose(1, 2)
+    return Cut(x_UCL, rest_U, absent_BC[row_U], row_U, start_U)
+
+
+def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
+    """Return the mean over the windows of each record, [B, X]."""
+    count_B1 = x_UX.new_zeros(records, 1).index_add(0, row_U, x_UX.new_ones(x_UX.shape[0], 1))
+    return x_UX.new_zeros(records, x_UX.shape[1]).index_add(0, row_U, x_UX) / count_B1
+
+
+def overlapped_records(
+    h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, config: ModelConfig
+) -> Tensor:
+    """Return H̄ of whole records, [B, T, D]: each patch's mean over its windows, zero after the last patch.
+
+    As in `overlapped`, only windows on the patch grid are used.
+    """
+    records, width = n_valid_B.shape[0], h_UTD.shape[-1]
+    most = (max(length, config.context) - config.context) // config.stride + config.context_patches
+    patch_T = torch.arange(config.context_patches, device=h_UTD.device)
+    place_UT = (windows.row_U * most + windows.start_U // config.stride)[:, None] + patch_T
+    at_patch_U = (windows.start_U % config.stride == 0).to(h_UTD.dtype)
+    sums_XD = h_UTD.new_zeros(records * most, width)
+    sums_XD = sums_XD.index_add(0, place_UT.flatten(), (h_UTD * at_patch_U[:, None, None]).flatten(0, 1))
+    seen_X = h_UTD.new_zeros(records * most)
+    seen_X = seen_X.index_add(0, place_UT.flatten(), at_patch_U[:, None].expand(place_UT.shape).flatten())
+    mean_BTD = (sums_XD / seen_X.clamp(min=1)[:, None]).view(records, most, width)[
+        :, : config.patches(length)
+    ]
+    ends_T = torch.arange(config.patches(length), device=h_UTD.device) * config.stride + config.patch
+    return mean_BTD * (ends_T <= n_valid_B[:, None])[..., None]

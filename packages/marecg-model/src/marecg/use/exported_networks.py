@@ -22,8 +22,7 @@ from marecg.classify.classifier import EcgClassifier
 from marecg.embedding.embed import encode
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.records import cut
-from marecg.model.windows import Recording
+from marecg.model.windows import Recording, cut
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
