@@ -58,7 +58,7 @@ EXAMPLES = {
         "fs isn't given: the sampling rate in Hz. Give it, such as fs=500.": lambda: marecg.embed(
             "marecg-small", ZEROS, fs=None
         ),
-        "--fs: 0 Hz isn't a sampling rate. Give samples per second.": lambda: Layout(0.0),
+        "fs must be above 0 Hz, got 0": lambda: Layout(0.0),
     },
     "ConfigError": {
         "train.lr must be a number, not 'fast'": lambda: by_name("tiny", ["train.lr=fast"]),

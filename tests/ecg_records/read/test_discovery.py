@@ -155,7 +155,7 @@ def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, cap
     for name in ("one.npz", "two.NPY"):
         (tmp_path / name).write_bytes(b"")
     assert [each.file.name for each in find([tmp_path])] == ["a.hea"]
-    assert "array files passed over: 2, such as" in caplog.text
+    assert "skipped 2 array files, such as" in caplog.text
     caplog.clear()
     assert len(find([tmp_path], layout=Layout(500))) == 3
     assert not caplog.text

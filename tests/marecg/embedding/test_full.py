@@ -131,5 +131,5 @@ def test_a_classifier_of_the_full_readout_comes_back_from_its_folder_and_is_in_n
 
 def test_fine_tuned_layers_are_read_by_the_wide_readout(phased):
     assert EcgClassifier(phased, fs=500, layers="all", readout="best").readouts() == ("wide",)
-    with pytest.raises(UsageError, match="full is read by a frozen encoder"):
+    with pytest.raises(UsageError, match="readout 'full' requires layers='head'"):
         EcgClassifier(phased, fs=500, layers="all", readout="full").tuning()

@@ -111,10 +111,10 @@ def find(
             raise CorpusError("is a prepared corpus already", where=prepared[0], remedy=remedy)
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
-        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; arrays in folders need --fs"
+        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; array files need their sampling rate, fs"
         raise CorpusError(f"no {missing}{what} in it", where=where, remedy=remedy)
     if passed_over:
-        text = "array files passed over: %d, such as %s; --fs takes them in"
+        text = "skipped %d array files, such as %s; set fs to read them"
         logger.warning(text, len(passed_over), passed_over[0])
     return sorted(with_root_names(candidates.values()), key=lambda candidate: candidate.order)
 
@@ -226,7 +226,7 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
         problem = "is not a folder, and no array by its ending, nor a clinical format"
         raise CorpusError(problem, where=file, remedy=_REMEDY)
     if layout is None:
-        remedy = "Add --fs; where they aren't the twelve leads in mV, --set array.leads=… and array.units=…"
+        remedy = "Set fs, and array.leads and array.units unless it holds the twelve leads in mV"
         raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
     return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 

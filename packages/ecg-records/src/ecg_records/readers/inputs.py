@@ -22,7 +22,7 @@ from ecg_records.storage.copies import ensure_local
 
 FORMATS_READ = (
     "WFDB (.hea), DICOM (.dcm), HL7 aECG, MUSE and Philips (.xml), EDF (.edf), SCP-ECG (.scp), "
-    "and with --fs .csv, .tsv, .txt, .npy, .npz, .mat, .h5 and .parquet"
+    "and, if fs is given, .csv, .tsv, .txt, .npy, .npz, .mat, .h5 and .parquet"
 )
 
 

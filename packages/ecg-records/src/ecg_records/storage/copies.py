@@ -98,7 +98,7 @@ def upload(where: str, last: str) -> Iterator[Path]:
         ensure_local(where)
     elif others := [name for name in names if not (mirror.copy / name).exists()]:
         problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
-        raise UsageError(problem, where=where, remedy="Choose another address for --out")
+        raise UsageError(problem, where=where, remedy="Choose another address")
     yield mirror.copy
     further = f"; what is done lies in {mirror.copy}, and the same command sends it"
     with sending(where, further), mirror.locked() as copied:

@@ -32,19 +32,14 @@ class Layout:
         """Check the values. Raises `UsageError`."""
         adc, names = self.units.lower() == "adc", [name.strip().lower() for name in self.leads]
         if not (math.isfinite(self.fs) and self.fs > 0):
-            problem = f"{self.fs:g} Hz isn't a sampling rate"
-            raise UsageError(problem, where="--fs", remedy="Give samples per second")
+            raise UsageError(f"fs must be above 0 Hz, got {self.fs:g}")
         if not adc and self.units.lower() not in UNITS_PER_MV:
-            remedy = "Choose mV, uV, V or adc"
-            raise UsageError(f"no unit {self.units!r}", where="--set array.units", remedy=remedy)
+            raise UsageError(f"units must be mV, uV, V or adc, got {self.units!r}", where="array.units")
         if adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
-            remedy = "Give units=adc together with gain=…, in units per mV"
-            raise UsageError(
-                "a gain belongs to adc units, and they to it", where="--set array.gain", remedy=remedy
-            )
+            problem = "units=adc and gain must be given together"
+            raise UsageError(problem, where="array.gain", remedy="Give gain in units per mV")
         if not names or len(set(names)) != len(names) or not all(names):
-            remedy = "Name each lead once"
-            raise UsageError("a lead is nameless or named twice", where="--set array.leads", remedy=remedy)
+            raise UsageError("leads must have different names, and none may be empty", where="array.leads")
 
     @property
     def per_mv(self) -> float:
@@ -57,7 +52,7 @@ class Layout:
             lead_rows(self.leads)
         except RecordError as error:
             remedy = f"A corpus needs {', '.join(LEADS)}"
-            raise UsageError(error.problem, where="--set array.leads", remedy=remedy) from error
+            raise UsageError(error.problem, where="array.leads", remedy=remedy) from error
         return self
 
     def as_dict(self) -> dict[str, Any]:

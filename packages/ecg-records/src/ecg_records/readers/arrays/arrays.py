@@ -236,9 +236,9 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
         return fitting[0]
     if fitting:
         problem = f"holds several arrays that could be signals: {inside}"
-        raise UsageError(problem, where=path, remedy="Choose one with --set array.key=NAME")
+        raise UsageError(problem, where=path, remedy="Choose one by array.key=NAME")
     problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
-    remedy = "Name its leads with --set array.leads=I,II; records are [leads, samples] or [samples, leads]"
+    remedy = "Name its leads, such as array.leads=I,II; records are [leads, samples] or [samples, leads]"
     raise UsageError(problem, where=path, remedy=remedy)
 
 

@@ -56,7 +56,7 @@ class Clock(NamedTuple):
         step = self.steps[0]
         steps = f"steps of {step:.6g} s ({1 / step:.6g} Hz)"
         problem = f"the column {self.name} has {steps}, and {fs:g} Hz was given"
-        raise RecordError(Reason.sampling_rate, problem, remedy=f"Use --fs {1 / step:.6g}")
+        raise RecordError(Reason.sampling_rate, problem, remedy=f"Set fs to {1 / step:.6g}")
 
     def arranged(self, x_LK: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows in the order of time, with NaN for missing samples."""
