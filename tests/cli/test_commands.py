@@ -7,7 +7,9 @@ import shlex
 import sys
 from typing import Any, get_args
 
+import numpy as np
 import pytest
+import wfdb
 from tests.cli.calls import APPS, commands, invoke, run
 from tests.made_records import make_ecg, make_record
 
@@ -190,6 +192,28 @@ def test_a_report_writes_the_beats_of_a_record_beside_its_page(tmp_path, monkeyp
     assert header == "r,p_on,p_off,qrs_on,qrs_off,t_off,rr,shape,p_safe"
     assert len(rows) == len(ecg_records.delineate(ecg_records.read(record)))
     assert rows
+    assert run(*words[:-1], tmp_path / "beats.txt", "--out", tmp_path / "x.html") == 2
+
+
+def test_the_beats_of_a_record_come_back_from_wfdb_annotations(tmp_path, monkeypatch):
+    record = make_record(tmp_path, x_CL=make_ecg(fs=257), fs=257)
+    monkeypatch.setattr("marecg.report.record_page.write_record", lambda *_, **__: tmp_path / "x.html")
+    words = ("report", "marecg-small-codes", record, "--out", tmp_path / "x.html")
+    assert run(*words, "--beats", tmp_path / "A0001.ecgann") == 0
+    marks, table = (
+        wfdb.rdann(str(tmp_path / "A0001"), "ecgann"),
+        ecg_records.delineate(ecg_records.read(record)),
+    )
+    symbols = np.array(marks.symbol)
+    for is_beat, times in (
+        (symbols == "N", table.r[table["shape"] == "usual"]),
+        (symbols == "Q", table.r[table["shape"] != "usual"]),
+    ):
+        np.testing.assert_allclose(marks.sample[is_beat], times * 0.257, atol=1)
+    for column, symbol, wave in (("qrs_on", "(", 1), ("qrs_off", ")", 1), ("t_off", ")", 2)):
+        found = marks.sample[(symbols == symbol) & (marks.num == wave)]
+        np.testing.assert_allclose(found, table[column].dropna() * 0.257, atol=1)
+    assert marks.fs == 257
 
 
 def test_a_command_without_the_model_installed_prints_the_line_to_type(capsys, monkeypatch, tmp_path):

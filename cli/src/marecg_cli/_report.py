@@ -27,7 +27,10 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="HTML file to write. [default: report.html in the run]")
     ] = None,
-    beats: Annotated[Path | None, typer.Option(help="Also write a CSV file with one row per beat.")] = None,
+    beats: Annotated[
+        Path | None,
+        typer.Option(help="Also write the beats: .csv with one row each, or WFDB annotations, .ecgann."),
+    ] = None,
     age: Annotated[
         float | None,
         typer.Option(
@@ -42,6 +45,8 @@ def report(
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
+    if beats is not None and beats.suffix not in (".csv", ".ecgann"):
+        raise UsageError(f"can't tell a format from {beats}", remedy="End it in .csv or .ecgann")
     if beats is not None and out is None:
         raise UsageError("--beats is for a record's page", remedy="Name the page's HTML file with --out")
     if age is not None and out is None:
@@ -57,11 +62,17 @@ def report(
         return
     if out is None:
         raise UsageError("--out is missing", remedy="Name the HTML file")
+    from ecg_records.measurements.beat_table import write_annotations
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
     result(str(write_record(model, read, out, data=data, language=lang, age=age)))
     if beats is not None:
+        recorded = ecg_records.read(read)
+        table = ecg_records.delineate(recorded)
         with replacing(beats) as temporary:
-            ecg_records.delineate(ecg_records.read(read)).to_csv(temporary, index=False)
+            if beats.suffix == ".csv":
+                table.to_csv(temporary, index=False)
+            else:
+                write_annotations(table, recorded.fs, temporary)
         result(str(beats))

@@ -3,12 +3,16 @@
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
 
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ecg_base import InputError
 from ecg_records.measurements.delineation import Boundaries, delineate, sharp_edges
 from ecg_records.measurements.intervals import aligned_beats, measure_aligned
 from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats, median_beat
@@ -16,6 +20,9 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 COLUMNS = ("r", "p_on", "p_off", "qrs_on", "qrs_off", "t_off", "rr")
 HIDDEN = {"p_on": "pr", "p_off": "pr", "qrs_on": "qrs", "qrs_off": "qrs", "t_off": "qt"}
 """Interval of the record by boundary. If the interval is None, the boundary is NaN for every beat."""
+
+MARKS = (("p_on", "(", 0), ("p_off", ")", 0), ("qrs_on", "(", 1), ("qrs_off", ")", 1), ("t_off", ")", 2))
+"""Boundaries as WFDB annotations: column, symbol, and `num`, which is the wave: P, QRS or T."""
 
 
 def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> pd.DataFrame:
@@ -62,3 +69,25 @@ def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
     if peak + AFTER > samples and not peak + ends.t_off < samples - AFTER // 10:
         ends = ends._replace(t_off=np.nan)
     return Boundaries(*(peak + place for place in ends))
+
+
+def write_annotations(table: pd.DataFrame, fs: float, out: Path) -> None:
+    """Write a table of beats as a WFDB annotation file, which `wfdb.rdann` reads.
+
+    A usual beat has the symbol `N` at its R-peak, and any other beat `Q`. `MARKS` has the symbols of the
+    boundaries. Raises `InputError` if the table has no beats.
+    """
+    if table.empty:
+        raise InputError("has no beats to annotate", where=out, remedy="Write a .csv file instead")
+    import wfdb  # noqa: PLC0415 (slow to import)
+
+    beats = ["N" if shape == "usual" else "Q" for shape in table["shape"]]
+    marks = [(time, symbol, 0) for time, symbol in zip(table["r"], beats, strict=True)]
+    for column, symbol, wave in MARKS:
+        marks += [(time, symbol, wave) for time in table[column].dropna()]
+    marks.sort(key=lambda mark: mark[0])
+    times, symbols, waves = zip(*marks, strict=True)
+    samples = np.rint(np.array(times) * fs / 1000).astype(np.int64)
+    with TemporaryDirectory() as folder:
+        wfdb.wrann("beats", "ecgann", samples, list(symbols), num=np.array(waves), fs=fs, write_dir=folder)
+        shutil.copyfile(Path(folder) / "beats.ecgann", out)
