@@ -147,6 +147,14 @@ def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_f
     assert log(range(501, 601), 1.0, 1000)[-1] == "records: 600 of 1,000 (60 %), 3 kept, 1/s, 6:40 left"
 
 
+@pytest.mark.usefixtures("log")
+def test_a_line_names_step_and_items():
+    lines: list[str] = []
+    times = iter((0.0, 2 * PAUSE))
+    Tenths("features: records", lines.append, lambda: next(times))(154, 326)
+    assert lines == [f"features: 154 of 326 records (47 %), {1 / (2 * PAUSE):.3g}/s, 28:40 left"]
+
+
 def test_a_task_of_unknown_length_says_what_it_is_at_ever_more_seldom(log):
     lines = log(range(1, 2001), 1.0, None)
     assert [line.split()[1] for line in lines] == [

@@ -91,7 +91,7 @@ def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path
         steps.extend((what, total) for total in totals)
 
     many = extract(Beats().recordings, methods(), tmp_path / "many", progress)
-    assert steps == [("made: features", 40), ("made: features", 40)]
+    assert steps == [("made, features: records", 40), ("made, features: records", 40)]
     monkeypatch.setattr(module.torch, "get_num_threads", lambda: 1)
     one = extract(Beats().recordings, methods(), tmp_path / "one")
     usable = np.r_[0:5, 7:40]

@@ -28,8 +28,9 @@ class Tell(Protocol):
 
 
 Progress = Callable[[str], AbstractContextManager[Tell]]
-"""Function that opens a progress display for items such as `records` while a block runs.
+"""Function that opens a progress display while a block runs.
 
+It takes the items, such as `records`, if necessary after the step: `features: records`.
 `shown` and `silent` are the two implementations.
 """
 
@@ -81,7 +82,7 @@ class Tenths:
     """Progress lines for a log file, one per tenth of the items.
 
     Args:
-        what: Plural noun for the items.
+        what: Plural noun for the items, if necessary after the step: `features: records`.
         say: Function that prints a line. The default prints to stderr.
         clock: Function that returns the time in seconds.
     """
@@ -89,7 +90,8 @@ class Tenths:
     def __init__(
         self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.what, self.clock = what, clock
+        self.step, _, self.items = what.rpartition(": ")
+        self.clock = clock
         self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201 (what it is for)
         self.began = self.last = clock()
         self.first: int | None = None
@@ -107,8 +109,10 @@ class Tenths:
             return
         self.tenth, self.last = tenth, now
         speed = (done - self.first) / max(now - self.began, 1e-9)
-        of = f" of {total:,} ({100 * done // total} %)" if total else ""
-        parts = [f"{self.what}: {done:,}{of}", note, f"{speed:.3g}/s"]
+        count = f"{done:,} of {total:,}" if total else f"{done:,}"
+        counted = f"{self.step}: {count} {self.items}" if self.step else f"{self.items}: {count}"
+        percent = f" ({100 * done // total} %)" if total else ""
+        parts = [counted + percent, note, f"{speed:.3g}/s" if speed else ""]
         if total and done < total and speed:
             parts.append(f"{_clock_time((total - done) / speed)} left")
         self.say(", ".join(filter(None, parts)))

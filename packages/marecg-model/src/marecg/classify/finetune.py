@@ -66,7 +66,7 @@ def finetune(
         for tuning in how:
             learn = _tuning(tuning, vectors, usable)
             fits = FINETUNE.trials(learn, usable, request.fractions, request.seeds)
-            trials[_row(tuning)] = list(passing(fits, f"{usable.name}: {_row(tuning)}"))
+            trials[_row(tuning)] = list(passing(fits, f"{usable.name}, {_row(tuning)}: fits"))
         widths = dict.fromkeys(trials, readout_width(model.config, how[0].readout))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)
@@ -100,7 +100,7 @@ def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
 def _unreadable(recordings: Recordings) -> dict[str, str]:
     """Return the reasons of unreadable records, by id."""
     unreadable: dict[str, str] = {}
-    for row in passing(range(len(recordings.ids)), f"{recordings.name}: reading"):
+    for row in passing(range(len(recordings.ids)), f"{recordings.name}, reading: records"):
         try:
             finite(recordings.read(row))
         except RecordError as error:

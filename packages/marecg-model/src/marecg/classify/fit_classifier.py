@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecg_base import parquet_batches, refuse_others, refuse_pipe, replacing
 from ecg_records.signal.leads import LEADS
-from marecg.base.progress import passing
+from marecg.base.progress import shown
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_folder import FILES, MARK, is_classifier
 from marecg.classify.classifier_scores import (
@@ -159,16 +159,18 @@ def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Pa
     hashes = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
     weights, reused, folder = weights_sha256(vectors.model), 0, embedding_folder(data, out)
     readouts = HEADS[HEADS.index(vectors.readout) :]
-    for first in passing(range(0, len(ordered), FILE_RECORDS), "embedding"):
-        rows = ordered[first : first + FILE_RECORDS]
-        signals = " ".join(hashes[row] for row in rows)
-        keys = [f"{weights} {readout} {FULL_POOLING} {signals}" for readout in readouts]
-        block = next(filter(None, (read_block(folder, key, len(rows)) for key in keys)), None)
-        if block is None:
-            write_block(folder, keys[0], Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
-        else:
-            vectors.add(rows, block.x_BF)
-            reused += len(rows)
+    with shown("embedding: records") as tell:
+        for first in range(0, len(ordered), FILE_RECORDS):
+            rows = ordered[first : first + FILE_RECORDS]
+            signals = " ".join(hashes[row] for row in rows)
+            keys = [f"{weights} {readout} {FULL_POOLING} {signals}" for readout in readouts]
+            block = next(filter(None, (read_block(folder, key, len(rows)) for key in keys)), None)
+            if block is None:
+                write_block(folder, keys[0], Block(vectors(rows).astype(np.float32), ("",) * len(rows)))
+            else:
+                vectors.add(rows, block.x_BF)
+                reused += len(rows)
+            tell(first + len(rows), len(ordered))
     return reused
 
 

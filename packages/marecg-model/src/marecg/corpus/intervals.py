@@ -37,7 +37,7 @@ def intervals(corpus: Corpus) -> pa.Table:
     logger.warning("measuring the intervals of %d records; later commands reuse them", len(corpus))
     starts = range(0, len(corpus), BLOCK_RECORDS)
     work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
-    blocks = [next(work) for _ in passing(starts, "intervals measured")]
+    blocks = [next(work) for _ in passing(starts, f"intervals: blocks of {BLOCK_RECORDS} records")]
     columns = list(zip(*(row for block in blocks for row in block), strict=True))
     table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
     try:

@@ -123,7 +123,7 @@ def _trials(
         key = (features.sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
             try:
-                cache[key] = _fitted(features, task, request, f"{task.name}: {name}", progress)
+                cache[key] = _fitted(features, task, request, f"{task.name}, {name}", progress)
             except InputError as error:
                 raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
         trials[name] = cache[key]
@@ -138,10 +138,10 @@ def _fitted(
     trials: list[Trial] = []
     single = request.protocol.seed is not None
     count = sum(1 if single or fraction == 1 else request.seeds for fraction in request.fractions)
-    with progress(f"{what}: of {count} fits done") as tell:
-        part = replace(features.values(task), note=lambda text: tell(len(trials), None, f"now {text}"))
+    with progress(f"{what}: fits") as tell:
+        part = replace(features.values(task), note=lambda text: tell(len(trials), count, f"now {text}"))
         learn = request.protocol.on_features(part, features.row.choose)
         for trial in request.protocol.trials(learn, task, request.fractions, request.seeds):
             trials.append(trial)
-            tell(len(trials), None)
+            tell(len(trials), count)
     return trials

@@ -122,7 +122,7 @@ def _compute(
     if not lacking:
         return
     done = before = len(recordings.ids) - sum(map(len, lacking))
-    with progress(f"{recordings.name}: features") as tell:
+    with progress(f"{recordings.name}, features: records") as tell:
         tell(before, len(recordings.ids))
         calls = (delayed(_blocks)(recordings, pending, rows) for rows, pending in lacking.items())
         computed = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
