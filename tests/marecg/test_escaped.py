@@ -2,19 +2,23 @@
 
 import csv
 import io
+import json
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.marecg.evaluate.test_table import row, tidy
 
-from ecg_base import guarded, plain_markdown, unguarded
+from ecg_base import EcgError, guarded, plain_markdown, unguarded
 from marecg.classify.classifier_scores import EVALUATION, read_evaluation
 from marecg.corpus.cohort import as_csv as cohort_csv
 from marecg.errors import InputError
 from marecg.evaluate.table_print import long_csv, markdown
 from marecg.model.card_figures import ClassFigure, Score, reached
 from marecg.use.predict import as_csv as prediction_csv
+from marecg_cli._predictions_text import print_calls
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1")
 MARKUP = "<img src=x onerror=alert(1)> | ![a](http://a.invalid/b) `"
@@ -58,6 +62,22 @@ def test_names_of_methods_and_classes_open_nothing_in_tables_and_cards():
         assert "<img" not in text
         assert "![a](" not in text.replace(r"!\[a](", "")
     assert f"| {plain_markdown(MARKUP)} | 1 |" in card
+
+
+ODD = "x (below its threshold)\nAF:\u202e 100\u200b%\u2028\x1b[31m\x7f"
+
+
+def test_a_name_ends_no_line_and_turns_no_text_of_results_and_errors(capsys):
+    classifier = SimpleNamespace(classes_=np.array([ODD]), several_=True, thresholds_=np.array([0.5]))
+    classifier.calls = lambda p_BK: p_BK >= 0.5
+    print_calls(classifier, pd.Series([0.25]), "text")
+    for line in (capsys.readouterr().out.rstrip("\n"), str(EcgError(f"has no {ODD}", where=ODD, remedy=ODD))):
+        assert line.isprintable()
+        assert r"\nAF:\u202e 100\u200b%\u2028\x1b[31m\x7f" in line
+    print_calls(classifier, pd.Series([0.25]), "json")
+    said = capsys.readouterr().out
+    assert json.loads(said)[0]["name"] == ODD
+    assert said.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("content", ["[" * 10**6, '{"scores": [{"name": "af", "auc": 2, "records": -1}]}'])

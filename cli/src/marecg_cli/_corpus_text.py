@@ -6,7 +6,8 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from marecg_cli._output import console, message, printable, result, say_first, turned
+from ecg_base import printable
+from marecg_cli._output import console, message, result, say_first, turned
 
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined

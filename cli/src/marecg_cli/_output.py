@@ -11,7 +11,6 @@ import errno
 import json
 import logging
 import os
-import re
 import signal
 import sys
 import threading
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ecg_base import EcgError, StoppedError, UnknownSettingError, UsageError
+from ecg_base import UNPRINTABLE, EcgError, StoppedError, UnknownSettingError, UsageError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,12 +48,9 @@ PACKAGES = ("ecg_records", "ecg_synth", "marecg")
 logger = logging.getLogger(__name__)
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
 def result(text: str) -> None:
-    """Print a result to stdout, without terminal control characters."""
-    typer.echo(printable(text))
+    """Print a result to stdout, without terminal control characters except ends of lines."""
+    typer.echo(printable(text, keep="\n"))
 
 
 def result_list(texts: Iterable[str]) -> None:
@@ -81,17 +77,17 @@ def json_text(value: Any) -> str:
     """Return a value as JSON without terminal control characters."""
     plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
     text = json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False)
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)  # json leaves \x7f to \x9f
+    return UNPRINTABLE.sub(lambda odd: odd[0] if odd[0] == "\n" else f"\\u{ord(odd[0]):04x}", text)
 
 
 def message(text: str) -> None:
     """Print a message to stderr, unless -q is given."""
-    logger.info("%s", printable(text))
+    logger.info("%s", text)
 
 
 def problem(text: str) -> None:
     """Print a failure to stderr, even with -q."""
-    logger.error("%s", printable(text))
+    logger.error("%s", text)
 
 
 def say_first(
@@ -102,11 +98,6 @@ def say_first(
         say(f"{what}: {line}")
     if len(lines) > count:
         say(f"{what}: {len(lines) - count} more {rest}")
-
-
-def printable(text: str) -> str:
-    """Return a text without terminal control characters, which file names can contain."""
-    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def console() -> "Console":
@@ -275,5 +266,6 @@ class _OnStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one."""
         prefix = "" if record.name.startswith(LOGGERS[0]) else f"{record.levelname.lower()}: "
+        text = printable(prefix + self.format(record), keep="\n" if record.exc_info else "")
         with suppress(OSError):  # nowhere is left to say that stderr can't be written
-            typer.echo(prefix + self.format(record), err=True)
+            typer.echo(text, err=True)

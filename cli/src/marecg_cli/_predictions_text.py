@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from ecg_base import printable
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
 
 SHOWN = 5
@@ -31,15 +32,16 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
         return
     names = [c.label if c.label == c.abbr else f"{c.label} ({c.abbr})" for c in concepts]
     for concept, name in zip(concepts, names, strict=True):
-        result(f"{concept.share:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}")
+        result(printable(f"{concept.share:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}"))
     for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
-        result(f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}; no record taught it")
+        by_family = f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}"
+        result(printable(f"{by_family}; no record taught it"))
     for at, probability in answered.items():
         node = reader.ontology.nodes[at]
         which = f"{node.label}, without saying which finding" if node.root else node.label
         certain = f"probability {probability:.0%}"
-        result(f"at a {risk:.0%} risk of error: {which} ({node.abbr}), {certain}")
+        result(printable(f"at a {risk:.0%} risk of error: {which} ({node.abbr}), {certain}"))
     if answers is not None and not answered:
         result(f"No finding can be reported at a {risk:.0%} risk of error.")
     message(
@@ -82,7 +84,7 @@ def print_steps(steps: dict[float, list[Any]], form: str) -> None:
     for start, near in steps.items():
         minutes, seconds = divmod(round(start), 60)
         shares = " · ".join(f"{concept.abbr} {concept.share:.1%}" for concept in near)
-        result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
+        result(printable(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}"))
 
 
 def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
@@ -102,7 +104,7 @@ def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
         if call["threshold"] is not None:
             side = "called: at or above" if call["called"] else "below"
             how = f" ({side} its threshold, {100 * call['threshold']:.1f} %)"
-        probability, name = f"{100 * call['probability']:.1f} %", f"{call['name']}:"
+        probability, name = f"{100 * call['probability']:.1f} %", f"{printable(str(call['name']))}:"
         result(f"{name:<{width}} {probability:>7}{how}")
 
 

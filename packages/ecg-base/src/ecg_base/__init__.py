@@ -12,7 +12,7 @@ from ecg_base.errors import (
     refuse_unknown,
     suggest,
 )
-from ecg_base.escaping import guarded, plain_markdown, unguarded
+from ecg_base.escaping import UNPRINTABLE, guarded, plain_markdown, printable, unguarded
 from ecg_base.files import (
     refuse_address,
     refuse_others,
@@ -31,6 +31,7 @@ from ecg_base.reading import (
 )
 
 __all__ = [
+    "UNPRINTABLE",
     "ConfigError",
     "EcgError",
     "InputError",
@@ -43,6 +44,7 @@ __all__ = [
     "optional",
     "parquet_batches",
     "plain_markdown",
+    "printable",
     "read_bounded",
     "refuse_address",
     "refuse_bomb",

@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from ecg_base.escaping import printable
+
 
 class EcgError(ValueError):
     """A problem that the user can fix.
@@ -29,7 +31,7 @@ class EcgError(ValueError):
         self.remedy = remedy
         sentence = f"{self.where}: {problem}" if self.where else problem
         end = "" if remedy.endswith(("?", ".")) else "."
-        super().__init__(f"{sentence}. {remedy}{end}" if remedy else sentence)
+        super().__init__(printable(f"{sentence}. {remedy}{end}" if remedy else sentence))
 
 
 class UsageError(EcgError):

@@ -1,5 +1,6 @@
-"""Escaping of untrusted text for tables (formulas), HTML and Markdown, so that it is never interpreted."""
+"""Escaping of untrusted text for terminals, tables (formulas), HTML and Markdown."""
 
+import re
 from typing import TypeVar
 
 Cell = TypeVar("Cell")
@@ -7,6 +8,25 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 """First characters of formulas, and white space that spreadsheet programs strip before a formula."""
 _RETURN = "␍"
 _MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
+
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\n-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+"""Control characters, ends of lines, bidirectional marks and characters without a width."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text that a terminal shows on one line and in its order, with other characters escaped.
+
+    Args:
+        text: text that may contain names of others.
+        keep: characters that are not escaped.
+
+    Example:
+        >>> printable(f"a{chr(10)}b{chr(0x202e)}c")
+        'a\\nb\\u202ec'
+    """
+    return UNPRINTABLE.sub(lambda odd: odd[0] if odd[0] in keep else repr(odd[0])[1:-1], text)
 
 
 def guarded(cell: Cell) -> Cell | str:
