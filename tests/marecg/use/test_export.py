@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def test_an_onnx_file_is_valid_and_says_what_it_takes(run, onnx_file):
     assert about["beginnings"] == "3"
     assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
     assert about["opset"] == str(model.opset_import[0].version)
+
+
+def test_no_exported_file_names_a_place_of_this_machine(run, onnx_file):
+    program = export(run, "torch", run / "places.pt2").path
+    with zipfile.ZipFile(program) as parts:
+        content = b"".join(parts.read(name) for name in parts.namelist())
+    for exported in (onnx_file.read_bytes(), content):
+        for place in (Path(exporting.__file__).parents[2], Path(torch.__file__).parent, run.parent):
+            assert str(place).encode() not in exported
+        assert b"stack_trace" not in exported
 
 
 def test_the_example_of_the_page_on_use_runs(onnx_file, monkeypatch):

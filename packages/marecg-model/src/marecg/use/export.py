@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 from torch.export import ExportedProgram
+from torch.fx import GraphModule
 
 from ecg_base import replacing
 from ecg_records.signal.leads import LEADS
@@ -142,9 +143,13 @@ def _alone(recording: Recording) -> Inputs:
 
 
 def _program(network: ExportedEncoder) -> ExportedProgram:
-    """Trace a network. Its `example` defines which axes are free."""
+    """Trace a network, without stack traces of this machine. Its `example` defines which axes are free."""
     example, free = network.example()
-    return torch.export.export(network, example, dynamic_shapes=free)
+    program = torch.export.export(network, example, dynamic_shapes=free)
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+            node.meta.pop("stack_trace", None)
+    return program
 
 
 def _onnx(
@@ -157,6 +162,8 @@ def _onnx(
     )
     assert exported is not None, "the exporter of torch.export gives a program"
     opset = {"opset": str(exported.model.opset_imports[""])}
+    for node in exported.model.graph.all_nodes():
+        node.metadata_props.pop("pkg.torch.onnx.stack_trace", None)
     exported.model.metadata_props.update(metadata | opset)
     exported.save(path, external_data=False)
     session = InferenceSession(path, providers=["CPUExecutionProvider"])
