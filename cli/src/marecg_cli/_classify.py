@@ -109,10 +109,11 @@ def fit(
 
 def _prepared(data: Path, model: str, out: Path) -> Path:
     """The corpus, or one prepared beside `out` from the records in that folder, once the model is there."""
-    from marecg.corpus.prepare import DONE, prepare
+    from marecg.corpus.index import ABOUT
+    from marecg.corpus.prepare import prepare
     from marecg.model.mar_ecg import MarEcg
 
-    if not data.is_dir() or (data / DONE).is_file() or (data / "building").is_dir():
+    if not data.is_dir() or (data / ABOUT).is_file() or (data / "building").is_dir():
         return data
     MarEcg.from_pretrained(model)
     corpus = out.with_name(f"{out.name}-corpus")

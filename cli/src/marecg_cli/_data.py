@@ -84,8 +84,8 @@ def export(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Corpus with a classifier's test records, for a comparison with `marecg predict`. "
-            "[default: the corpus it was fitted on]"
+            help="Corpus that a classifier was fitted on, for a comparison with `marecg predict` on its "
+            "test records."
         ),
     ] = None,
     form: As = "text",
@@ -97,11 +97,13 @@ def export(
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """
+    from marecg.classify.classifier_folder import is_classifier
     from marecg.classify.fit_classifier import judged_recordings
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 
-    corpus, recordings = judged_recordings(source, data)
+    of_records = is_classifier(source)
+    recordings = judged_recordings(Path(source), data) if of_records and data else ()
     done = export_run(source, to, out, recordings)
     if form == "json":
         result_json({**asdict(done), "path": str(done.path)})
@@ -109,14 +111,14 @@ def export(
     size = done.path.stat().st_size / 1e6
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
-    what = "one window each" if corpus is None else "whole, of random length"
+    what = "whole, of random length" if of_records else "one window each"
     numbers = f"{done.records} random records ({what}): {done.difference:.1e} (≤ {TOLERANCE:g})"
-    result(f"largest difference from {'`marecg embed`' if corpus is None else 'the model'} in {numbers}")
+    result(f"largest difference from {'the model' if of_records else '`marecg embed`'} in {numbers}")
     if done.real is not None:
         real = done.real
         result(
-            f"from `marecg predict` in {real.records} test records of {corpus}: {real.difference:.1e}; "
+            f"from `marecg predict` in {real.records} test records of {data}: {real.difference:.1e}; "
             f"calls that change: {real.changed} of {real.records}"
         )
-    elif corpus is not None:
-        message(f"no recorded ECG was compared: {corpus} isn't there; name the corpus by --data")
+    elif of_records:
+        message("no recorded ECG was compared; name the corpus by --data")

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.readers.datasets import ptbxl
-from marecg.corpus import expression
+from marecg.corpus import expression, index
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.derived import write_subset
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
-from marecg.corpus.prepared import Corpus
+from marecg.corpus.prepared import Corpus, read_about
 from marecg.errors import CorpusError, UsageError
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"
@@ -241,7 +241,8 @@ def test_statements_are_asked_for_what_they_say(corpus, tmp_path):
     rows = pq.read_table(file)
     texts = [["Sinus rhythm", "Possible LVH"], ["No LVH"], *([] for _ in range(len(rows) - 2))]
     place = rows.schema.get_field_index("statements")
-    pq.write_table(rows.set_column(place, "statements", pa.array(texts, pa.list_(pa.string()))), file)
+    rows = rows.set_column(place, "statements", pa.array(texts, pa.list_(pa.string())))
+    index.complete(tmp_path / "corpus", read_about(corpus.folder), rows)
     changed = Corpus.open(tmp_path / "corpus")
     assert matching(changed, "says = LVH").tolist() == [0]
     assert matching(changed, "says = Structural and says != AF").tolist() == [0]
@@ -250,8 +251,12 @@ def test_statements_are_asked_for_what_they_say(corpus, tmp_path):
         matching(changed, "says < LVH")
 
 
-def test_ages_that_another_program_stored_as_text_are_read_as_numbers_or_refused(corpus, tmp_path):
+def test_ages_that_an_older_corpus_has_as_text_are_read_as_numbers_or_refused(corpus, tmp_path):
+    """Corpora of older versions have no hash of their index, so another program may have changed it."""
     shutil.copytree(corpus.folder, tmp_path / "corpus")
+    about = read_about(corpus.folder)
+    del about[index.HASH]
+    index.write_json(about, tmp_path / "corpus" / index.ABOUT)
     file = tmp_path / "corpus" / "index.parquet"
     rows = pq.read_table(file)
     place = rows.schema.get_field_index("age")

@@ -188,3 +188,16 @@ def test_the_card_says_what_the_model_is_and_what_it_is_not(micro, tmp_path):
         "no diagnosis",
     ):
         assert fact in card
+
+
+def test_weights_with_another_hash_are_refused_and_models_without_one_are_older(saved):
+    path, config = saved / "model.safetensors", saved / "config.json"
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: is damaged .*SHA-256"):
+        MarEcg.from_pretrained(saved)
+    about = json.loads(config.read_text())
+    del about["weights"]
+    config.write_text(json.dumps(about))
+    MarEcg.from_pretrained(saved)

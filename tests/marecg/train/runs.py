@@ -14,6 +14,7 @@ from tests import forked
 
 import ecg_ontology
 from marecg.corpus import index
+from marecg.corpus.prepared import read_about
 from marecg.model.batch import Batch
 from marecg.objectives.objective import Part
 from marecg.objectives.views import Views
@@ -52,7 +53,7 @@ def relabelled(corpus_folder: Path, data: Path, **change: Any) -> Path:
     """A copy of the corpus with every row of its index changed."""
     shutil.copytree(corpus_folder, data)
     rows = [row | change for row in index.of(data).to_pylist()]
-    index.write(index.table(rows), data / "index.parquet")
+    index.complete(data, read_about(data), index.table(rows))
     return data
 
 

@@ -8,7 +8,7 @@ from tests.marecg.train.runs import relabelled
 
 import ecg_ontology
 from marecg.corpus import index, trained_on
-from marecg.corpus.prepared import Corpus
+from marecg.corpus.prepared import Corpus, read_about
 from marecg.errors import CorpusError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes.overrides import override
@@ -26,7 +26,7 @@ def test_a_corpus_with_evaluation_records_is_warned_of(pretrain, corpus_folder, 
     rows = index.of(data).to_pylist()
     for number, row in enumerate(rows):
         row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
-    index.write(index.table(rows), data / "index.parquet")
+    index.complete(data, read_about(data), index.table(rows))
     train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
     assert "10 records of PTB-XL" in caplog.text
     assert "ptbxl/00003" in trained_on.read(tmp_path / "leaking").identities

@@ -14,6 +14,7 @@ from ecg_records.storage.lock import locked
 from ecg_synth import write_corpus
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import read_about
 from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
 from marecg.train.run import train
 
@@ -150,7 +151,7 @@ def test_a_corpus_of_other_labels_is_another_corpus(corpus_folder, micro, unbrok
     shutil.copytree(corpus_folder, tmp_path / "corpus")
     rows = index.of(corpus_folder).to_pylist()
     rows[0] |= {"leaves": [], "primary": -1}
-    index.write(index.table(rows), tmp_path / "corpus" / "index.parquet")
+    index.complete(tmp_path / "corpus", read_about(corpus_folder), index.table(rows))
     with pytest.raises(CheckpointError, match="another corpus"):
         train(micro, tmp_path / "corpus", unbroken)
 

@@ -15,14 +15,13 @@ from ecg_base import parquet_batches, refuse_others, refuse_pipe, replacing
 from ecg_records.signal.leads import LEADS
 from marecg.base.progress import shown
 from marecg.classify.classifier import EcgClassifier
-from marecg.classify.classifier_folder import FILES, MARK, is_classifier
+from marecg.classify.classifier_folder import FILES, MARK
 from marecg.classify.classifier_scores import (
     EVALUATION,
     Counts,
     Evaluation,
     class_scores,
     group_scores,
-    read_evaluation,
 )
 from marecg.classify.tuning import HEADS, Vectors
 from marecg.corpus import index, trained_on
@@ -37,6 +36,7 @@ from marecg.evaluate.tasks.corpus import corpus_recordings, corpus_task
 from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.names import public_name
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.windows import Recording, recording
 
@@ -113,8 +113,8 @@ def fit_classifier(
     leaked = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
     frame["seen"] = frame["name"].isin(leaked)
     evaluation = Evaluation(
-        model="a model in memory" if place is None else str(classifier.model),
-        data=str(data),
+        model="a model in memory" if place is None else public_name(str(classifier.model)),
+        data=data.resolve().name,
         task=task.name,
         folds=task.folds,
         counts=counts,
@@ -181,31 +181,17 @@ def embedding_folder(data: Path, out: Path) -> Path:
     return beside.with_name(f"{beside.name}-embedding")
 
 
-def judged_recordings(
-    folder: str | Path, data: Path | None = None
-) -> tuple[Path | None, Iterator[Recording]]:
-    """Return the first `COMPARED` test records of a classifier, from `data` or its original corpus.
+def judged_recordings(folder: Path, data: Path) -> Iterator[Recording]:
+    """Return the first `COMPARED` test records of a classifier from the corpus on which it was evaluated.
 
-    Returns:
-        The corpus and the recordings. There are no recordings if the original corpus is missing. For other
-        models, the corpus is None.
-
-    Raises:
-        CorpusError: `data` isn't a corpus, or not the corpus on which the classifier was evaluated.
+    Raises `CorpusError` if `data` isn't this corpus.
     """
-    nothing: Iterator[Recording] = iter(())
-    folder = Path(folder)
-    if not (is_classifier(folder) and (folder / EVALUATION).is_file()):
-        return None, nothing
-    place = data or Path(read_evaluation(folder).data)
-    if data is None and not (place / index.FILE).is_file():
-        return place, nothing
-    recordings, config = corpus_recordings(Corpus.open(place)), MarEcg.from_pretrained(folder).config
+    recordings, config = corpus_recordings(Corpus.open(data)), MarEcg.from_pretrained(folder).config
     frame = read_predictions(folder, ["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
         problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"
-        raise CorpusError(problem, where=place, remedy=remedy)
-    return place, (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
+        raise CorpusError(problem, where=data, remedy=remedy)
+    return (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
 
 
 def read_predictions(folder: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:

@@ -8,11 +8,14 @@ F features of a fingerprint.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from joblib import Parallel, cpu_count, delayed
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
@@ -23,16 +26,19 @@ from ecg_records.record import Candidate
 from ecg_records.storage.copies import ensure_local
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
+from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare_record import judged_samples, windowed
 from marecg.corpus.prepared import Corpus
-from marecg.errors import RecordError
+from marecg.errors import CorpusError, OutputError, RecordError
 from marecg.model.stored_signal import signal_hash
 from marecg.settings import Frozen
 
 ALIKE = 0.98
 """Minimum correlation of two fingerprints at which two windows count as the same recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
+CHECKED = Path("supervision", "checked.json")
+"""File below a corpus with the sizes and times of its files when their signals had their hashes."""
 _STEP = 20
 _MEAN = np.full(_STEP, 1 / _STEP, np.float32)
 _BLOCK = 128
@@ -139,12 +145,62 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
 def damaged_records(folder: str | Path) -> list[str]:
     """Return the names of records with damaged windows, as root and path.
 
+    A window is damaged if its signal doesn't have its hash, or its labels aren't the labels of its codes.
     Raises `CorpusError` if the folder isn't a finished corpus, or if one of its files can't be read.
     """
     corpus = Corpus.open(folder)
-    rows = index.of(corpus.folder, ["root", "path", "signal_hash"])
-    records = enumerate(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True))
-    return [name for row, (name, prepared) in records if signal_hash(corpus.stored([row])[0]) != prepared]
+    damaged_M = ~_have_hashes(corpus)
+    rows, ontology = index.of(corpus.folder, ["root", "path", "codes"]), corpus.ontology()
+    for first in range(0, len(corpus), BLOCK_ROWS):
+        some = slice(first, first + BLOCK_ROWS)
+        y_MN = ontology.leaf_multi_hot(rows["codes"].slice(first, BLOCK_ROWS).to_pylist(), strict=None)
+        damaged_M[some] |= (y_MN != corpus.y[some]).any(axis=1)
+        damaged_M[some] |= ontology.primary(y_MN) != corpus.primary[some]
+    return index.names(rows.filter(pa.array(damaged_M)))
+
+
+def refuse_damaged(corpus: Corpus, progress: Progress = shown) -> None:
+    """Check the signals of a corpus, unless they were checked before and its files haven't changed.
+
+    Raises `CorpusError` if a signal doesn't have its hash.
+    """
+    with suppress(CorpusError):
+        if index.read_json(corpus.folder / CHECKED) == _states(corpus):
+            return
+    damaged_M = ~_have_hashes(corpus, progress)
+    if damaged_M.any():
+        first = index.names(index.of(corpus.folder, ["root", "path"]).filter(pa.array(damaged_M)))[0]
+        problem = f"is damaged ({damaged_M.sum():,} signals, such as {first})"
+        raise CorpusError(problem, where=corpus.folder, remedy=index.AGAIN)
+
+
+def _states(corpus: Corpus) -> dict[str, list[int]]:
+    """Return the sizes and modification times of a corpus' index and shards."""
+    paths = [corpus.folder / index.FILE, *(corpus.folder / "shards").iterdir()]
+    return {path.name: [path.stat().st_size, path.stat().st_mtime_ns] for path in paths}
+
+
+def _have_hashes(corpus: Corpus, progress: Progress = shown) -> NDArray[np.bool_]:
+    """Return whether each signal has the hash in the index, bool [M]. If all do, remember it (`CHECKED`)."""
+    states = _states(corpus)
+    hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
+
+    def block(first: int) -> list[bool]:
+        rows = range(first, min(first + _BLOCK, len(corpus)))
+        stated = hashes[first : first + _BLOCK]
+        return [signal_hash(d_CL) == one for d_CL, one in zip(corpus.stored(rows), stated, strict=True)]
+
+    blocks, right = range(0, len(corpus), _BLOCK), list[bool]()
+    hashed = Parallel(cpu_count(), backend="threading", return_as="generator")(map(delayed(block), blocks))
+    with progress("check: signals") as tell:
+        for some in hashed:
+            right += some
+            corpus.release()
+            tell(len(right), len(corpus))
+    if all(right):
+        with suppress(OutputError):  # a corpus that can't be written is checked again next time
+            index.write_json(states, corpus.folder / CHECKED)
+    return np.array(right, bool)
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:

@@ -50,7 +50,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
     shards = {
         f"{first // size:05d}.npy": len(rows[first : first + size]) for first in places[::size].tolist()
     }
-    settings = read_about(corpus.folder) | {"shards": shards, "where": text}
+    settings = read_about(corpus.folder) | {"shards": shards, "where": text, index.HASH: None}
     if _holds(out, settings, table):
         logger.warning("%s is already complete", out)
         return
@@ -68,7 +68,8 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
 
 def _holds(out: Path, settings: dict[str, Any], rows: pa.Table) -> bool:
     try:
-        return read_about(out) == settings and index.of(Corpus.open(out).folder).equals(rows)
+        about = read_about(out)
+        return about | {index.HASH: None} == settings and index.of(Corpus.open(out).folder).equals(rows)
     except (CorpusError, OSError):  # no corpus, something else, or a damaged corpus
         return False
 
@@ -123,6 +124,5 @@ def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
 
 def _finish(out: Path, graph: Ontology, settings: dict[str, Any], rows: pa.Table) -> None:
     """Write the files of a corpus, except its shards and report."""
-    index.write(rows, out / index.FILE)
     graph.save(out / index.ONTOLOGY)
-    index.write_json(settings, out / "corpus.json")
+    index.complete(out, settings, rows)

@@ -1,6 +1,7 @@
 """Index of a prepared corpus, with a row in `index.parquet` for each kept record."""
 
 import json
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecg_base import parquet_batches, refuse_pipe, write_text
+from ecg_base import file_sha256, parquet_batches, refuse_pipe, replacing, write_text
 from ecg_records.machine import MEASURED
 from ecg_records.storage import documents
 from marecg.base.numbers import refuse_impossible
 from marecg.errors import CorpusError
 
-FILE = "index.parquet"
+FILE, ABOUT = "index.parquet", "corpus.json"
 FORMAT = 1
 """Version of the folder's layout. Readers accept no other version."""
 
@@ -23,6 +24,9 @@ AGAIN = "Remove the corpus and prepare it again"
 
 MOST_JSON_BYTES = 1 << 28
 """Maximum bytes of corpus.json and report.json. A quarantined record takes about 200 bytes in a report."""
+
+HASH = "index_sha256"
+"""Key of the index's SHA-256 in corpus.json. The index has a hash of each signal."""
 
 ONTOLOGY = "ontology.json"
 """File in the corpus folder with the graph and the routing of the labels."""
@@ -72,19 +76,21 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 def write(rows: pa.Table, path: Path) -> None:
     """Write an index table to a path from `replacing(..., private=True)`. Equal rows give equal bytes."""
-    pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
+    pq.write_table(
+        rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16, write_page_checksum=True
+    )
 
 
-def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
+def read(path: Path, columns: list[str] | None = None, sha256: str | None = None, **most: int) -> pa.Table:
     """Read an index file, or selected columns. `most` holds the maximum values of columns by name.
 
-    Raises `CorpusError` if the file is missing or damaged.
+    Raises `CorpusError` if the file is missing or damaged, or has another hash than `sha256`.
     """
     refuse_pipe(path, AGAIN, CorpusError)
     tables = parquet_batches(path, columns, where=path, remedy=AGAIN, error=CorpusError)
     try:
         rows = _as_stated(pa.concat_tables(tables))
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise CorpusError(f"can't be read ({error})", where=path, remedy=AGAIN) from error
     for name in LEAST.keys() & {*rows.column_names}:
         if rows[name].null_count:
@@ -92,6 +98,8 @@ def read(path: Path, columns: list[str] | None = None, **most: int) -> pa.Table:
         for chunk in rows[name].chunks:
             x = (chunk.flatten() if pa.types.is_list(chunk.type) else chunk).to_numpy(zero_copy_only=False)
             refuse_impossible(x, name, path, AGAIN, CorpusError, least=LEAST[name], most=most.get(name, inf))
+    if sha256 is not None and file_sha256(path) != sha256:
+        raise CorpusError("is damaged (its SHA-256 isn't in corpus.json)", where=path, remedy=AGAIN)
     return rows
 
 
@@ -102,6 +110,14 @@ def _as_stated(rows: pa.Table) -> pa.Table:
         if stated != field.type and pa.types.is_floating(stated):
             rows = rows.set_column(place, field.name, rows[field.name].cast(stated))
     return rows
+
+
+def complete(folder: Path, settings: Mapping[str, Any], rows: pa.Table) -> None:
+    """Write the index, then `corpus.json` with its hash, which marks a complete corpus."""
+    with replacing(folder / FILE, private=True) as temporary:
+        write(rows, temporary)
+        hashed = {HASH: file_sha256(temporary)}
+    write_json({**settings, **hashed}, folder / ABOUT)
 
 
 def write_json(value: Any, path: Path) -> None:

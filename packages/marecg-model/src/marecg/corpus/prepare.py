@@ -45,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 TASK_RECORDS = 32
 """Records per task: enough to outweigh the cost of passing on a task, but far fewer than a shard."""
-DONE = "corpus.json"
-"""File that marks a complete corpus, written last."""
 
 
 def prepare(
@@ -107,7 +105,7 @@ def prepare(
     if config.windows != "1":
         candidates = [part for _, part in in_parts(((None, one) for one in candidates), config.starts)]
     origin = codes.about if codes else None
-    with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
+    with upload(str(out), index.ABOUT) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, origin)
         with locked(plan.out, "prepared"):
             if plan.begin():
@@ -247,11 +245,9 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
         notes=rows["notes"].to_pylist(),
     )
-    with replacing(plan.out / index.FILE, private=True) as temporary:
-        index.write(rows, temporary)
     write_json(account.as_json(), plan.out / "report.json")
     if unavailable := sum(entry.reason == Reason.unavailable for entry in quarantined):
         logger.warning("%d records were unavailable; the same command tries them again", unavailable)
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
-    write_json(plan.settings | {"shards": shards}, plan.out / DONE)
+    index.complete(plan.out, plan.settings | {"shards": shards}, rows)

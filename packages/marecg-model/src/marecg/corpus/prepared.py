@@ -104,13 +104,13 @@ class Corpus:
             most = {"shard": len(sizes) - 1, "row": max(sizes.values(), default=0) - 1}
             most |= dict.fromkeys(("leaves", "primary"), len(ontology) - 1)
             most |= {"n_valid": window, "rpeaks": window - 1}
-            rows = index.read(folder / index.FILE, ROWS, **most)
+            rows = index.read(folder / index.FILE, ROWS, settings.get(index.HASH), **most)
             shards = [open_shard(folder / "shards" / name, n, window) for name, n in sizes.items()]
             leaves = rows["leaves"].combine_chunks()
             y = np.zeros((len(leaves), len(ontology)), np.uint8)
             counts = np.diff(leaves.offsets.to_numpy())
             y[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
-            numbers = ("shard", "primary", "n_valid")
+            numbers = ("shard", "row", "primary", "n_valid")
             column = {name: np.asarray(rows[name].to_numpy(), np.int64) for name in numbers}
         except ValidationError as error:
             names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
@@ -120,7 +120,10 @@ class Corpus:
             raise
         except (OSError, LookupError, TypeError, AttributeError, ValueError, EOFError) as error:
             raise _damaged(folder, str(error)) from error
-        if np.bincount(column["shard"], minlength=len(shards)).tolist() != [*map(len, shards)]:
+        starts = np.cumsum([0, *map(len, shards)])
+        places = starts[column["shard"]] + column["row"]
+        in_shard = (places < starts[column["shard"] + 1]).all()
+        if not in_shard or (np.bincount(places, minlength=starts[-1]) != 1).any():
             raise _damaged(folder, "the index and the shards don't agree")
         return cls(
             folder=folder,

@@ -31,6 +31,7 @@ from marecg.evaluate.scores.summary import ENCODER, MEAN_H, READ_AS, Trial, pool
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, Recordings, Task, task_sha256
 from marecg.model.by_family import judged_by_family
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.names import public_name
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.nn.collapse import effective_rank
 
@@ -205,7 +206,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         window=task.viewed.window,
         classes=task.classes,
         records=_counts(judged),
-        model=str(under_test.place),
+        model=public_name(under_test.place),
         model_sha256=under_test.sha256,
         ontology_sha256=under_test.ontology.sha256 if under_test.ontology else "",
         data_sha256=task.viewed.sha256,

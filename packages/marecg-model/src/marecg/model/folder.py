@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_base import read_bounded
+from ecg_base import file_sha256, read_bounded
 from ecg_ontology import Ontology
 from ecg_records.signal.leads import LEADS
 from ecg_records.storage.documents import read_json
@@ -39,7 +39,8 @@ class Description(Settings):
     """Content of config.json.
 
     `ontology` is the SHA-256 of the enumeration of the prototypes. `bundle` is the SHA-256 of the whole
-    content of ontology.json, with labels and routing. `untaught_by_family` lists families by abbreviation;
+    content of ontology.json, with labels and routing. `weights` is the SHA-256 of model.safetensors. It is
+    None in models of older versions. `untaught_by_family` lists families by abbreviation;
     see `by_family`.
     """
 
@@ -47,6 +48,7 @@ class Description(Settings):
     leads: tuple[str, ...] = LEADS
     ontology: str
     bundle: str
+    weights: str | None = None
     model: ModelConfig
     provenance: Provenance | None = None
     scores: tuple[Score, ...] = ()
@@ -99,8 +101,8 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
             raise CheckpointError(problem, where=folder / "config.json", remedy=AGAIN)
 
 
-def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
-    """Read the file's tensors if its header matches `model`."""
+def tensors_of(path: Path, model: nn.Module, sha256: str | None = None) -> dict[str, Tensor]:
+    """Read the file's tensors if its header matches `model`, and its hash `sha256`, if that is known."""
     expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
         with path.open("rb") as file:
@@ -124,6 +126,8 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
     except (SafetensorError, OSError) as error:
         raise _no_model(path.parent, error) from error
     refuse_non_finite(tensors, path)
+    if sha256 is not None and file_sha256(path) != sha256:
+        raise CheckpointError("is damaged (its SHA-256 isn't in config.json)", where=path, remedy=AGAIN)
     return tensors
 
 

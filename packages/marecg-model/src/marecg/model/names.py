@@ -90,3 +90,17 @@ def names_model(given: str | Path) -> bool:
         return any((folder / name).is_file() for folder in (path, path / "model") for name in OWN_FILES)
     except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
         return False
+
+
+def public_name(given: str | Path) -> str:
+    """Return the name of weights for files that others get: a folder's name without its path."""
+    path = Path(given).expanduser()
+    if not path.exists():
+        return str(given)
+    place = path.resolve()
+    if packaged := [
+        name for name in list_models() if (folder := installed(name)) and folder.resolve() == place
+    ]:
+        return packaged[0]
+    name = place.parent.name if place.name == "model" else place.name
+    return re.sub(r"[^\w.-]", "_", name)

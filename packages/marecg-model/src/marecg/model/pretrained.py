@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_base import refuse_others, replacing
+from ecg_base import file_sha256, refuse_others, replacing
 from ecg_ontology import Ontology
 from marecg.base.device import named_device
 from marecg.errors import CheckpointError, UsageError
@@ -92,19 +92,20 @@ class Pretrained(nn.Module, ModelHubMixin):
         return self.push_to_hub(repo_id or folder.name, **push_to_hub_kwargs) if push_to_hub else None
 
     def _save_pretrained(self, save_directory: Path) -> None:
+        config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
+        # A model that was cast, for example by half(), is saved in float32, which `from_pretrained` reads.
+        save_file({name: tensor.float() for name, tensor in self.state_dict().items()}, tensors)
         description = Description(
             ontology=self.ontology.sha256,
             bundle=self.ontology.bundle_sha256,
+            weights=file_sha256(tensors),
             model=self.config,
             provenance=self.provenance,
             scores=self.scores,
             untaught_by_family=self.untaught_by_family,
         )
-        config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
         self.ontology.save(save_directory / "ontology.json")
-        # A model that was cast, for example by half(), is saved in float32, which `from_pretrained` reads.
-        save_file({name: tensor.float() for name, tensor in self.state_dict().items()}, tensors)
         tensors.chmod(config.stat().st_mode)  # safetensors makes the file readable for its owner only
         scores = self.concept_scores
         if scores and scores.weights == weights_sha256(self):  # fine-tuned weights need new scores
@@ -176,7 +177,8 @@ class Pretrained(nn.Module, ModelHubMixin):
             model = cls(description.model, carried)
         model.provenance, model.scores = description.provenance, description.scores
         model.untaught_by_family = description.untaught_by_family
-        model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
+        tensors = tensors_of(folder / "model.safetensors", model, description.weights)
+        model.load_state_dict(tensors, strict=True, assign=True)
         if (folder / CONCEPT_SCORES).is_file():
             width = readout_width(model.config, "beats")
             model.concept_scores = ConceptScores.read(

@@ -5,7 +5,9 @@ import logging
 import lightning
 
 from ecg_ontology import Ontology
+from marecg.base.progress import Progress, shown
 from marecg.corpus import trained_on
+from marecg.corpus.audit import refuse_damaged
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws, labels
@@ -84,8 +86,12 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
         raise CorpusError(problem, where=corpus.folder, remedy=remedy)
 
 
-def warn_of_corpus(config: Config, corpus: Corpus) -> None:
-    """Warn if R-peaks weren't found by the recipe's method, or records belong to evaluation sets."""
+def check_corpus(config: Config, corpus: Corpus, progress: Progress = shown) -> None:
+    """Check the signals of a corpus, unless they were checked before. Raises `CorpusError` if it is damaged.
+
+    Warn if R-peaks weren't found by the recipe's method, or records belong to evaluation sets.
+    """
+    refuse_damaged(corpus, progress)
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
     if prepared != of_recipe:
         logger.warning(

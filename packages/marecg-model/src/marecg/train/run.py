@@ -34,7 +34,7 @@ from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
-from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_corpus
+from marecg.train.data import CorpusData, check_corpus, refuse_unfit, supervise
 from marecg.train.lightning_module import Pretraining, lr_factor
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
@@ -90,8 +90,8 @@ def train(
             `marecg.train.trackers`. metrics.csv is always written.
 
     Raises:
-        CorpusError: If `data` isn't a corpus, or doesn't fit the recipe (`data.refuse_unfit`), or if another
-            process is training in `out`.
+        CorpusError: If `data` isn't a corpus, is damaged, or doesn't fit the recipe (`data.refuse_unfit`), or
+            if another process is training in `out`.
         CheckpointError: If the run in `out` is damaged, or has another enumeration or corpus, or if the
             weights can't be loaded, or have another enumeration.
         ConfigError: If the recipe doesn't fit the corpus' graph or the weights, or if its global batch can't
@@ -127,7 +127,7 @@ def train(
                 resume=resume,
                 extend=extend,
             )
-            warn_of_corpus(config, corpus)
+            check_corpus(config, corpus, progress)
             if given is not None:
                 given.warn(config)
         stack.enter_context(preemption.listening())

@@ -1,7 +1,6 @@
 """Warm start: continued pretraining from given weights."""
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from marecg.errors import ConfigError, UsageError
 from marecg.model.card import BeganFrom
 from marecg.model.config import ModelConfig
 from marecg.model.folder import read
+from marecg.model.names import public_name
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.window_encoder import WindowEncoder
 from marecg.recipes import Config, by_name
@@ -80,7 +80,7 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
         moved = WindowEncoder(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
         moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
         moved.provenance, model = model.provenance, moved
-    origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)
+    origin = BeganFrom(name=public_name(given), sha256=weights_sha256(model), provenance=model.provenance)
     return Start(model, origin, trained_on.folder_beside(folder))
 
 
@@ -120,13 +120,3 @@ def _of_file(recipe: str) -> set[str]:
 
 def _is_file(recipe: str) -> bool:
     return recipe.endswith(".toml") or ".py:" in recipe
-
-
-def _name(given: str | Path) -> str:
-    """Return the name of weights: the folder's name without its path, or the given name."""
-    path = Path(given).expanduser()
-    if not path.exists():
-        return str(given)
-    place = path.resolve()
-    name = place.parent.name if place.name == "model" else place.name
-    return re.sub(r"[^\w.-]", "_", name)
