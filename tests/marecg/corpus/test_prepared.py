@@ -9,6 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
+from marecg.corpus import index
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
@@ -35,6 +36,11 @@ def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder):
     assert corpus.primary[4] == 25
     assert corpus.profile == "paper"
     assert not corpus.y[:, :5].any(), "columns of roots are always zero"
+
+
+def test_the_index_is_read_from_a_path_as_text(folder):
+    assert index.of(str(folder), ["id"]).equals(index.of(folder, ["id"]))
+    assert index.schema(str(folder)) == index.schema(folder)
 
 
 def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder):

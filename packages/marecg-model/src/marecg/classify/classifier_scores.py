@@ -106,9 +106,11 @@ class Evaluation(Settings):
     scores: tuple[GroupScore, ...]
 
 
-def read_evaluation(folder: Path) -> Evaluation:
+def read_evaluation(folder: str | Path) -> Evaluation:
     """Read the evaluation of a classifier. Raises `InputError` if it is damaged or impossible."""
-    return read_model(Evaluation, folder / EVALUATION, "isn't an evaluation", "Fit the classifier again")
+    return read_model(
+        Evaluation, Path(folder) / EVALUATION, "isn't an evaluation", "Fit the classifier again"
+    )
 
 
 def class_scores(

@@ -56,9 +56,9 @@ MISSING_NAMED = 5
 
 def fit_classifier(
     classifier: EcgClassifier,
-    data: Path,
-    out: Path,
-    labels: Path | None = None,
+    data: str | Path,
+    out: str | Path,
+    labels: str | Path | None = None,
     *,
     exclusive: bool = False,
     prevalence: Mapping[str, float] | None = None,
@@ -81,6 +81,7 @@ def fit_classifier(
         InputError: the labels are unusable.
         UsageError: the prevalence is invalid.
     """
+    data, out, labels = Path(data), Path(out), None if labels is None else Path(labels)
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
     classifier.tuning()  # refuses invalid values before anything is read
     classifier.fs = FS if classifier.fs is None else classifier.fs  # corpora for classifiers have this rate

@@ -136,12 +136,12 @@ def names(rows: pa.Table) -> list[str]:
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 
 
-def of(folder: Path, columns: list[str] | None = None) -> pa.Table:
+def of(folder: str | Path, columns: list[str] | None = None) -> pa.Table:
     """Read the index of a corpus, or selected columns. Raises the errors of `read`."""
-    return read(folder / FILE, columns)
+    return read(Path(folder) / FILE, columns)
 
 
-def schema(folder: Path) -> pa.Schema:
+def schema(folder: str | Path) -> pa.Schema:
     """Return the schema of a corpus' index. Raises the errors of `read`."""
     of(folder, ["id"])
-    return pq.read_schema(folder / FILE)
+    return pq.read_schema(Path(folder) / FILE)

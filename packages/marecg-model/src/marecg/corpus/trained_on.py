@@ -103,8 +103,9 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
             file.write_table(pa.table(theirs.columns, schema=schema))
 
 
-def read(run: Path) -> TrainedOn | None:
+def read(run: str | Path) -> TrainedOn | None:
     """Read the list of training records. Return None if the folder has no list. Raises `InputError`."""
+    run = Path(run)
     header = _header(run)
     if header is None:
         return None

@@ -21,6 +21,7 @@ from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
 from marecg.embedding.beat_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
+from marecg.model.names import FOLDERS
 from marecg.model.readout import QRS, JoinedWindows, Readout, blocks, wide_columns
 from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, overlapped, stacked
@@ -276,8 +277,9 @@ def records(signals: ArrayLike, leads: Sequence[str]) -> NDArray[np.float32]:
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
     if isinstance(signals, str | Path):
-        remedy = "Call marecg.embedding.embed_records.embed_records(model, [path], out), or `marecg embed`"
-        raise UsageError("is a path, and embed takes arrays", where=signals, remedy=remedy)
+        reading = "Read a record with ecg_records.read, or embed a folder with `marecg embed`"
+        remedy = "The model comes first: embed(model, signals)" if str(signals) in FOLDERS else reading
+        raise UsageError("is a name, and embed takes arrays", where=signals, remedy=remedy)
     try:
         x = np.asarray(signals)
     except (ValueError, TypeError, RuntimeError) as error:

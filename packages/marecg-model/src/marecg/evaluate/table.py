@@ -78,12 +78,12 @@ def published() -> pd.DataFrame:
     return tidy(lines)
 
 
-def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
+def measured(runs: Iterable[str | Path], protocol: str = "strict") -> pd.DataFrame:
     """Return the figures of all runs from `RUN/probe/*-PROTOCOL.json`, without repetition.
 
     Logs a warning for a folder without such a report. Raises `UsageError` if no folder has a report.
     """
-    reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in runs}
+    reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in map(Path, runs)}
     unprobed = [run for run, paths in reports.items() if not paths]
     if unprobed and len(unprobed) == len(reports):
         problem = f"has no probe by protocol {protocol}"
@@ -232,6 +232,6 @@ def share(fraction: float) -> str:
     return f"{100 * fraction:g}%" if fraction else "no labels"
 
 
-def read_report(path: Path) -> Report:
+def read_report(path: str | Path) -> Report:
     """Read a probe's report. Raises `InputError` if it is unreadable or not a report."""
-    return read_model(Report, path, "isn't a probe report", "Probe the run again")
+    return read_model(Report, Path(path), "isn't a probe report", "Probe the run again")
