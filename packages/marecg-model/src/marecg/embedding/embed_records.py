@@ -164,6 +164,7 @@ def _embed_parts(
                 tell(total.records + len(total.failed) + number, len(records))
                 yield unread
 
+        made: Iterator[Embedded]
         if cluster is None and count == 1:
             made = (make_part(model, store, batch_size, number, told(part)) for number, part in parts)
         else:

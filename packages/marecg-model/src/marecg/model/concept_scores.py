@@ -98,7 +98,7 @@ class ConceptScores:
         mass_T = logsumexp(self.log_q_TN[:, places].astype(np.float64), axis=1)
         ridge_T = self.ridge_TN[:, taught].astype(np.float64).sum(1)
         by_ridge_M = (ridge_MN[:, taught].sum(1) - ridge_T.mean()) / ridge_T.std()
-        return (by_mass_M + mass_T.mean() + mass_T.std() * by_ridge_M) / 2
+        return np.asarray((by_mass_M + mass_T.mean() + mass_T.std() * by_ridge_M) / 2)
 
     def write(self, folder: Path) -> None:
         """Write the file into a model's folder."""

@@ -99,7 +99,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
         if readout == "full":
             rows[FULL] = _from_concepts(model, rows[FULL])
         by_beats = concept_scores_of(model, readout) is not None
-        read = _by_beats(model.config).columns if by_beats else columns["rhythm"]
+        read = columns_within(model.config, "beats", computed) if by_beats else columns["rhythm"]
         rows[ZERO_SHOT] = Row(read, without_labels=partial(_unlearnt, model))
 
     def check(task: Task) -> None:
