@@ -8,7 +8,7 @@ import typer
 from ecg_base import UsageError
 from marecg_cli._commands import SETTINGS
 from marecg_cli._corpus_text import tell_quarantined
-from marecg_cli._options import As, Data, refuse_missing, set_option
+from marecg_cli._options import LOCAL, As, refuse_missing, set_option
 from marecg_cli._output import message, result, result_json
 
 SUMMARY = "Train a classifier on labelled ECGs."
@@ -27,7 +27,9 @@ Set = Annotated[
 @classify.command(rich_help_panel="Classifiers")
 def fit(
     model: Encoder,
-    data: Data,
+    data: Annotated[
+        Path, typer.Option(**LOCAL, help="Corpus, or a folder of records, which is prepared first.")
+    ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Classifier folder to write.")],
     labels: Annotated[
         Path | None,
