@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import wfdb
 from tests.cli.calls import invoke, run
+from tests.made_records import make_ecg, make_record
 
 from ecg_synth import write_corpus
 from marecg.embedding.embed import embed
@@ -85,6 +86,24 @@ def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place, header):
         with np.load(out) as file:
             expected = embed(model, again, fs=500, leads=["II", "V1"]).rhythm
             np.testing.assert_allclose(file["rhythm"], expected, atol=1e-4)
+
+
+def test_signals_of_other_names_are_predicted_and_embedded_as_the_leads_named(place, tmp_path):
+    x_KL = make_ecg()[[1, 10]]
+    other = make_record(tmp_path / "other", x_CL=x_KL, leads=("MLII", "CM5"))
+    usual = make_record(tmp_path / "usual", x_CL=x_KL, leads=("II", "V5"))
+    words, named = ("predict", place / "run"), ("--leads", "MLII=II,CM5=V5")
+    assert invoke(*words, other)[0] == 3
+    code, text, error = invoke(*words, other, *named)
+    assert (code, text) == (0, invoke(*words, usual)[1])
+    assert "mlii as II, cm5 as V5" in error
+    vectors = []
+    for record, options in ((other, (*named, "--jobs", 2)), (usual, ())):
+        out = tmp_path / f"{record.parent.name}.npz"
+        assert run("embed", place / "run", record, "--out", out, *options) == 0
+        with np.load(out) as file:
+            vectors.append(file["rhythm"])
+    np.testing.assert_array_equal(*vectors)
 
 
 def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecg_base import UsageError
-from marecg_cli._options import As, Fs, Readout, by_group, refuse_missing, set_option
+from marecg_cli._options import As, Fs, Leads, Readout, by_group, refuse_missing, set_option
 from marecg_cli._output import message
 from marecg_cli._predictions_text import (
     print_calls,
@@ -45,6 +45,7 @@ def embed(
         ),
     ],
     fs: Fs = None,
+    leads: Leads = "",
     patch: Annotated[bool, typer.Option("--patch", help="Also write H̄, one row per patch.")] = False,
     readout: Annotated[
         Readout,
@@ -87,20 +88,22 @@ def embed(
     sizes = read(Sizes, others).given()
     _refuse_absent(run, inputs)
     layout = array_layout(fs, of_arrays)
+    from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.embedding.embed_records import embed_records
 
-    done = embed_records(
-        run,
-        inputs,
-        out,
-        layout=layout,
-        patches=patch,
-        readout=readout,
-        step=_seconds(every),
-        **sizes,
-        jobs=jobs,
-        cluster=cluster,
-    )
+    with signals_as(parse_leads(leads)):
+        done = embed_records(
+            run,
+            inputs,
+            out,
+            layout=layout,
+            patches=patch,
+            readout=readout,
+            step=_seconds(every),
+            **sizes,
+            jobs=jobs,
+            cluster=cluster,
+        )
     tell_embedded(out, asdict(done), form)
 
 
@@ -120,6 +123,7 @@ def predict(
         typer.Option(help="Write a table to this .csv or .parquet file."),
     ] = None,
     fs: Fs = None,
+    leads: Leads = "",
     set_: Annotated[
         list[str] | None,
         set_option(
@@ -150,13 +154,16 @@ def predict(
     risk = read_settings(Telling, others).risk
     _refuse_absent(run, [read])
     layout, step = array_layout(fs, of_arrays), _seconds(every)
+    from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.classify.classifier_folder import is_classifier
     from marecg.embedding.inputs import Inputs
     from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
 
     if step is not None and is_classifier(run):
         raise UsageError("--every needs an encoder, got a classifier")
-    records = Inputs([read], layout, step)
+    with signals_as(parse_leads(leads)):
+        records = Inputs([read], layout, step)
+        recordings = records if step is None else Inputs([read], layout)
     if out is not None:
         done = predict_into(run, records, out, risk)
         tell_embedded(str(out), asdict(done), form, "predicted")
@@ -164,7 +171,7 @@ def predict(
     reader = reader_of(run)
     answers, risk = telling(run, reader, risk)
     table, done = predict_table(reader, records, answers, risk)
-    if len(records if step is None else Inputs([read], layout)) > 1:
+    if len(recordings) > 1:
         print_table(table, done, form)
         return
     tell_problems("left out", done.failed, done.doubtful)

@@ -88,6 +88,13 @@ ROOT: dict[str, Any] = {
 """The settings of an option that takes the data of tasks."""
 ReportFolder = Annotated[Path | None, typer.Option(help="Folder of the report. [default: the run folder]")]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of array files in Hz.")]
+Leads = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME=LEAD,…",
+        help="Standard leads of signals with other names, for example MLII=II,V5=V5.",
+    ),
+]
 Log = Annotated[
     list[str] | None,
     typer.Option(

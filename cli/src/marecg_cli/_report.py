@@ -8,7 +8,7 @@ import typer
 import ecg_records
 from ecg_base import UsageError, replacing
 from marecg_cli._inference import model_and_record
-from marecg_cli._options import LOCAL
+from marecg_cli._options import LOCAL, Leads
 from marecg_cli._output import result
 
 
@@ -31,6 +31,7 @@ def report(
         Path | None,
         typer.Option(help="Also write the beats: .csv with one row each, or WFDB annotations, .ecgann."),
     ] = None,
+    leads: Leads = "",
     age: Annotated[
         float | None,
         typer.Option(
@@ -63,12 +64,15 @@ def report(
     if out is None:
         raise UsageError("--out is missing", remedy="Name the HTML file")
     from ecg_records.measurements.beat_table import write_annotations
+    from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
-    result(str(write_record(model, read, out, data=data, language=lang, age=age)))
+    named = parse_leads(leads)
+    with signals_as(named):
+        result(str(write_record(model, read, out, data=data, language=lang, age=age)))
     if beats is not None:
-        recorded = ecg_records.read(read)
+        recorded = ecg_records.read(read, leads=named)
         table = ecg_records.delineate(recorded)
         with replacing(beats) as temporary:
             if beats.suffix == ".csv":

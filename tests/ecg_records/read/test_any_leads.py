@@ -9,7 +9,7 @@ from ecg_records import read
 from ecg_records.errors import RecordError
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.inputs import find_inputs
-from ecg_records.signal.leads import LEADS
+from ecg_records.signal.leads import LEADS, parse_leads, signals_as
 from ecg_synth import write_corpus
 
 
@@ -49,6 +49,28 @@ def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twel
     np.testing.assert_allclose(record.x_KL, x_KL[[2, 0]], atol=6e-4)
     with pytest.raises(RecordError, match="lacks the leads II, III"):
         _ = record.x_CL
+
+
+def test_signals_of_other_names_are_read_as_the_leads_that_are_named(tmp_path):
+    x_KL = np.random.default_rng(0).normal(size=(2, 1000))
+    header = make_record(tmp_path, x_CL=x_KL, leads=["MLII", "ECG1"])
+    with pytest.raises(RecordError, match="none of the twelve leads"):
+        read(header)
+    record = read(header, leads={"mlii": "II", "ECG1": "V5"})
+    assert record.leads == ("II", "V5")
+    np.testing.assert_allclose(record.x_KL, x_KL, atol=6e-4)
+    assert "read as named: mlii as II, ecg1 as V5" in record.notes
+    assert read(header, leads={"MLII": "II"}).leads == ("II",)
+    with signals_as({"MLII": "II"}):
+        [candidate] = find_inputs([tmp_path]).values()
+    assert candidate.read().leads == ("II",)
+    with pytest.raises(UsageError, match="unknown"):
+        read(header, leads={"MLII": "M2"})
+    with pytest.raises(UsageError, match="named twice"):
+        read(header, leads={"MLII": "II", "ECG1": "II"})
+    assert parse_leads("MLII=II,V5=V5") == {"MLII": "II", "V5": "V5"}
+    with pytest.raises(UsageError, match="doesn't name leads"):
+        parse_leads("MLII")
 
 
 @pytest.mark.parametrize("named", ["a.b", "a.b.hea", "a.b.mat"])

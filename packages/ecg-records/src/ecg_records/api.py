@@ -15,6 +15,7 @@ from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.discovery import find
 from ecg_records.readers.inputs import find_one
 from ecg_records.record import Candidate, Record
+from ecg_records.signal.leads import signals_as
 from ecg_records.storage.copies import ensure_local
 
 if TYPE_CHECKING:
@@ -51,7 +52,12 @@ class Measured(NamedTuple):
 
 
 def read(
-    path: str | Path, layout: Layout | None = None, *, seconds: float | None = None, start: float = 0.0
+    path: str | Path,
+    layout: Layout | None = None,
+    *,
+    seconds: float | None = None,
+    start: float = 0.0,
+    leads: Mapping[str, str] | None = None,
 ) -> Record:
     """Read a record from a file, or from a folder with a single record.
 
@@ -60,6 +66,7 @@ def read(
         layout: Sampling rate, leads and units of a plain array, such as an `.npy` file.
         seconds: Length of the part to read. The whole recording if None.
         start: Beginning of the part, in seconds.
+        leads: Standard leads of signals with other names, such as `{"MLII": "II"}`.
 
     Raises:
         RecordError: If the record can't be used; `reason` names the cause in a word.
@@ -74,7 +81,8 @@ def read(
         >>> record.leads, record.fs, record.signals.shape
         (('II', 'V5'), 250, (2, 2500))
     """
-    return find_one(path, layout).read(seconds, start)
+    with signals_as(leads or {}):
+        return find_one(path, layout).read(seconds, start)
 
 
 def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:

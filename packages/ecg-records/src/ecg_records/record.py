@@ -19,7 +19,7 @@ from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError, located
 from ecg_records.machine import MachineReport, number
 from ecg_records.notes import Note, NoteKind
-from ecg_records.signal.leads import LEADS
+from ecg_records.signal.leads import LEADS, given_leads, signals_as
 from ecg_records.signal.plot import plot
 from ecg_records.signal.samples import order_leads
 from ecg_records.storage.availability import blamed
@@ -134,6 +134,7 @@ class Candidate:
         key: Looks up the record's metadata, for example a row of a table.
         own_name: Name of the record in a file of many records.
         unusable: Reason why the record can't be read, if already known.
+        leads: Names of signals that are read as standard leads (`signal.leads.signals_as`).
         row: Row in a file of many records; −1 if the file is a single record.
         copies: Other files with the same recording, for example at another rate.
         root_name: Name of `root` that is unique among the roots of the same call.
@@ -154,13 +155,14 @@ class Candidate:
     part: Stretch = WHOLE
     own_name: str | None = field(default=None, compare=False)
     unusable: Unusable | None = field(default=None, compare=False)
+    leads: tuple[tuple[str, str], ...] = field(default_factory=given_leads, compare=False)
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
         """Read the record, or `seconds` of it from `start` on.
 
         Raises `RecordError`, and `SourceGoneError` if its root is gone.
         """
-        with located(self.place), blamed(self.root, self.file):
+        with located(self.place), blamed(self.root, self.file), signals_as(self.leads):
             if self.unusable:
                 raise RecordError(*self.unusable)
             if not is_text(self._file):
@@ -172,6 +174,11 @@ class Candidate:
         if self.part != WHOLE:
             length = self.part.length(record.fs, record.length)
             record = replace(record, start=self.part.start, length=length)
+        renamed = [pair for pair in self.leads if pair[0] != pair[1].lower() and pair[1] in record.leads]
+        if renamed:
+            listed = ", ".join(f"{name} as {lead}" for name, lead in renamed)
+            note = Note(f"read as named: {listed}", NoteKind.other)
+            record = replace(record, notes=(*record.notes, note))
         return record if self.stated is None else self.stated.on(record)
 
     @property

@@ -116,15 +116,15 @@ def _channel(line: str) -> Channel:
     if _FORMAT.fullmatch(layout) is None:
         raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
     stated = int(checksum) if _INTEGER.fullmatch(checksum) else None
-    return _signal(layout, gain, zero, name.strip())._replace(file=file, checksum=stated)
+    used = not name.strip() or is_lead(name)  # unused signals may be in any unit
+    return _signal(layout, gain, zero, name.strip(), used)._replace(file=file, checksum=stated)
 
 
 @lru_cache(maxsize=256)
-def _signal(layout: str, gain: str, zero: str, name: str) -> Channel:
+def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel:
     """Parse the fields of a signal line that a collection repeats a million times."""
     parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
     assert parts is not None
-    used = not name or is_lead(name)  # unused signals may be in any unit
     if used and (parts["per_frame"] not in (None, "1") or parts["skew"] not in (None, "0")):
         problem = f"has skewed or unequally sampled signals: {name[:80] or '?'} in format {layout[:80]}"
         raise RecordError(Reason.signal_format, problem)

@@ -4,7 +4,9 @@ Shapes: K leads of a file, L samples.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,6 +36,45 @@ _CANONICAL = {
 }
 
 
+_GIVEN: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("lead names", default=())
+"""Names of signals in lower case, and the leads that they are read as."""
+
+
+@contextmanager
+def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Read signals of other names as standard leads, in records that are found or read inside the block.
+
+    Raises:
+        UsageError: a name isn't one of the twelve leads, or two signals have the same lead.
+
+    Example:
+        >>> with signals_as({"MLII": "II"}):
+        ...     lead_name("MLII")
+        'II'
+    """
+    given = dict(leads)
+    places = lead_places(list(given.values())) if given else []
+    pairs = zip(given, places, strict=True)
+    token = _GIVEN.set(tuple((name.strip().lower(), LEADS[place]) for name, place in pairs))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def given_leads() -> tuple[tuple[str, str], ...]:
+    """Return the names and leads of the enclosing `signals_as`."""
+    return _GIVEN.get()
+
+
+def parse_leads(text: str) -> dict[str, str]:
+    """Parse signals and their leads, such as `MLII=II,V5=V5`. Raises `UsageError`."""
+    pairs = [pair.rpartition("=") for pair in text.split(",")] if text else []
+    if not all(name.strip() and lead.strip() for name, _, lead in pairs):
+        raise UsageError(f"{text!r} doesn't name leads", where="--leads", remedy="Write MLII=II,V5=V5")
+    return {name.strip(): lead.strip() for name, _, lead in pairs}
+
+
 class Label(NamedTuple):
     """Content of a signal's name: the lead, whether it is inverted (−aVR), and the unit, if any."""
 
@@ -42,16 +83,24 @@ class Label(NamedTuple):
     unit: str | None = None
 
 
-@lru_cache(maxsize=1024)
 def read_label(text: str) -> Label | None:
     """Parse a signal's name. Return None if it names none of the twelve leads.
+
+    Names of the enclosing `signals_as` come first.
 
     Example:
         >>> read_label("DII"), read_label("I (uV)"), read_label("-aVR"), read_label("RESP")
         (Label(lead='II', negative=False, unit=None), Label(lead='I', negative=False, unit='uV'),
          Label(lead='aVR', negative=True, unit=None), None)
     """
-    match = _LABEL.fullmatch(text.strip().strip('"').strip())
+    name = text.strip().strip('"').strip()
+    given = dict(_GIVEN.get()).get(name.lower())
+    return _label(name) if given is None else Label(given)
+
+
+@lru_cache(maxsize=1024)
+def _label(name: str) -> Label | None:
+    match = _LABEL.fullmatch(name)
     if match is None:
         return None
     lead = _CANONICAL[re.sub(r"[ _]", "", match["lead"]).upper()]
@@ -100,7 +149,6 @@ class Found(NamedTuple):
         return x_KL * signs_K[:, None]
 
 
-@lru_cache(maxsize=256)
 def find_leads(names: tuple[str, ...]) -> Found:
     """Find the standard leads among the names of a file's signals.
 

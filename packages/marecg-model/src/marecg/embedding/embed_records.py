@@ -17,6 +17,7 @@ from pathlib import Path
 from ecg_base import replacing
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.discovery import SourcesHash
+from ecg_records.signal.leads import given_leads
 from ecg_records.storage.places import is_remote
 from marecg.base.progress import Progress, shown
 from marecg.base.temporary import temporary_folder
@@ -113,6 +114,7 @@ def embed_records(
         **(records.hashed(manifest(out)) if folder else SourcesHash("")).described(),
         "part_records": (part_records or PART) if folder else few,
         "arrays": layout.as_dict() if layout else None,
+        **({"leads": list(map(list, given))} if (given := given_leads()) else {}),
     }
     fill = partial(_embed_parts, records, model, str(run), batch_size, jobs, cluster, progress)
     if folder:
