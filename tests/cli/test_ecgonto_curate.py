@@ -157,7 +157,7 @@ def test_a_mapping_that_fits_no_code_and_an_import_that_is_not_followed_are_said
     options = ("id_column=id", "code_column=code", "vocabulary=icd10", f"mapping={tmp_path / 'mapping.csv'}")
     settings = [f"--set=codes.{option}" for option in options]
     code, _, messages = call("coverage", tmp_path / "codes.csv", *settings)
-    assert (code, "no row of it fits one of the 1 codes" in messages) == (0, True)
+    assert (code, "no row matches any of the 1 codes" in messages) == (0, True)
     text = (Path(__file__).parents[2] / "ontology" / "cardiac.ttl").read_text(encoding="utf-8")
     imports = text.replace("a owl:Ontology ;", "a owl:Ontology ; owl:imports <https://x.org/lobe> ;", 1)
     (tmp_path / "own.ttl").write_text(imports, encoding="utf-8")

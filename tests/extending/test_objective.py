@@ -130,7 +130,7 @@ def test_a_file_that_gives_no_recipe_is_one_clear_error(text, problem, tmp_path)
     path = tmp_path / "bad.py"
     if text is not None:
         path.write_text(text)
-    code, message = end("train", "--recipe", f"{path}:recipe", "--data", "none", "--out", "run")
+    code, message = end("train", "--recipe", f"{path}:recipe", "--data", tmp_path, "--out", tmp_path / "run")
     assert (code, problem in message) == (2, True)
 
 
