@@ -19,7 +19,8 @@ from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.logistic import weighted_loss
 from marecg.classify.tuning import Tuned, Tuning, Vectors, tune
 from marecg.errors import CheckpointError, UsageError
-from marecg.model.mar_ecg import Classifier, MarEcg
+from marecg.model.classifier import Classifier
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import recording, stacked, tta_windows
 from marecg.objectives import augment
 

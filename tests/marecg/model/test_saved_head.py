@@ -6,7 +6,8 @@ import torch
 
 import marecg
 from marecg.errors import CheckpointError, UsageError
-from marecg.model.mar_ecg import Classifier, MarEcg
+from marecg.model.classifier import Classifier
+from marecg.model.mar_ecg import MarEcg
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from torch.nn.functional import cosine_similarity, linear, normalize
 
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.attention import init_linear
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
@@ -62,7 +62,7 @@ class Momentum(TwoViews):
         rhythm_BD = pool(view.by(tokens, encoder), view.real_BT)
         return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
 
-    def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the slow network."""
         self.slow.update(self._followed(model), momentum_at(step, total_steps, self.settings.momentum))
 
@@ -72,7 +72,7 @@ class Momentum(TwoViews):
         assert isinstance(encoder, Encoder)
         return (encoder,)
 
-    def _followed(self, model: WindowEncoder) -> nn.ModuleList:
+    def _followed(self, model: MarEcg) -> nn.ModuleList:
         return nn.ModuleList([model.tokens, model.encoder, model.pool, self.projector])
 
     def _slow_parts(self) -> list[nn.Module]:

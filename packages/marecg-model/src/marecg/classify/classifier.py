@@ -26,7 +26,6 @@ from marecg.embedding.embed import loaded, records
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
-from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
@@ -117,7 +116,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.tuning()
         required_rate(self.fs)
-        model = loaded(self.model, MarEcg)
+        model = loaded(self.model)
         ecgs = self._recordings(X, model)
         y_BK, classes, several = targets_of(y, len(ecgs))
         split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
@@ -331,7 +330,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibrations_, self.thresholds_ = saved.calibrations, np.array(saved.thresholds)
         return self
 
-    def _recordings(self, X: ArrayLike, model: WindowEncoder) -> list[Recording]:
+    def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
         x_BKL = records(X, self.leads)
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
 

@@ -13,8 +13,9 @@ from ecg_base import refuse_pipe
 from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import Calibration
 from marecg.errors import CheckpointError
+from marecg.model.classifier import Classifier
 from marecg.model.folder import refuse_non_finite
-from marecg.model.mar_ecg import Classifier, MarEcg
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.settings import Count, Settings, Share
 

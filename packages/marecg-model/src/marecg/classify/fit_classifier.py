@@ -85,7 +85,7 @@ def fit_classifier(
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
     classifier.tuning()  # refuses invalid values before anything is read
     classifier.fs = FS if classifier.fs is None else classifier.fs  # corpora for classifiers have this rate
-    model = loaded(classifier.model, MarEcg)
+    model = loaded(classifier.model)
 
     # labels
     task, y_MK = _labels(labels, data)

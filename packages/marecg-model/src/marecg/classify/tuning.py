@@ -23,7 +23,8 @@ from marecg.classify.logistic import Logistic, class_weights, fit_views, record_
 from marecg.embedding.embed import encode
 from marecg.errors import CheckpointError, UsageError
 from marecg.evaluate.probe.best_round import fit_best
-from marecg.model.mar_ecg import Classifier, MarEcg
+from marecg.model.classifier import Classifier
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, columns_within, part_weights, views
 from marecg.model.windows import Recording, stacked, tta_windows
 from marecg.nn.ema import Ema

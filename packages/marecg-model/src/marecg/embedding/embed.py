@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 import torch
@@ -21,13 +21,12 @@ from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
 from marecg.embedding.beat_windows import shown_windows
 from marecg.errors import CheckpointError, UsageError
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.names import FOLDERS
 from marecg.model.readout import QRS, JoinedWindows, Readout, blocks, wide_columns
-from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, arranged, overlapped, stacked
 
 logger = logging.getLogger(__name__)
-Model = TypeVar("Model", bound=WindowEncoder)
 
 PASS_WINDOWS = 32
 """Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
@@ -82,7 +81,7 @@ class WideEmbeddings(NamedTuple):
 
 @overload
 def embed(
-    model: WindowEncoder | str | Path,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -95,7 +94,7 @@ def embed(
 
 @overload
 def embed(
-    model: WindowEncoder | str | Path,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -108,7 +107,7 @@ def embed(
 
 @np.errstate(under="ignore")  # a tiny number may become 0, whatever numpy.seterr says
 def embed(
-    model: WindowEncoder | str | Path,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float | None = None,
@@ -161,7 +160,7 @@ def embed(
         (1, 64)
     """
     check_readout(readout)
-    model = loaded(model, WindowEncoder, device)
+    model = loaded(model, device)
     if leads is LEADS:
         leads = lead_columns(signals) or LEADS
     x_BKL = records(signals, leads)
@@ -177,7 +176,7 @@ def embed(
 
 
 def encode(
-    model: WindowEncoder,
+    model: MarEcg,
     recordings: Iterable[Recording],
     batch_size: int = PASS_WINDOWS,
     *,
@@ -227,13 +226,13 @@ def encode(
                 joined, starts, parts = JoinedWindows(found), [], []
 
 
-def loaded(model: Model | str | Path, kind: type[Model], device: str | torch.device | None = None) -> Model:
+def loaded(model: MarEcg | str | Path, device: str | torch.device | None = None) -> MarEcg:
     """Return a model on `device`. A model loaded by name goes to the best device by default."""
-    within = getattr(model, "model", None)
-    if isinstance(within, kind) and not isinstance(model, kind):  # a Classifier: its encoder
-        model = within
     if isinstance(model, str | Path):
-        return kind.from_pretrained(model, device=best_device() if device is None else device)
+        return MarEcg.from_pretrained(model, device=best_device() if device is None else device)
+    within = getattr(model, "model", None)
+    if isinstance(within, MarEcg):  # a Classifier: its encoder
+        model = within
     return model if device is None else model.to(named_device(device))
 
 

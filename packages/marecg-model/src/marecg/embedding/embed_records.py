@@ -30,9 +30,9 @@ from marecg.embedding.inputs import Inputs, Unread
 from marecg.embedding.processes import device_here, elsewhere, processes
 from marecg.embedding.recordings import Embedded, embedded
 from marecg.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
-from marecg.model.window_encoder import WindowEncoder
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
@@ -101,7 +101,7 @@ def embed_records(
         raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
     if part_records is not None and part_records < 1:
         raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
-    model = WindowEncoder.from_pretrained(run).to(device_here())
+    model = MarEcg.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
     settings = {
@@ -141,7 +141,7 @@ def _refuse_for_file(out: Path, *options: object) -> None:
 
 def _embed_parts(
     records: Inputs,
-    model: WindowEncoder,
+    model: MarEcg,
     run: str,
     batch_size: int,
     jobs: int | None,
@@ -185,7 +185,7 @@ def _embed_parts(
 
 
 def make_part_noted(
-    model: WindowEncoder, store: EmbeddingStore, batch_size: int, number: int, part: list[Unread], folder: str
+    model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: list[Unread], folder: str
 ) -> Embedded:
     """Make a part in a worker process, which notes in `folder`, if given, which record it is reading."""
     if not folder:
@@ -196,7 +196,7 @@ def make_part_noted(
 
 
 def make_part(
-    model: WindowEncoder, store: EmbeddingStore, batch_size: int, number: int, part: Iterable[Unread]
+    model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: Iterable[Unread]
 ) -> Embedded:
     """Embed a part's records and write its file."""
     done, readout, patches = Embedded(), store.settings["readout"], bool(store.settings["patches"])

@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 
 from marecg.corpus.workers import workers
 from marecg.errors import CheckpointError
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.model.window_encoder import WindowEncoder
 
 WORTH_A_PROCESS = 1024
 """Records per process that make it worthwhile: `small` needs three times as long for them as a process needs
@@ -25,7 +25,7 @@ the paper's width.
 T = TypeVar("T")
 
 
-def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> int:
+def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
     """Return the number of processes for a number of records: `jobs`, or one per GPU.
 
     On a CPU, a small model gets a process for each torch thread that has enough work. A large model gets a
@@ -40,7 +40,7 @@ def processes(model: WindowEncoder, records: int, jobs: int | None = None) -> in
     return max(1, min(torch.get_num_threads(), records // WORTH_A_PROCESS))
 
 
-def threadless(model: WindowEncoder) -> bool:
+def threadless(model: MarEcg) -> bool:
     """Return whether several single-threaded processes run a model faster than one threaded process."""
     small = sum(weights.numel() for weights in model.parameters()) <= SMALL
     return small and model.prototypes.device.type == "cpu"
@@ -49,7 +49,7 @@ def threadless(model: WindowEncoder) -> bool:
 def elsewhere(
     make: Callable[..., T],
     run: str,
-    model: WindowEncoder,
+    model: MarEcg,
     tasks: Iterable[tuple[Any, ...]],
     count: int,
     cluster: str | None,
@@ -79,9 +79,9 @@ def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any,
 
 
 @lru_cache(maxsize=1)
-def _loaded(run: str, weights: str) -> WindowEncoder:
+def _loaded(run: str, weights: str) -> MarEcg:
     """Load the model once per process. Raises `CheckpointError` if its weights were replaced."""
-    model = WindowEncoder.from_pretrained(run).to(device_here())
+    model = MarEcg.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
         remedy = "Put them back, and run the command again"
         raise CheckpointError("has other weights than when the command began", where=run, remedy=remedy)

@@ -21,8 +21,8 @@ from marecg.embedding.embed import WideEmbeddings, encode
 from marecg.embedding.inputs import Unread
 from marecg.errors import InputError, Reason, RecordError, SourceGoneError, UsageError
 from marecg.model.config import ModelConfig
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
-from marecg.model.window_encoder import WindowEncoder
 from marecg.model.windows import Recording, check_samples, recording
 
 PIECE = 120
@@ -142,7 +142,7 @@ def readable(
 
 
 def embedded(
-    model: WindowEncoder,
+    model: MarEcg,
     records: Iterable[Unread],
     done: Embedded,
     batch_size: int,

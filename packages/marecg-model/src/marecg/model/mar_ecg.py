@@ -1,39 +1,60 @@
-"""The encoder as a PyTorch module, `MarEcg`, which takes whole records and can be fine-tuned.
+"""The model: one class with the paper's encoder, for windows and for whole records.
 
-Shapes: B batch, M records, C leads, K input leads, or classes, L samples, T patches, D width, W wide readout,
+Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
+spectrum, W wide readout, V any block, J patches of a beat, N concepts, K concept width (d_c), or input leads;
 X leads of all records, U windows of all records.
 """
 
 from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from huggingface_hub import ModelCard, ModelHubMixin
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+import ecg_ontology
+from ecg_base import refuse_others, replacing
+from ecg_ontology import Ontology
 from ecg_records.signal.leads import LEADS, lead_places
 from ecg_records.signal.samples import resample
 from marecg.base.device import named_device
-from marecg.errors import CheckpointError, UsageError
-from marecg.model import saved_head
-from marecg.model.readout import Features, Readout, readout_width
-from marecg.model.window_encoder import WindowEncoder
+from marecg.errors import UsageError
+from marecg.model.card import Provenance, model_card
+from marecg.model.card_figures import Score
+from marecg.model.concept_scores import ConceptScores
+from marecg.model.config import ModelConfig
+from marecg.model.folder import refuse_non_finite
+from marecg.model.pretrained import REPLACEABLE, folder_named, load, write
+from marecg.model.readout import Features, Readout, beat_blocks, part_blocks, readout_width, wide_blocks
 from marecg.model.windows import cut, mean_of, overlapped_records, required_rate
-from marecg.nn.encoder import being_traced
+from marecg.nn.attention import init_linear
+from marecg.nn.concepts import concept_logits
+from marecg.nn.encoder import Encoder, being_traced
+from marecg.nn.modulation import modulation_spectrum
+from marecg.nn.pooling import RhythmPool, lead_mean
+from marecg.nn.revin import RevIN, Scale
+from marecg.nn.tokens import Tokens, full_patches, patchify, silent_leads
+
+if TYPE_CHECKING:
+    from marecg.model.classifier import Classifier
 
 WEIGHT_DECAY = 0.05
 """AdamW's weight decay, applied to matrices only; BEiT and MAE fine-tune with this value."""
 
 
-class MarEcg(WindowEncoder):
+class MarEcg(nn.Module, ModelHubMixin):
     """Encoder of whole records as a PyTorch module. `classifier` adds a head.
 
     Args:
         config: shape of the model. `marecg.recipes.c3().model` is the paper's shape.
         ontology: concepts of the prototypes, in their order. The packaged ontology if None.
+
+    Raises:
+        ConfigError: If `config.concepts` is another number than the ontology's.
 
     Example:
         >>> from marecg import recipes
@@ -43,6 +64,26 @@ class MarEcg(WindowEncoder):
         >>> model(torch.randn(2, 3, 5000), leads=["II", "V1", "V5"]).rhythm.shape
         torch.Size([2, 64])
     """
+
+    prototypes: Tensor
+
+    def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
+        super().__init__()
+        self.ontology = ontology or ecg_ontology.load()
+        self.config = config = config.of_concepts(len(self.ontology))
+        self.provenance: Provenance | None = None
+        self.scores: tuple[Score, ...] = ()
+        self.untaught_by_family: tuple[str, ...] = ()
+        self.concept_scores: ConceptScores | None = None
+        self.revin = RevIN(config.context, config.revin_eps)
+        self.tokens = Tokens(
+            len(LEADS), config.positions, config.patch, config.width, amplitude=config.amplitude
+        )
+        self.encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
+        self.pool = RhythmPool(config.width, config.queries, config.eta)
+        self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
+        init_linear(self.to_concepts)
+        self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
 
     def forward(
         self,
@@ -119,6 +160,8 @@ class MarEcg(WindowEncoder):
             raise UsageError(
                 f"n_classes must be a positive integer, got {n_classes!r}", remedy="Give a number from 1"
             )
+        from marecg.model.classifier import Classifier, trainable_readout  # noqa: PLC0415 (it holds a MarEcg)
+
         self.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
         head = Classifier(self, int(n_classes), trainable_readout(readout))
         return head.to(self.prototypes.device)
@@ -154,6 +197,187 @@ class MarEcg(WindowEncoder):
             for group in groups(modules, lr * decay**level, weight_decay)
         ]
 
+    def of_windows(
+        self,
+        x_BCL: Tensor,
+        n_valid_B: Tensor,
+        absent_BC: Tensor | None = None,
+        beats_BJT: Tensor | None = None,
+        *,
+        every_part: bool = False,
+    ) -> Features:
+        """Encode single windows in mV; only padding and absent leads are masked.
+
+        Args:
+            x_BCL: signals in mV. L is from one patch to `config.positions` patches.
+            n_valid_B: samples of each window before its padding.
+            absent_BC: bool, leads to hide. Leads that are zero throughout are always hidden.
+            beats_BJT: number of beats whose j-th patch is patch t.
+            every_part: also return the blocks of P, ST and T, and the heights of all parts.
+
+        Returns:
+            H̄ and the blocks of the wide readout. With `beats_BJT`, also the blocks of the beat readout.
+        """
+        absent_BC = silent_leads(x_BCL, absent_BC)
+        h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
+        rhythm_BD = self.pool(h_BTCD, real_BT)
+        log_std_BC = scale.std_BC1[..., 0].log()
+        blocks = wide_blocks(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC)
+        if self.config.modulation:
+            blocks["modulation"] = self._modulation(x_BCL, n_valid_B, absent_BC)
+        if beats_BJT is not None:
+            blocks |= beat_blocks(h_BTCD, beats_BJT)
+            if every_part:
+                mv_BTCP = patchify(x_BCL - scale.mean_BC1, self.config.patch, self.config.stride)
+                blocks |= part_blocks(h_BTCD, mv_BTCP, beats_BJT)
+        return Features.of(lead_mean(h_BTCD), blocks)
+
+    def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
+        """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C].
+
+        The weights of a record sum to 1.
+
+        Args:
+            x_BCL: as for `of_windows`.
+            n_valid_B: as for `of_windows`.
+            absent_BC: as for `of_windows`.
+        """
+        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, silent_leads(x_BCL, absent_BC))
+        return self.pool.weights(h_BTCD, real_BT).mean(-1)
+
+    def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> tuple[Tensor, Tensor, Scale]:
+        """Return H [B, T, C, D], the mask of patches without padding [B, T], and RevIN's scale."""
+        config = self.config
+        x_BCL, scale = self.revin(x_BCL, n_valid_B)
+        x_BTCP = patchify(x_BCL, config.patch, config.stride)
+        real_BT = full_patches(n_valid_B, x_BTCP.shape[1], config.patch, config.stride)
+        hidden_BTC = ~real_BT[..., None] | absent_BC[:, None]
+        return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
+
+    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
+        """Return the modulation spectrum of the present leads, [B, M]."""
+        given_BCL = x_BCL.masked_fill(absent_BC[..., None], 0.0)
+        return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
+
+    def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
+        """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
+
+        Args:
+            rhythm_BD: h_rhythm of B records.
+
+        Raises:
+            UsageError: If the model was trained without GSCL or without codes, so it knows no concepts.
+        """
+        if not self.prototypes.any():
+            raise UsageError(
+                "the model was trained without GSCL and knows no concepts",
+                remedy="Use a model whose concept prototypes were trained",
+            )
+        if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
+            raise UsageError(
+                "no record that the model was trained on had a concept, so it knows none",
+                remedy="Use a model that was trained on records with codes",
+            )
+        return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
+
+    def save_pretrained(
+        self,
+        save_directory: str | Path,
+        *,
+        repo_id: str | None = None,
+        push_to_hub: bool = False,
+        **push_to_hub_kwargs: Any,
+    ) -> str | None:
+        """Write the model and its card into a folder, completely or not at all, and optionally upload it.
+
+        Args:
+            save_directory: folder to create. It is replaced if it contains a model.
+            repo_id: repository on the hub. The folder's name if None.
+            push_to_hub: whether to upload.
+            push_to_hub_kwargs: options of `push_to_hub`: `private`, `token`, `branch`, …
+
+        Returns:
+            Address of the upload, or None without an upload.
+
+        Raises:
+            OutputError: If the folder can't be written.
+            UsageError: If the folder contains other files, which would be lost.
+            CheckpointError: If a weight isn't finite. Nothing is written.
+        """
+        folder = Path(save_directory)
+        refuse_non_finite(self.state_dict(), folder)
+        refuse_others(folder, REPLACEABLE.__contains__)
+        with replacing(folder) as temporary:
+            super().save_pretrained(temporary)
+        return self.push_to_hub(repo_id or folder.name, **push_to_hub_kwargs) if push_to_hub else None
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        write(self, save_directory)
+
+    def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
+        """Return the card that `save_pretrained` writes as README.md.
+
+        Args:
+            *args: unused; required by the hub's interface.
+            **kwargs: unused; required by the hub's interface.
+        """
+        gscl = bool(self.prototypes.any())
+        own = self.concept_scores
+        return model_card(
+            self.config, self.ontology, self.provenance, self.scores, gscl=gscl, concept_scores=own
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        ontology: Ontology | None = None,
+        force_download: bool = False,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
+        revision: str | None = None,
+        device: str | torch.device = "cpu",
+        **model_kwargs: Any,
+    ) -> Self:
+        """Load a model in eval mode.
+
+        Args:
+            pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, or id
+                (owner/name) of a repository on the Hugging Face hub. Local models never contact the hub.
+            ontology: if given, refuse a model with another enumeration of concepts.
+            force_download: download the files even if they are in the cache.
+            token: access token for a private repository. The token of `hf auth login` if None.
+            cache_dir: folder for downloads.
+            local_files_only: use only cached files, without network.
+            revision: branch, tag or commit on the hub.
+            device: device for the weights, for example `cuda`.
+            model_kwargs: unused; required by the hub's interface.
+
+        Raises:
+            UsageError: If the device isn't available.
+            CheckpointError: If a file is missing or damaged, the leads have another order, the enumeration
+                differs, or the download fails. Also if a tensor is missing, extra or not finite, or has
+                another shape or type.
+        """
+        where = named_device(device)
+        folder = folder_named(
+            pretrained_model_name_or_path,
+            model_kwargs,
+            force_download=force_download,
+            token=token,
+            cache_dir=cache_dir,
+            local_files_only=local_files_only,
+            revision=revision,
+        )
+        return load(cls, folder, ontology).to(where)
+
+    @property
+    def id2label(self) -> dict[int, str]:
+        """Labels of the concepts by number, in the order of the shares returned by `predict`."""
+        return {node.index: node.label for node in self.ontology.nodes}
+
     def _checked(self, n_valid: Tensor, length: int) -> Tensor:
         """Check the number of samples of each record, unless the network is being traced."""
         if being_traced():
@@ -185,150 +409,6 @@ class MarEcg(WindowEncoder):
         return x_BCL, absent_BC.index_copy(1, place_K, hidden)
 
 
-class Classifier(nn.Module):
-    """Linear map from an encoder's standardised readout to K logits; see `MarEcg.classifier`.
-
-    Attributes:
-        model: encoder, shared with its other users: training changes it for all of them.
-        head: linear map.
-    """
-
-    mean_W: Tensor
-    scale_W: Tensor
-
-    def __init__(self, model: MarEcg, classes: int, readout: Readout = "wide") -> None:
-        super().__init__()
-        self.model, self.readout = model, readout
-        width = readout_width(model.config, readout)
-        dtype = model.prototypes.dtype
-        self.head = nn.Linear(width, classes, dtype=dtype)
-        self.register_buffer("mean_W", torch.zeros(width, dtype=dtype))
-        self.register_buffer("scale_W", torch.ones(width, dtype=dtype))
-
-    def forward(
-        self,
-        x: Tensor,
-        n_valid: Tensor | None = None,
-        absent: Tensor | None = None,
-        *,
-        leads: Sequence[str] = LEADS,
-    ) -> Tensor:
-        """Return the logits [B, K] of whole records.
-
-        Args:
-            x: as for `MarEcg.forward`.
-            n_valid: samples of each record before its padding, as for `MarEcg.forward`.
-            absent: leads to hide, as for `MarEcg.forward`.
-            leads: names of x's leads, as for `MarEcg.forward`.
-        """
-        return self.read(self._read_out(self.model(x, n_valid, absent, leads=leads)))
-
-    def of_windows(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """Return the logits [B, K] of single windows. The arguments are as for `MarEcg.of_windows`."""
-        return self.read(self._read_out(self.model.of_windows(x_BCL, n_valid_B, absent_BC)))
-
-    def read(self, x_BW: Tensor) -> Tensor:
-        """Return the logits [B, K] of readouts."""
-        standardised_BW = (x_BW - self.mean_W) / self.scale_W
-        return self.head(standardised_BW.to(self.head.weight.dtype))  # type: ignore[no-any-return]
-
-    @torch.no_grad()
-    def logits(self, x_MW: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logits of records, float64 [M, K], from readouts averaged over `tta_windows`."""
-        logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
-        return np.asarray(logits_MK.double().cpu().numpy())
-
-    @torch.no_grad()
-    def standardise(self, x: Tensor, n_valid: Tensor | None = None, *, leads: Sequence[str] = LEADS) -> Self:
-        """Set the readout's mean and scale from training records, so that all values count alike.
-
-        Args:
-            x: a few dozen records, as for `forward`.
-            n_valid: samples of each record before its padding.
-            leads: names of x's leads.
-        """
-        x_BW = self._read_out(self.model(x, n_valid, leads=leads))
-        self.mean_W.copy_(x_BW.mean(0))
-        self.scale_W.copy_(x_BW.std(0, correction=0).clamp(min=1e-3))
-        return self
-
-    def save_pretrained(self, save_directory: str | Path) -> None:
-        """Write the encoder and the head into a folder, completely or not at all.
-
-        `from_pretrained` loads the folder.
-
-        Args:
-            save_directory: folder to create. It is replaced if it contains a classifier.
-
-        Raises:
-            OutputError: If the folder can't be written.
-            UsageError: If the folder contains other files, which would be lost.
-            CheckpointError: If a weight isn't finite. Nothing is written.
-        """
-        content = {"classes": self.head.out_features, "readout": self.readout}
-        head = saved_head.Head.model_validate(content)
-        saved_head.write(Path(save_directory), self.model, head, self._own())
-
-    def push_to_hub(
-        self, repo_id: str, *, private: bool | None = None, token: str | bool | None = None
-    ) -> str:
-        """Upload the classifier to the Hugging Face hub, and return the address of the upload.
-
-        Args:
-            repo_id: owner/name.
-            private: whether a new repository is private.
-            token: access token. The token of `hf auth login` if None.
-        """
-        return saved_head.push(self, repo_id, private=private, token=token)
-
-    @classmethod
-    def from_pretrained(cls, name: str | Path, *, device: str | torch.device = "cpu", **how: Any) -> Self:
-        """Load a classifier in eval mode.
-
-        Args:
-            name: folder written by `save_pretrained`, or owner/name on the Hugging Face hub.
-            device: device for the weights, for example `cuda`.
-            how: download options: `revision`, `token`, `cache_dir`, `local_files_only`.
-
-        Raises:
-            CheckpointError: If the classifier is missing or damaged.
-            UsageError: If the device isn't available.
-        """
-        folder = saved_head.fetched(name, **how)
-        head, tensors = saved_head.read(folder)
-        net = cls(MarEcg.from_pretrained(folder / "model"), head.classes, head.readout)
-        own = {name: tensor.shape for name, tensor in net._own().items()}
-        if own != {name: tensor.shape for name, tensor in tensors.items()}:
-            problem = "head.safetensors, head.json and the model don't fit each other"
-            raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
-        net.load_state_dict({**net.state_dict(), **tensors})
-        net.model.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
-        return net.eval().to(named_device(device))
-
-    def _own(self) -> dict[str, Tensor]:
-        """Return the tensors outside the encoder: the head, and the readout's mean and standard deviation."""
-        return {name: value for name, value in self.state_dict().items() if not name.startswith("model.")}
-
-    def param_groups(
-        self, lr: float, decay: float = 0.75, weight_decay: float = WEIGHT_DECAY, *, head: float = 1.0
-    ) -> list[dict[str, Any]]:
-        """Return parameter groups for an optimiser: the head's group, then the encoder's groups.
-
-        Args:
-            lr: learning rate of the encoder's pool.
-            decay: as for `MarEcg.param_groups`.
-            weight_decay: weight decay of matrices. Vectors have no decay.
-            head: ratio of the head's learning rate to `lr`.
-        """
-        return [
-            *groups([self.head], lr * head, weight_decay),
-            *self.model.param_groups(lr, decay, weight_decay),
-        ]
-
-    def _read_out(self, features: Features) -> Tensor:
-        return features.rhythm if self.readout == "rhythm" else features.wide
-
-
 def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list[dict[str, Any]]:
     """Return the trainable parameters in two groups: matrices with weight decay, vectors without."""
     parameters = [one for module in modules for one in module.parameters() if one.requires_grad]
@@ -337,13 +417,3 @@ def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list
         for matrices, decay in ((True, weight_decay), (False, 0.0))
     )
     return [group for group in made if group["params"]]
-
-
-def trainable_readout(readout: str) -> Readout:
-    """Return the readout if gradients can flow through it. Raises `UsageError` for any other readout."""
-    if readout in ("rhythm", "wide"):
-        return readout  # type: ignore[return-value]
-    if readout in ("beats", "full"):
-        problem = f"{readout} needs R-peaks, which no module finds"
-        raise UsageError(problem, remedy="Choose wide or rhythm, or fit marecg.EcgClassifier")
-    raise UsageError(f"unknown readout {readout!r}", remedy="Choose wide or rhythm")

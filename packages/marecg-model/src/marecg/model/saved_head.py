@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from huggingface_hub import HfApi, snapshot_download
 from pydantic import Field
@@ -16,8 +16,10 @@ from ecg_base import refuse_others, refuse_pipe, replacing
 from ecg_records.storage.documents import read_model
 from marecg.errors import CheckpointError
 from marecg.model.folder import refuse_non_finite
-from marecg.model.pretrained import Pretrained
 from marecg.settings import Settings
+
+if TYPE_CHECKING:
+    from marecg.model.mar_ecg import MarEcg
 
 MARK, TENSORS = "head.json", "head.safetensors"
 LARGEST_HEAD = 1 << 30
@@ -33,7 +35,7 @@ class Head(Settings):
     readout: Literal["rhythm", "wide"]
 
 
-def write(folder: Path, model: Pretrained, head: Head, tensors: Mapping[str, Tensor]) -> None:
+def write(folder: Path, model: "MarEcg", head: Head, tensors: Mapping[str, Tensor]) -> None:
     """Write a classifier into a folder, completely or not at all."""
     refuse_non_finite(tensors, folder)
     refuse_others(folder, {MARK, TENSORS, "model"}.__contains__, mark=MARK)

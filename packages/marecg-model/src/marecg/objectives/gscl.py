@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax
 
 from marecg.model.batch import SoftTargets
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
@@ -70,7 +70,7 @@ class Gscl(Objective, of=GsclConfig):
         return {"gscl": (1.0, loss)}
 
     @torch.no_grad()
-    def export(self, model: WindowEncoder) -> None:
+    def export(self, model: MarEcg) -> None:
         """Copy the current prototypes into the exported model."""
         model.prototypes.copy_(self.prototypes())
 

@@ -11,7 +11,7 @@ from torch.nn.functional import layer_norm, smooth_l1_loss
 from ecg_records.signal.leads import LEADS
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
 from marecg.objectives.objective import Losses, NarrowConfig, Objective, Parts
@@ -52,7 +52,7 @@ class Jepa(Objective, of=JepaConfig):
         asked_BTC = view.masked_BTC & view.real_BT[..., None]
         return {"jepa": (1.0, jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC))}
 
-    def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the slow encoder."""
         start, horizon = self.settings.momentum, self.settings.horizon
         if horizon is not None:
@@ -83,6 +83,6 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
     return (error_BTC * asked_BTC).sum() / asked_BTC.sum().clamp(min=1)
 
 
-def _followed(model: WindowEncoder) -> nn.ModuleList:
+def _followed(model: MarEcg) -> nn.ModuleList:
     """Return the modules that the EMA follows in a new list, with parameters shared with the model."""
     return nn.ModuleList([model.tokens, model.encoder])

@@ -17,7 +17,7 @@ from ecg_ontology import Ontology
 from marecg.errors import ConfigError
 from marecg.model.config import ModelConfig
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import Predictor
 from marecg.objectives.views import Views
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     """
 
     shape: ModelConfig
-    model: WindowEncoder
+    model: MarEcg
     ontology: Ontology
     texts: Path | None = None
 
@@ -102,14 +102,14 @@ class Objective(nn.Module, ABC):
         """Return the losses. PyTorch calls this method."""
         return self.losses(views)
 
-    def after_step(self, model: WindowEncoder, step: int, total_steps: int) -> None:
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the objective's own state, such as a slow encoder, after an optimiser step."""
 
     def encoders(self) -> Iterable[Encoder]:
         """Return the objective's encoders of the model's size, for `train.compile`."""
         return ()
 
-    def export(self, model: WindowEncoder) -> None:
+    def export(self, model: MarEcg) -> None:
         """Copy the heads' contributions into the exported model."""
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecg_records.signal.leads import LEADS
 from marecg.model.batch import Batch, Supervision
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask
 from marecg.nn.pooling import lead_mean, real_or_all
@@ -84,7 +84,7 @@ class Pass:
 
     def __init__(
         self,
-        model: WindowEncoder,
+        model: MarEcg,
         signal: Signal,
         masked_BTC: Tensor,
         h_BTCD: Tensor,
@@ -157,7 +157,7 @@ class Views:
 
     def __init__(
         self,
-        model: WindowEncoder,
+        model: MarEcg,
         batch: Batch,
         masking: MaskingConfig,
         clean: CleanConfig,

@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from marecg.errors import DivergedError
 from marecg.model.batch import Batch
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
@@ -94,7 +94,7 @@ class Pretraining(lightning.LightningModule):
             momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
             self.average.update(self.network, momentum)
 
-    def exported(self) -> WindowEncoder:
+    def exported(self) -> MarEcg:
         """Return the run's final model, with averaged weights if the recipe averages."""
         network = self.network if self.average is None else self.average.module
         assert isinstance(network, Network)

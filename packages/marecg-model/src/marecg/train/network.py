@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ecg_ontology import Ontology
 from marecg.errors import ConfigError
 from marecg.model.batch import Batch
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.collapse import effective_rank
 from marecg.objectives.objective import Objective, Part, Parts, weighted_sum
 from marecg.objectives.views import Views
@@ -52,7 +52,7 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.model = WindowEncoder(config.model, ontology)
+        self.model = MarEcg(config.model, ontology)
         if weights is not None:  # before the objectives, which copy what they follow
             self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
@@ -115,7 +115,7 @@ class Network(nn.Module):
             for encoder in objective.encoders():
                 encoder.compile(mode=mode)
 
-    def export(self) -> WindowEncoder:
+    def export(self) -> MarEcg:
         """Return the model in eval mode, without heads, with the values that the objectives copy into it."""
         for objective in self._objectives():
             objective.export(self.model)

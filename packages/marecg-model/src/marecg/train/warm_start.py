@@ -13,9 +13,9 @@ from marecg.errors import ConfigError, UsageError
 from marecg.model.card import BeganFrom
 from marecg.model.config import ModelConfig
 from marecg.model.folder import read
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.names import public_name
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.model.window_encoder import WindowEncoder
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import Change, read_recipe
 
@@ -29,7 +29,7 @@ FOLLOWS = "concepts"
 class Start:
     """Starting weights, their description, and the folder that may list their training records."""
 
-    model: WindowEncoder
+    model: MarEcg
     origin: BeganFrom
     run: Path
 
@@ -73,11 +73,11 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
     Raises `CheckpointError` if they can't be loaded, or have prototypes of another enumeration.
     """
     folder = folder_of(given)
-    model = WindowEncoder.from_pretrained(folder)
+    model = MarEcg.from_pretrained(folder)
     if model.prototypes.any():
-        model = WindowEncoder.from_pretrained(folder, ontology=ontology)
+        model = MarEcg.from_pretrained(folder, ontology=ontology)
     elif model.ontology.sha256 != ontology.sha256:  # without prototypes, only N depends on the graph
-        moved = WindowEncoder(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
+        moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
         moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
         moved.provenance, model = model.provenance, moved
     origin = BeganFrom(name=public_name(given), sha256=weights_sha256(model), provenance=model.provenance)

@@ -17,8 +17,8 @@ from ecg_ontology import Ontology
 from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import Calibration
 from marecg.errors import CheckpointError
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.model.window_encoder import WindowEncoder
 from marecg.settings import Count, Settings
 
 ANSWERS = "answers.json"
@@ -78,7 +78,7 @@ def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.asarray(np.log(share_BN) - np.log1p(-share_BN))
 
 
-def answers_of(run: str | Path, model: WindowEncoder) -> Answers | None:
+def answers_of(run: str | Path, model: MarEcg) -> Answers | None:
     """Read a model's fitted answers from its folder; None if it has none. Raises `CheckpointError`."""
     path = folder_of(run) / ANSWERS
     if not path.is_file():

@@ -31,7 +31,7 @@ from marecg.embedding.inputs import Inputs, Unread
 from marecg.embedding.recordings import Embedded, embedded, readable
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.by_family import by_family, judged_by_family
-from marecg.model.window_encoder import WindowEncoder
+from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import required_rate
 from marecg.use.answers import RISK, Answers, answers_of
 from marecg.use.concept_shares import ConceptShares
@@ -76,7 +76,7 @@ class Prediction:
 
 
 def predict(
-    model: WindowEncoder | str | Path,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float | None = None,
@@ -104,12 +104,12 @@ def predict(
         >>> q_BN = predict("marecg-small", x_BKL, fs=500, leads=["I", "II", "V1"])  # doctest: +SKIP
         >>> q_BN["AF"], q_BN.to_frame(), np.asarray(q_BN).sum(1)  # doctest: +SKIP
     """
-    model = loaded(model, WindowEncoder, device)
+    model = loaded(model, device)
     rhythm_BD = embed(model, signals, fs=required_rate(fs), leads=leads, batch_size=batch_size).rhythm
     return ConceptShares(concepts(model, rhythm_BD), {node.abbr: node.label for node in model.ontology.nodes})
 
 
-def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
+def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return q of records from their h_rhythm, [B, N].
 
     Raises:
@@ -127,7 +127,7 @@ def concepts(model: WindowEncoder, rhythm_BD: NDArray[np.float32]) -> NDArray[np
 
 
 def step_vectors(
-    model: WindowEncoder, record: str | Path, step: float, seconds: float
+    model: MarEcg, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
     """Embed the first `seconds` of each step through a record. Return starts in seconds and h_rhythm [T, D].
 
@@ -147,11 +147,11 @@ def step_vectors(
     return list(starts), np.stack(vectors)
 
 
-def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
+def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
     """Load the model of a run, or a classifier, for prediction. Raises `CheckpointError`."""
     if is_classifier(run):
         return EcgClassifier.load(run)
-    model = WindowEncoder.from_pretrained(run).to(best_device())
+    model = MarEcg.from_pretrained(run).to(best_device())
     title = model.ontology.header.title
     if title.endswith("not for use"):
         logger.warning("%s was trained with a graph that is not for use: %s", run, title)
@@ -159,7 +159,7 @@ def reader_of(run: str | Path) -> WindowEncoder | EcgClassifier:
 
 
 def telling(
-    run: str | Path, reader: WindowEncoder | EcgClassifier, risk: float | None = None
+    run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None
 ) -> tuple[Answers | None, float]:
     """Return a model's fitted answers, or None, and the requested or default risk.
 
@@ -173,7 +173,7 @@ def telling(
 
 
 def predict_table(
-    reader: WindowEncoder | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
+    reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
 ) -> tuple[pd.DataFrame, Embedded]:
     """Return a table of all records with the shares of all concepts or the calibrated class probabilities.
 
@@ -257,18 +257,18 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
     return done
 
 
-def nearest(model: WindowEncoder, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
+def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
     """Return a record's nearest concepts, most probable first, with their graph neighbours."""
     return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
 
 
-def untaught_leaves(model: WindowEncoder, q_N: NDArray[np.floating]) -> list[Prediction]:
+def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
     """Return the leaves without training records, ordered by their families' shares."""
     predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
     return sorted(predictions, key=lambda prediction: -(prediction.by_family or 0))
 
 
-def _prediction(model: WindowEncoder, q_N: NDArray[np.floating], index: int) -> Prediction:
+def _prediction(model: MarEcg, q_N: NDArray[np.floating], index: int) -> Prediction:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
     near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])

@@ -127,7 +127,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return the encoder of the current `model`, loaded once per process and object."""
         name, encoder = getattr(self, "_loaded", (None, None))
         if encoder is None or (name is not self.model and name != self.model):
-            encoder = loaded(self.model, MarEcg)
+            encoder = loaded(self.model)
             self._loaded = (self.model, encoder)
         return encoder
 
