@@ -1,6 +1,5 @@
 """`ecgonto`: codes, distances and targets of the concept graph, and its curation."""
 
-import gc
 import sys
 from collections.abc import Sequence
 
@@ -26,5 +25,4 @@ def app(argv: Sequence[str] = ()) -> typer.Typer:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `ecgonto` command line."""
-    gc.set_threshold(100_000, 20, 20)  # rows and concepts stay: looking for cycles would take half the time
     run(lambda given: tree(app(given)), sys.argv[1:] if argv is None else argv)
