@@ -67,7 +67,7 @@ def test_results_for_machines_are_json_on_stdout(source, tmp_path):
 
 def test_a_finished_corpus_is_described_again(source, prepared, corpus):
     code, out, err = run("prepare", source, "--out", corpus, "--jobs", 1)
-    assert (code, out, "complete already" in err) == (0, prepared[1][1], True)
+    assert (code, out, "already complete" in err) == (0, prepared[1][1], True)
     lines = out.splitlines()
     for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
         assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
