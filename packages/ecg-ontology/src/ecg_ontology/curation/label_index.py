@@ -66,6 +66,11 @@ def _as_written(text: str) -> set[str]:
     return {word if len(word) < _FUZZY - 1 else word.casefold() for word in words}
 
 
+@lru_cache(maxsize=1 << 15)
+def _letters_alike(text: str, other: str) -> float:
+    return SequenceMatcher(None, text, other, autojunk=False).ratio()
+
+
 class LabelIndex(Generic[T]):
     """Index that finds texts and their owners by the words shared with a label."""
 
@@ -73,6 +78,7 @@ class LabelIndex(Generic[T]):
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]
         frequency = Counter(word for words in {words for _, _, words, _ in self._texts} for word in words)
         self._weight = {word: 1 + log(len(self._texts) / count) for word, count in frequency.items()}
+        self._weights = [sum(self._weight[word] for word in words) for _, _, words, _ in self._texts]
         self._rare = 1 + log(len(self._texts) or 1)
         self._by_word: dict[str, list[int]] = defaultdict(list)
         for place, (_, _, words, _) in enumerate(self._texts):
@@ -101,14 +107,13 @@ class LabelIndex(Generic[T]):
                 yield 1.0, text, of
                 continue
             shared = sum(self._weight[word] for word in words & its_words)
-            its_weight = sum(self._weight[word] for word in its_words)
-            alike = shared / (total + its_weight - shared)
+            alike = shared / (total + self._weights[place] - shared)
             if its_words <= words and (
                 len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written
             ):
                 score = 0.6 + 0.38 * alike  # the label contains the whole text
             elif alike > least / 2:
-                score = 0.6 * alike + 0.4 * SequenceMatcher(None, folded, its_fold, autojunk=False).ratio()
+                score = 0.6 * alike + 0.4 * _letters_alike(folded, its_fold)
             else:
                 continue
             if score >= least:
