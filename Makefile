@@ -1,13 +1,15 @@
-# Two commands are all the set-up: `make demo` and `make test`. Each prepares .venv by itself.
+# Two commands are all the set-up: `make demo` and `make test`. Each prepares .venv by itself, `make demo` with what a
+# user needs, the others with the extras and the development group too.
 # Python 3.11 to 3.13: the first that is here, or PYTHON=… Without a GPU the CPU build of torch, or TORCH="…". See .ci/install.
 BIN := .venv/bin
 
 .PHONY: install demo test research nightly lint wheels bench docs pretrained clean
 
 install:
-	@.ci/install
+	@.ci/install dev
 
-demo: install
+demo:
+	@.ci/install user
 	$(BIN)/marecg demo
 
 test: install
