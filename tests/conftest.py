@@ -1,5 +1,6 @@
 """What every test may use: the real ECGs, where they are, and calm hypothesis settings."""
 
+import gc
 import logging
 import math
 import multiprocessing
@@ -23,7 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import Phase, settings
 
-settings.register_profile("project", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("daily", deadline=None, max_examples=240, print_blob=True)
 settings.register_profile(
     "unshrunk", settings.get_profile("project"), phases=(Phase.explicit, Phase.generate)
@@ -44,6 +45,16 @@ def realdata() -> Path:
     path = Path(folder)
     assert path.is_dir(), f"MARECG_REALDATA names {path}, which isn't a folder"
     return path
+
+
+# Modules and tests are objects that stay: the garbage collector needs neither to visit them nor to touch
+# their pages in a forked process.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def _seed(name: str) -> None:
@@ -80,14 +91,20 @@ def _wherever_it_runs() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _as_it_was() -> Iterator[None]:
-    """No test meets loggers that a quiet command silenced, or leaves a handler that swallows a signal."""
+_heard: list[Any] = []
+
+
+def pytest_runtest_setup() -> None:
+    """No test meets loggers that a quiet command silenced."""
     for name in ("marecg_cli", "marecg", "ecg_records", "ecg_ontology"):
         logging.getLogger(name).setLevel(logging.NOTSET)
-    before = [signal.getsignal(number) for number in HEARD]
-    yield
-    assert [signal.getsignal(number) for number in HEARD] == before
+    _heard[:] = [signal.getsignal(number) for number in HEARD]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """And no test leaves a handler that swallows a signal."""
+    assert [signal.getsignal(number) for number in HEARD] == _heard
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ CHAINS = {
         "import marecg": {"torch", "lightning", "torch_geometric"},
         "from marecg import recipes; recipes.c3()": {"torch_geometric", "lightning", "sklearn"},
         "from marecg import MarEcg, embed": {"torch_geometric", "lightning", "sklearn"},
-        "import marecg.train.run": {"torch_geometric", "neurokit2"},
     },
+    "training": {"import marecg.train.run": {"torch_geometric", "neurokit2"}},
     "marecg": {
         "from marecg_cli.marecg import main; main(['--help'])": {"torch", "sklearn", "scipy", "marecg"},
         "main(['probe', '--help'])": {"torch", "sklearn"},
@@ -47,7 +47,9 @@ for statement in json.loads(sys.argv[1]):
 """
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize(
+    "chain", [pytest.param(chain, marks=pytest.mark.slow if chain == "training" else ()) for chain in CHAINS]
+)
 def test_what_is_quick_loads_nothing_heavy(chain):
     command = [sys.executable, "-c", SCRIPT, json.dumps(list(CHAINS[chain]))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

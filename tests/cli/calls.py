@@ -2,6 +2,7 @@
 
 import inspect
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
@@ -40,10 +41,15 @@ def run(*argv: object, program: ModuleType = marecg) -> int:
     return int(end.value.code or 0)
 
 
-def invoke(*argv: object, program: ModuleType = marecg) -> tuple[int, str, str]:
+def invoke(*argv: object, program: ModuleType = marecg, stdin: str | None = None) -> tuple[int, str, str]:
     """Its exit code, stdout and stderr."""
+    before = sys.stdin
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-        code = run(*argv, program=program)
+        try:
+            sys.stdin = before if stdin is None else StringIO(stdin)
+            code = run(*argv, program=program)
+        finally:
+            sys.stdin = before
     return code, out.getvalue(), err.getvalue()
 
 

@@ -1,6 +1,5 @@
 """`ecgonto search`, `show`, `tree`: concepts by their words."""
 
-import io
 import json
 
 import pytest
@@ -63,20 +62,16 @@ def test_of_a_million_rows_of_the_same_codes_each_code_is_looked_up_once(monkeyp
     monkeypatch.setattr(
         ecg_ontology.Ontology, "route", lambda onto, code: looked_up.append(code) or route(onto, code)
     )
-    monkeypatch.setattr("sys.stdin", io.StringIO("164889003 270492004 251238007\n" * 1000))
-    code, out, err = call("route", "-", "--format", form)
+    code, out, err = call("route", "-", "--format", form, stdin="164889003 270492004 251238007\n" * 1000)
     assert code == 1
     assert len(json.loads(out)) == 3000 if form == "json" else out.count("AF") >= 1000
     assert looked_up == ["164889003", "270492004", "251238007"]
     assert err.count("251238007") == 1
 
 
-def test_codes_are_read_from_stdin_for_a_dash(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("164889003, 54329005\n426783006\n"))
-    answers = json.loads(call("route", "-", "--format", "json")[1])
+def test_codes_are_read_from_stdin_for_a_dash():
+    answers = json.loads(call("route", "-", "--format", "json", stdin="164889003, 54329005\n426783006\n")[1])
     assert [answer["code"] for answer in answers] == ["164889003", "54329005", "426783006"]
-    monkeypatch.setattr("sys.stdin", io.StringIO("54329005\n"))
-    assert json.loads(call("target", "-", "--format", "json")[1])["primary"] == 25
-    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
-    code, _, err = call("route", "-")
+    assert json.loads(call("target", "-", "--format", "json", stdin="54329005\n")[1])["primary"] == 25
+    code, _, err = call("route", "-", stdin=" \n")
     assert (code, "stdin has no codes" in err) == (2, True)

@@ -4,7 +4,7 @@ import errno
 import resource
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +61,17 @@ def test_a_stopped_preparation_says_so_and_goes_on(place, corpus, tmp_path, trou
     assert files(tmp_path / "corpus") == files(corpus)
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_full_disk_behind_a_redirection_is_no_traceback(capsys, monkeypatch, tmp_path, stream):
-    argv = ["recipes"] if stream == "stdout" else ["audit", str(tmp_path), "--verify"]
+@pytest.mark.parametrize("redirect", [redirect_stdout, redirect_stderr])
+def test_a_full_disk_behind_a_redirection_is_no_traceback(capsys, tmp_path, redirect):
+    argv = ["recipes"] if redirect is redirect_stdout else ["audit", str(tmp_path), "--verify"]
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
-        monkeypatch.setattr(f"sys.{stream}", full)
-        with pytest.raises(SystemExit) as ended:
+        with redirect(full), pytest.raises(SystemExit) as ended:
             main(argv)
-        monkeypatch.undo()
         with suppress(OSError):
             full.close()
     assert ended.value.code == 3
     error = "error: the output cannot be written (No space left on device)\n"
-    assert "".join(capsys.readouterr()) == (error if stream == "stdout" else "")
+    assert "".join(capsys.readouterr()) == (error if redirect is redirect_stdout else "")
 
 
 @pytest.mark.parametrize(
@@ -95,11 +93,12 @@ def test_too_little_memory_is_no_traceback(corpus, monkeypatch, error):
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("latin-1", r"\u03c4"), ("utf-8", "τ")])
-def test_what_a_terminal_has_no_letters_for_is_no_traceback(monkeypatch, tmp_path, encoding, shown):
-    with (tmp_path / "out.txt").open("w", encoding=encoding, errors="strict") as out:
-        monkeypatch.setattr("sys.stdout", out)
-        with pytest.raises(SystemExit) as ended:
-            main(["recipes", "c3"])
-        monkeypatch.undo()
+def test_what_a_terminal_has_no_letters_for_is_no_traceback(tmp_path, encoding, shown):
+    with (
+        (tmp_path / "out.txt").open("w", encoding=encoding, errors="strict") as out,
+        redirect_stdout(out),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main(["recipes", "c3"])
     assert not ended.value.code
     assert shown in (tmp_path / "out.txt").read_text(encoding=encoding)

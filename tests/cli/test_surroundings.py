@@ -22,6 +22,7 @@ def test_libraries_say_nothing_of_a_home_or_of_dev_shm(capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_training_leaves_nothing_in_the_temporary_folder(corpus, tmp_path):
     """PyTorch and PyG make a folder and a file there when they are imported."""
     (tmp_path / "tmp").mkdir()

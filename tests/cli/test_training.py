@@ -67,6 +67,7 @@ def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model(
     assert not (tmp_path / "three").exists()
 
 
+@pytest.mark.slow
 def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(corpus, tmp_path, monkeypatch):
     pytest.importorskip("marecg_small")
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")

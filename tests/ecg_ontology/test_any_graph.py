@@ -150,6 +150,7 @@ def lines_run(action) -> int:
 
 
 @pytest.mark.parametrize("view", [lambda onto: list(resources(onto)), page_text], ids=["fhir", "browse"])
+@pytest.mark.slow
 def test_a_view_of_twice_the_concepts_takes_twice_the_work(view):
     """Of 5,000 concepts a quadratic one took a minute."""
     small, large = (Ontology(lung(8, count, sibling_edges(count))) for count in (152, 312))

@@ -41,6 +41,7 @@ def test_a_curator_needs_no_checkout(tmp_path):
         write_sources(mine)
 
 
+@pytest.mark.slow
 def test_two_curators_at_once_both_keep_their_code(folder):
     """Each in a process of its own, as two terminals are."""
     script = (

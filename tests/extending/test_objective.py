@@ -10,6 +10,7 @@ import pytest
 from tests.cli.calls import end, invoke
 from tests.cli.calls import run as run_command
 from tests.extending.examples import example
+from tests.installed import install
 from tests.marecg.train.runs import rows
 
 from ecg_synth import write_corpus
@@ -108,11 +109,14 @@ def test_set_reaches_its_values_and_takes_it_out(mine):
             override(recipe, [wrong])
 
 
-def test_an_installed_objective_can_be_set_in_any_recipe(mine, monkeypatch):
-    kind = type(by_name(f"{mine}:recipe").objectives["length"])
-    for home in ("marecg.recipes.overrides", "marecg.recipes.schema"):
-        monkeypatch.setattr(f"{home}.installed", lambda: {"length": kind})
-    assert override(c1(), ["length.weight=0.5"]).objectives["length"] == kind(weight=0.5)
+def test_an_installed_objective_can_be_set_in_any_recipe(tmp_path, monkeypatch):
+    points = "[marecg.objectives]\nlength = outside_length:LengthConfig\n"
+    install(tmp_path / "site", monkeypatch, points, module="outside_length", text=example("mine.py"))
+    registry.installed.cache_clear()
+    length = override(c1(), ["length.weight=0.5"]).objectives["length"]
+    assert (type(length).__module__, length.weight) == ("outside_length", 0.5)
+    monkeypatch.undo()
+    registry.installed.cache_clear()
     assert "length" not in registry.installed()
 
 

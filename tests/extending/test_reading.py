@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.calls import invoke
 from tests.extending.examples import example
+from tests.installed import install
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.readers import discovery
@@ -19,12 +20,7 @@ POINTS = "[ecg_records.readers]\nbedside = bedside:Bedside\n"
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on the path that holds the page's files and says, as a wheel does, what they offer."""
-    site = tmp_path / "site"
-    (site / "outside-1.0.dist-info").mkdir(parents=True)
-    (site / "outside-1.0.dist-info" / "METADATA").write_text("Name: outside\nVersion: 1.0\n")
-    (site / "outside-1.0.dist-info" / "entry_points.txt").write_text(POINTS)
-    (site / "bedside.py").write_text(example("bedside.py"), encoding="utf-8")
-    monkeypatch.syspath_prepend(site)
+    install(tmp_path / "site", monkeypatch, POINTS, module="bedside", text=example("bedside.py"))
     discovery._installed.cache_clear()
     yield tmp_path
     discovery._installed.cache_clear()

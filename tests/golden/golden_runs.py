@@ -58,9 +58,11 @@ def stored(recipe: str) -> Path:
     return HERE / f"{recipe}-3-steps.csv"
 
 
-def differences(name: str, made: str, golden: str) -> Iterator[str]:
-    """What differs: bytes on the machine that wrote them, figures beyond a tolerance elsewhere."""
-    if here() == _written():
+def differences(
+    name: str, made: str, golden: str, machine: dict[str, str], wrote: dict[str, str]
+) -> Iterator[str]:
+    """What differs: bytes if `machine` is the one that wrote them, figures beyond a tolerance elsewhere."""
+    if machine == wrote:
         if made != golden:
             lines = zip(made.splitlines(), golden.splitlines(), strict=False)
             first = next((n for n, (one, other) in enumerate(lines, 1) if one != other), "the end")
@@ -94,11 +96,11 @@ def here() -> dict[str, str]:
 
 def same_draws() -> bool:
     """Whether this torch is of the release that the golden runs drew their weights with."""
-    ours, theirs = (machine["torch"].split(".")[:2] for machine in (here(), _written()))
+    ours, theirs = (machine["torch"].split(".")[:2] for machine in (here(), wrote()))
     return ours == theirs
 
 
-def _written() -> dict[str, str]:
+def wrote() -> dict[str, str]:
     """The machine of the golden runs."""
     machine: dict[str, str] = json.loads((HERE / "machine.json").read_text(encoding="utf-8"))
     return machine
@@ -107,7 +109,7 @@ def _written() -> dict[str, str]:
 def main(action: str) -> int:
     """Make everything, and write or compare it."""
     if action == "check" and not same_draws():
-        sys.exit(f"the golden runs are of torch {_written()['torch']}, whose initial weights are others")
+        sys.exit(f"the golden runs are of torch {wrote()['torch']}, whose initial weights are others")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     changed: list[str] = []
@@ -119,7 +121,7 @@ def main(action: str) -> int:
         if action == "write":
             stored(recipe).write_text(text, encoding="utf-8")
         else:
-            changed += differences(recipe, text, stored(recipe).read_text(encoding="utf-8"))
+            changed += differences(recipe, text, stored(recipe).read_text(encoding="utf-8"), here(), wrote())
     if action == "write":
         (HERE / "machine.json").write_text(json.dumps(here(), indent=1) + "\n", encoding="utf-8")
     sys.stderr.writelines(f"{line}\n" for line in changed[:20])

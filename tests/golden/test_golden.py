@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.golden import golden_runs
-from tests.golden.golden_runs import RECIPES, corpus, differences, here, metrics, same_draws, stored
+from tests.golden.golden_runs import RECIPES, corpus, differences, here, metrics, same_draws, stored, wrote
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +15,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_first_steps_of_a_recipe_are_what_they_were(recipe, data, tmp_path):
     golden = stored(recipe).read_text(encoding="utf-8")
-    assert not list(differences(recipe, metrics(recipe, data, tmp_path / "run"), golden))
+    assert not list(differences(recipe, metrics(recipe, data, tmp_path / "run"), golden, here(), wrote()))
 
 
 def test_a_changed_figure_is_noticed():
@@ -25,16 +24,16 @@ def test_a_changed_figure_is_noticed():
     values = row.split(",")
     place = head.split(",").index("loss")
     values[place] = repr(float(values[place]) * 1.01)
-    assert list(differences("tiny", "\n".join([head, ",".join(values), *rest]) + "\n", golden))
+    changed = "\n".join([head, ",".join(values), *rest]) + "\n"
+    assert list(differences("tiny", changed, golden, here(), wrote()))
 
 
 @pytest.mark.parametrize(
     ("machine", "same"), [({}, False), ({"vectors": "AVX512"}, True), ({"model": "17"}, True)]
 )
-def test_rounding_is_no_difference_on_another_generation_of_the_same_processor(machine, same, monkeypatch):
+def test_rounding_is_no_difference_on_another_generation_of_the_same_processor(machine, same):
     golden = stored("tiny").read_text(encoding="utf-8")
     rounded = golden.replace("18.16637", "18.16638", 1)
     assert rounded != golden
-    monkeypatch.setattr(golden_runs, "_written", lambda: here() | {"vectors": "AVX2", "model": "1"})
-    monkeypatch.setattr(golden_runs, "here", lambda: here() | {"vectors": "AVX2", "model": "1"} | machine)
-    assert bool(list(differences("tiny", rounded, golden))) is not same
+    first = here() | {"vectors": "AVX2", "model": "1"}
+    assert bool(list(differences("tiny", rounded, golden, first | machine, first))) is not same

@@ -57,6 +57,7 @@ def test_the_examples_of_a_page_run_in_order(page, names):
     assert names["embeddings"].patch.shape == (RECORDS, shape.patches(3500), shape.width)
 
 
+@pytest.mark.slow
 def test_the_page_on_fine_tuning_is_one_script(tmp_path):
     pytest.importorskip("marecg_small")
     write_corpus(tmp_path / "wfdb", 40, 0, diagnoses=("AF", "SBrad"))

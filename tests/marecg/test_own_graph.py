@@ -50,7 +50,7 @@ def airways(tmp_path_factory, micro) -> Path:
         comments = [f"Dx: {LUNG_CODES[number % 3]}"]
         make_record(place / "wfdb", f"L{number:04d}", make_ecg(seed=number), comments=comments)
     prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
-    config = override(micro, ["train.max_steps=40", "gscl.weight=5", "train.lr=0.01"])
+    config = override(micro, ["train.max_steps=20", "gscl.weight=5", "train.lr=0.02"])
     config = override(config, ["train.batch_size=9", "train.global_batch_size=18"])
     train(config, place / "corpus", place / "run")
     return place
@@ -119,7 +119,7 @@ def test_an_encoder_of_another_graph_says_what_it_can_not_name(cardiac, corpus_f
         write_report(tmp_path / "run", cardiac / "corpus")
 
 
-@pytest.mark.parametrize("graph", ["cardiac", "airways"])
+@pytest.mark.parametrize("graph", [pytest.param("cardiac", marks=pytest.mark.slow), "airways"])
 def test_its_report_draws_it(graph, request):
     place = request.getfixturevalue(graph)
     page = write_report(place / "run", place / "corpus").read_text(encoding="utf-8")

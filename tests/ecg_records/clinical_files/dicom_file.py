@@ -69,7 +69,7 @@ def picture(data) -> None:
     data.Rows = data.Columns = 100
 
 
-def dicom(path, x_CL, leads=LEADS, fs=500, unit="uV", spoil=lambda data: None):
+def dicom(path, x_CL, leads=LEADS, fs=500, unit="uV", spoil=lambda data: None, born=ecg.BORN):
     from pydicom.dataset import FileDataset, FileMetaDataset
     from pydicom.uid import ExplicitVRLittleEndian, TwelveLeadECGWaveformStorage
 
@@ -80,7 +80,7 @@ def dicom(path, x_CL, leads=LEADS, fs=500, unit="uV", spoil=lambda data: None):
     data = FileDataset(str(path), {}, file_meta=meta, preamble=bytes(128))
     data.SOPClassUID, data.SOPInstanceUID = TwelveLeadECGWaveformStorage, "1.2.3.4"
     data.PatientName, data.PatientID, data.PatientSex = f"{ecg.NAME}^Florence", ecg.NUMBER, "F"
-    data.PatientBirthDate, data.AcquisitionDateTime = ecg.BORN, ecg.ACQUIRED
+    data.PatientBirthDate, data.AcquisitionDateTime = born, ecg.ACQUIRED
     channels = [
         _dataset(
             ChannelSourceSequence=[_coded(f"2:{ecg.LEAD_NUMBERS[lead]}", "MDC")],

@@ -27,6 +27,7 @@ def scp(
     announced=None,
     late="",
     checksum=0,
+    born=ecg.BORN,
 ):
     """`tables`: 19999 the default Huffman code, None plain samples; `late`: a lead that begins later."""
     d_CL = ecg.steps(x_CL).astype(np.int64)
@@ -37,7 +38,7 @@ def scp(
         for tag, content in (
             (0, ecg.NAME.encode() + b"\0"),
             (2, ecg.NUMBER.encode() + b"\0"),
-            (5, struct.pack("<HBB", int(ecg.BORN[:4]), int(ecg.BORN[4:6]), int(ecg.BORN[6:]))),
+            (5, struct.pack("<HBB", int(born[:4]), int(born[4:6]), int(born[6:]))),
             (8, b"\x02"),
             (25, struct.pack("<HBB", 2013, 1, 25)),
             (26, bytes([10, 59, 19])),

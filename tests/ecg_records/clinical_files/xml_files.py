@@ -31,13 +31,13 @@ def sequence_set(x_CL, leads=LEADS, fs=500, unit="uV", more="", milliseconds=0):
     return f"<component><sequenceSet>{time}{more}{''.join(rows)}</sequenceSet></component>"
 
 
-def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more="", sets=None):
+def aecg(path, x_CL, leads=LEADS, fs=500, unit="uV", more="", sets=None, born=ecg.BORN):
     """`sets`: the sequence sets, in place of one of all leads."""
     sets = sequence_set(x_CL, leads, fs, unit, more) if sets is None else "".join(sets)
     person = (
         f'<componentOf><trialSubject><id extension="{ecg.NUMBER}"/><subjectDemographicPerson>'
         f'<name>{ecg.NAME}</name><administrativeGenderCode code="F"/>'
-        f'<birthTime value="{ecg.BORN}"/></subjectDemographicPerson>'
+        f'<birthTime value="{born}"/></subjectDemographicPerson>'
         "</trialSubject></componentOf>"
     )
     numbers = zip(_AECG, (f'<value value="{value}"/>' for value in ecg.MEASURED.values()), strict=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.io import savemat
-from tests.made_records import WRITERS, compressed, hdf5, parquet
+from tests.made_records import WRITERS, compressed, hdf5
 
 from ecg_base import InputError, UsageError
 from ecg_records.errors import RecordError
@@ -215,8 +215,9 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
     assert ArrayFile(tmp_path / "circle.h5", Layout(500)).one
 
 
-def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path, monkeypatch):
-    parquet(tmp_path / "a.parquet", X_BCL)
-    monkeypatch.setattr("ecg_records.readers.arrays.parquet.MOST_NUMBERS", 3599)
+def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path):
+    length = (1 << 25) // 12 + 1
+    leads = pa.ListArray.from_arrays(np.arange(13) * length, np.zeros(12 * length, np.int8))
+    pq.write_table(pa.table({"signal": pa.ListArray.from_arrays([0, 12], leads)}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="too long to be read"):
         ArrayFile(tmp_path / "a.parquet", Layout(500))

@@ -248,10 +248,11 @@ def test_an_infant_s_age_is_a_fraction_of_years(tmp_path, x_CL, stated, age):
     ],
 )
 @pytest.mark.parametrize("form", ["d.dcm", "a.xml", "s.scp", "m.xml"])
-def test_ages_by_dates_are_years_and_of_infants_fractions(tmp_path, x_CL, monkeypatch, born, age, form):
-    monkeypatch.setattr(files.recording, "BORN", born)
-    files.FILES[form](tmp_path / form, x_CL)
-    if form == "m.xml":
+def test_ages_by_dates_are_years_and_of_infants_fractions(tmp_path, x_CL, born, age, form):
+    if form != "m.xml":
+        files.FILES[form](tmp_path / form, x_CL, born=born)
+    else:
+        files.muse(tmp_path / form, x_CL)
         text = (tmp_path / form).read_text("latin-1")
         day = f"<DateofBirth>{born[4:6]}-{born[6:]}-{born[:4]}</DateofBirth>"
         text = text.replace("<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits>", day)

@@ -48,12 +48,19 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(memory, tmp_path, cap
     assert caplog.text.count("is passed over") == 2
 
 
-@pytest.mark.parametrize("lists", [True, False])
-def test_a_web_server_gives_a_file_though_it_lists_no_folders(memory, tmp_path, monkeypatch, serve, lists):
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Unlisted(Quiet):
+    def list_directory(self, path: object) -> None:
+        self.send_error(404)
+
+
+@pytest.mark.parametrize("server", [Quiet, Unlisted])
+def test_a_web_server_gives_a_file_though_it_lists_no_folders(memory, tmp_path, serve, server):
     pytest.importorskip("aiohttp")
-    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    if not lists:
-        monkeypatch.setattr(SimpleHTTPRequestHandler, "list_directory", lambda self, _: self.send_error(404))
     (tmp_path / "a.csv").write_text("1")
-    address = serve(partial(SimpleHTTPRequestHandler, directory=tmp_path))
+    address = serve(partial(server, directory=tmp_path))
     assert ensure_local(f"{address}/a.csv").read_text() == "1"

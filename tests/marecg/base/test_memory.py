@@ -27,6 +27,7 @@ print((faults() - before) * resource.getpagesize() / (666 << 20))
 """
 
 
+@pytest.mark.slow
 def test_blocks_that_are_freed_and_asked_for_again_cost_no_pages():
     if not keep_freed():
         pytest.skip("the C library is not glibc")

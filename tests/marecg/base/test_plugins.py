@@ -1,8 +1,7 @@
 """What packages offer by entry points: loaded by name, and refused in one line where it can't be."""
 
-from dataclasses import dataclass
-
 import pytest
+from tests.installed import install
 
 import ecg_ontology
 from marecg.base import offers
@@ -11,70 +10,65 @@ from marecg.errors import ConfigError, UsageError
 from marecg.evaluate.tasks.registry import TASKS
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.objectives import ObjectiveConfig, Parts, registry
+from marecg.objectives import Parts, registry
 from marecg.recipes import RECIPES
 
+MODULE = """
+from marecg.objectives import ObjectiveConfig
 
-@dataclass
-class Offered:
-    """An entry point, as `importlib.metadata` describes one."""
+three = 3
 
-    name: str
-    thing: object
-    group: str = "marecg.objectives"
-    value: str = "somewhere:Thing"
 
-    def load(self) -> object:
-        if isinstance(self.thing, Exception):
-            raise self.thing
-        return self.thing
+class Toy(ObjectiveConfig):
+    \"\"\"Nothing.\"\"\"
+"""
 
 
 @pytest.fixture
-def offer(monkeypatch):
-    """What all groups offer: a list to put entry points in."""
-    found: list[Offered] = []
-    for module in ("marecg.base.plugins", "ecg_records.readers.entry_points"):
-        monkeypatch.setattr(f"{module}.entry_points", lambda group: found)
+def offer(tmp_path, monkeypatch):
+    """A function that installs a package with these entry points."""
     registry.installed.cache_clear()
-    yield found
+
+    def offer(module: str, entry_points: str) -> None:
+        install(tmp_path / module, monkeypatch, entry_points, module=module, text=MODULE)
+
+    yield offer
+    monkeypatch.undo()
     registry.installed.cache_clear()
 
 
 def test_what_a_package_offers_is_found_by_its_name(offer):
-    offer.append(Offered("three", 3))
+    offer("offered_task", "[marecg.tasks]\nthree = offered_task:three\n")
     assert plugin("three", {"two": 2}, int, "task") == 3
 
 
 def test_one_that_can_not_be_loaded_is_one_clear_error(offer):
-    offer.append(Offered("broken", ImportError("no module named somewhere"), "marecg.tasks"))
-    with pytest.raises(UsageError, match=r"'broken' of marecg.tasks can't be loaded \(no module named"):
+    offer("offered_gone", "[marecg.tasks]\nbroken = nowhere_at_all:Thing\n")
+    with pytest.raises(UsageError, match=r"'broken' of marecg.tasks can't be loaded \(No module named"):
         plugin("broken", {}, int, "task")
 
 
 def test_an_objective_of_a_package_is_installed(offer):
-    class Toy(ObjectiveConfig):
-        """Nothing."""
-
-    offer.append(Offered("toy", Toy))
-    assert registry.installed()["toy"] is Toy
+    offer("offered_toy", "[marecg.objectives]\ntoy = offered_toy:Toy\n")
+    assert registry.installed()["toy"].__module__ == "offered_toy"
 
 
 def test_two_packages_cannot_have_an_objective_of_one_name(offer):
-    offer += [Offered("toy", ObjectiveConfig), Offered("toy", ObjectiveConfig)]
+    for module in ("offered_first", "offered_second"):
+        offer(module, f"[marecg.objectives]\ntoy = {module}:Toy\n")
     with pytest.raises(ConfigError, match="has the name of another package's objective"):
         registry.installed()
 
 
 @pytest.mark.parametrize(
-    ("one", "kind", "problem"),
+    ("thing", "kind", "problem"),
     [
-        (Offered("toy", ImportError("gone")), UsageError, "can't be loaded"),
-        (Offered("toy", int), ConfigError, "isn't an ObjectiveConfig"),
+        ("nowhere_at_all:Toy", UsageError, "can't be loaded"),
+        ("offered_wrong:three", ConfigError, "isn't an ObjectiveConfig"),
     ],
 )
-def test_an_objective_that_can_not_be_taken_is_refused(one, kind, problem, offer):
-    offer.append(one)
+def test_an_objective_that_can_not_be_taken_is_refused(thing, kind, problem, offer):
+    offer("offered_wrong", f"[marecg.objectives]\ntoy = {thing}\n")
     with pytest.raises(kind, match=problem):
         registry.installed()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests import forked
 
-from marecg.base import temporary
 from marecg.base.temporary import temporary_folder
 from marecg.errors import OutputError
 
@@ -16,7 +15,6 @@ from marecg.errors import OutputError
 @pytest.fixture(autouse=True)
 def empty(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(temporary, "NEW_S", -1)
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
@@ -26,20 +24,23 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
 
     assert forked.run(killed) == -signal.SIGKILL
-    assert len(list(tmp_path.iterdir())) == 1
+    [left] = tmp_path.iterdir()
+    os.utime(left, (0, 0))
     with temporary_folder() as folder:
         assert [str(path) for path in tmp_path.iterdir()] == [folder]
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_in_use_or_new_and_files_of_others_stay(tmp_path, monkeypatch):
+def test_a_folder_in_use_or_new_and_files_of_others_stay(tmp_path):
     (tmp_path / "marecg-notes.txt").touch()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "marecg-link").symlink_to(tmp_path / "elsewhere")
-    with temporary_folder() as first, temporary_folder() as second:
-        assert Path(first).is_dir()
-        assert Path(second).is_dir()
-    monkeypatch.setattr(temporary, "NEW_S", 60)
+    os.utime(tmp_path / "marecg-notes.txt", (0, 0))
+    with temporary_folder() as first:
+        os.utime(first, (0, 0))
+        with temporary_folder() as second:
+            assert Path(first).is_dir()
+            assert Path(second).is_dir()
     (tmp_path / "marecg-new").mkdir()
     with temporary_folder():
         assert (tmp_path / "marecg-new").is_dir()

@@ -145,8 +145,7 @@ def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(vectors
     """Two steps without a gain are waited for after the second, which was the best; the head was worse."""
     losses = iter([3.0, 2.5, 2.0, 4.0, 2.2, 0.1])
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
-    monkeypatch.setattr(tuning, "LOOK", 1)
-    best = tuned(vectors, "all", steps=5, batch_size=8, patience=2)
+    best = tuned(vectors, "all", steps=5, batch_size=8, patience=2, look=1)
     assert (best.step, best.loss, next(losses)) == (2, 2.0, 0.1)
 
 
@@ -195,9 +194,8 @@ def test_the_readout_that_can_be_exported_is_chosen_unless_a_longer_one_is_clear
     assert drawn.readout_ == "wide"
 
 
-def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(vectors, monkeypatch):
+def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(vectors):
     head = tuned(vectors, "head")
-    monkeypatch.setattr(tuning, "LOOK", 1)
     fine = tuned(vectors, "all", steps=1, lr=1.0)
     assert fine.step == 0
     np.testing.assert_allclose(fine.logits(vectors, ODD), head.logits(vectors, ODD), rtol=1e-3, atol=1e-4)

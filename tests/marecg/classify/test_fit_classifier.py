@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from tests.cli.calls import run
 from tests.made_records import make_ecg, make_record
+from tests.marecg.corpus.prepared_folders import with_column
 
 from ecg_base import plain_markdown
 from ecg_records.readers.datasets import ptbxl
@@ -126,12 +127,12 @@ def test_a_table_of_excel_with_names_of_files_is_read(corpus, tmp_path):
     assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00003", "georgia/E00004"]
 
 
-def test_labels_for_records_that_were_quoted_in_a_cohort_find_them(corpus, tmp_path, monkeypatch):
+def test_labels_for_records_that_were_quoted_in_a_cohort_find_them(corpus, tmp_path):
     ids = Corpus.open(corpus).ids
     path = tmp_path / "labels.csv"
     path.write_text(f"record,a\n'=1,1\n{ids[1]},0\n")
-    monkeypatch.setattr("marecg.evaluate.tasks.corpus._rows_by_name", lambda _: {"=1": 0, ids[1]: 1})
-    task, _ = read_labels(path, corpus)
+    named = with_column(Corpus.open(corpus), tmp_path / "named", id=["=1", *ids[1:]])
+    task, _ = read_labels(path, named.folder)
     assert task.row_M.tolist() == [0, 1]
 
 
@@ -163,7 +164,7 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, corpus, tmp
     tall = [int(n % 3 == 0) for n in range(RECORDS)]
     rows = [(f"E{n:05d}", each, 1 - each, split_of(n)) for n, each in enumerate(tall)]
     labels = table(tmp_path / "one.csv", ("record", "tall", "short", "split"), rows)
-    options = ("--exclusive", "--prevalence", "tall=0.01")
+    options = ("--exclusive", "--prevalence", "tall=0.01", "--set", "readout=wide")
     assert not fit(tmp_path / "clf", *options, table=labels)
     assert "PPV of tall where 0.01 of the records have it: " in capsys.readouterr().err
     assert "PPV at prevalence" in (tmp_path / "clf" / "report.html").read_text()
@@ -216,12 +217,12 @@ def test_a_corpus_in_which_a_judged_record_is_not_there_is_another_one(clf, corp
         judged_recordings(tmp_path / "clf", corpus)
 
 
-def test_a_patient_on_two_sides_is_refused(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("marecg.evaluate.tasks.corpus.patient_of", lambda source, patient: "one")
+def test_a_patient_on_two_sides_is_refused(corpus, tmp_path):
+    same = with_column(Corpus.open(corpus), tmp_path / "same", patient=["one"] * RECORDS)
     rows = [(E[number], 1, PARTS[number]) for number in (3, 4, 6)]
     path = table(tmp_path / "x.csv", ("record", "tall", "split"), rows)
-    with pytest.raises(InputError, match="patient one is in 3 parts"):
-        read_labels(path, corpus)
+    with pytest.raises(InputError, match=r"patient \S*one is in 3 parts"):
+        read_labels(path, same.folder)
 
 
 def test_the_folder_says_how_the_classifier_does_on_test(clf):

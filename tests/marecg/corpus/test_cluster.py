@@ -10,6 +10,7 @@ distributed = pytest.importorskip("distributed", reason="needs dask: pip install
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("own_environment")]  # dask's own
 
 
+@pytest.mark.slow
 def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source, tmp_path):
     prepare([source], tmp_path / "here", SMALL, jobs=1)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made_records import make_ecg, make_record
+from tests.marecg.corpus.prepared_folders import with_column
 
 from ecg_records.readers.datasets import ptbxl
-from marecg.corpus import expression, index
+from marecg.corpus import index
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.derived import write_subset
@@ -128,9 +129,8 @@ def test_a_comparison_that_can_be_true_of_nobody_says_so(where, warning, corpus,
     assert warning in caplog.text
 
 
-def test_blanks_in_a_name_count_as_one(corpus, monkeypatch, caplog):
-    column = pa.array(["CS-12   E", "AT-6 C", None, "AT-6 C"])
-    monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
+def test_blanks_in_a_name_count_as_one(corpus, tmp_path, caplog):
+    corpus = with_column(corpus, tmp_path / "devices", device=["CS-12   E", "AT-6 C", None, "AT-6 C"])
     assert matching(corpus, 'device = "CS-12 E"').tolist() == [0]
     assert matching(corpus, 'device = "CS-12   E"').tolist() == [0]
     assert matching(corpus, 'device = "cs-12 e"').tolist() == [0], "in whatever case, as codes are"
@@ -141,9 +141,9 @@ def test_blanks_in_a_name_count_as_one(corpus, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("date", ["2019", "2019-07", "2019-07-31", "2019-07-31T08"])
-def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
-    column = pa.array(["2018-12-31T23:00:00", "2019-07-31T08:15:00", None, "2020-01-01T00:00:00"])
-    monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
+def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, tmp_path, date):
+    dates = ["2018-12-31T23:00:00", "2019-07-31T08:15:00", None, "2020-01-01T00:00:00"]
+    corpus = with_column(corpus, tmp_path / "dates", acquired=dates)
     assert matching(corpus, f"date = {date}").tolist() == [1]
     assert matching(corpus, f"date >= {date}").tolist() == [1, 3]
     assert matching(corpus, f"not date >= {date}").tolist() == [0]

@@ -26,10 +26,10 @@ def test_texts_are_their_list(values, encoded):
         texts[len(values)]
 
 
-def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(monkeypatch):
-    monkeypatch.setattr(columns, "BLOCK_ROWS", 2)
-    for values in ([], ["a"], ["a", "b"], ["a", "b", "c"], list("abcde")):
-        assert list(Texts(pa.array(values, pa.string()))) == values
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(more):
+    values = [str(number) for number in range(columns.BLOCK_ROWS + more)]
+    assert list(Texts(pa.array(values, pa.string()))) == values
 
 
 def test_texts_of_other_values_differ():

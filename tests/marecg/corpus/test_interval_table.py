@@ -24,11 +24,11 @@ def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypat
     table = intervals(corpus)
     assert tuple(table.column_names) == INTERVALS
     assert len(table) == len(corpus) == 10
-    for row in range(len(corpus)):
+    for row in (0, 3, 4, 9):  # first and last of blocks
         found = measure(corpus.signals([row])[0][:, : corpus.n_valid[row]], 500, LEADS)
         assert table["qrs"][row].as_py() == found.qrs
         assert table["qtc"][row].as_py() == found.qtc()
-    monkeypatch.setattr(module, "_measured", lambda *_: pytest.fail("measured again"))
+    shutil.rmtree(corpus.folder / "shards")  # what is known needs no signal
     assert intervals(corpus).equals(table)
 
 

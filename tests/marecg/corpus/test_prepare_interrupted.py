@@ -40,7 +40,7 @@ def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbro
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     prepare([source], whole, SMALL, jobs=1)
     deaths = 0
-    while killed_at_rename(deaths % 4 + 1, [source], broken, SMALL) != 0:
+    while killed_at_rename(deaths % 4 + 2, [source], broken, SMALL) != 0:
         deaths += 1
         assert deaths < 40, "every run gets a little further"
     assert deaths > 4

@@ -82,6 +82,7 @@ def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the
     assert "fewer --jobs" in ended.value.remedy
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(tmp_path, monkeypatch):
     """A record of a store is read from such a folder, and may be a patient's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

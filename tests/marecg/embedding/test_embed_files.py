@@ -1,6 +1,7 @@
 """Embedding into one file: who does it does not show."""
 
 import shutil
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -71,8 +72,15 @@ def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["diverged"]
 
 
-def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(place, monkeypatch):
-    monkeypatch.setattr(shared.torch, "get_num_threads", lambda: 4)
+@pytest.fixture
+def four_threads() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(place, four_threads, monkeypatch):
     small = MarEcg(by_name("small").model)
     counts = (1, 2 * WORTH_A_PROCESS, 100 * WORTH_A_PROCESS)
     assert [processes(small, count) for count in counts] == [1, 2, 4]

@@ -9,7 +9,6 @@ from ecg_records.measurements import measured
 from ecg_records.measurements.rpeaks import detect_best
 from ecg_records.signal.leads import LEADS
 from marecg import EcgClassifier
-from marecg.embedding import beat_windows
 from marecg.embedding.embed import embed, encode
 from marecg.errors import UsageError
 from marecg.model.readout import part_weights, readout_width, views, wide_columns
@@ -57,9 +56,8 @@ def test_parts_and_heights_are_what_a_loop_over_windows_and_beats_gathers(phased
     np.testing.assert_allclose(gathered, total / count, atol=1e-4)
 
 
-def test_records_do_not_meet_and_a_long_one_is_viewed_window_by_window(phased, monkeypatch):
-    monkeypatch.setattr(beat_windows, "WHOLE_S", 12)
-    signals = [beating(seconds, seed) for seed, seconds in enumerate((10, 0.5, 4, 23))]
+def test_records_do_not_meet_and_a_long_one_is_viewed_window_by_window(phased):
+    signals = [beating(seconds, seed) for seed, seconds in enumerate((10, 0.5, 4, 41))]
     recordings = [Recording(x_CL, NONE_ABSENT) for x_CL in signals]
     together = list(encode(phased, recordings, batch_size=5, readout="full", patches=False))
     for each, x_CL in zip(together, signals, strict=True):

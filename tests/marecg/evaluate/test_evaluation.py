@@ -10,10 +10,7 @@ from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, unti
 from tests.marecg.told import Told
 
 import ecg_ontology
-from ecg_records.readers.datasets import ptbxl
 from marecg.errors import InputError, UsageError
-from marecg.evaluate import evaluation
-from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import random_control, random_encoder
 from marecg.evaluate.probe.merl import NOTES
 from marecg.evaluate.request import Request, protocol_named
@@ -138,14 +135,11 @@ def test_classes_with_few_positives_are_named_and_the_mean_without_them_is_given
     assert said["macro AUC in percent over the other 1"] == f"{cell.method} at 100 % 80.0"
 
 
-def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_run, ptbxl_root, monkeypatch):
-    def extracted(recordings, methods, *given):
-        assert "hand-crafted" not in [method.name for method in methods]
-        return extract(recordings, methods, *given)
-
-    monkeypatch.setattr(evaluation, "extract", extracted)
+def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_run, ptbxl_root, tmp_path):
     request = replace(WHOLE, without=("encoder", "hand-crafted"), readout="wide")
-    report = probed(gscl_run, "ptbxl-super", ptbxl_root, request)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, request, features_in=tmp_path)
+    assert not list(tmp_path.glob("*hand-crafted*"))
+    assert list(tmp_path.glob("*random-encoder*"))
     rest = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
     assert [cell.method for cell in report.cells] == rest
     for wrong in ("encoder, wide", "encoder, long"):
@@ -153,15 +147,18 @@ def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_ru
             probed(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
-def test_the_random_encoder_is_read_as_far_as_its_rows_ask_for(gscl_run, ptbxl_root, monkeypatch):
-    def extracted(recordings, methods, *given):
-        (random,) = [method for method in methods if method.name == "random encoder"]
-        assert random.sha256 == random_control(MarEcg.from_pretrained(gscl_run)).sha256
-        return extract(recordings, methods, *given)
-
-    monkeypatch.setattr(evaluation, "extract", extracted)
+def test_the_random_encoder_is_read_as_far_as_its_rows_ask_for(gscl_run, ptbxl_root, tmp_path):
     without = ("random encoder, beats", "hand-crafted", "encoder", "encoder, wide", "encoder, mean H")
-    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, without=without, readout="beats"))
+    report = probed(
+        gscl_run,
+        "ptbxl-super",
+        ptbxl_root,
+        replace(WHOLE, without=without, readout="beats"),
+        features_in=tmp_path,
+    )
+    control = random_control(MarEcg.from_pretrained(gscl_run))
+    [features] = tmp_path.glob("*random-encoder*")
+    assert features.name.endswith(control.sha256[:12])
     assert [cell.method for cell in report.cells] == ["encoder, beats", "random encoder", "zero-shot"]
 
 
@@ -188,6 +185,7 @@ def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_r
         probed(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 
+@pytest.mark.slow
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
     request = replace(WHOLE, fractions=(0.5,), protocol=protocol_named("merl"))
     report = probed(run_folder, "ptbxl-super", ptbxl_root, request)
@@ -198,19 +196,15 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
     assert 1 <= report.cells[0].chosen[0] <= 100
 
 
-def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root, tmp_path, monkeypatch):
-    read: list[int] = []
-    original = ptbxl.read
-    monkeypatch.setattr(
-        ptbxl,
-        "read",
-        lambda root, entry, seconds: read.append(entry.ecg_id) or original(root, entry, seconds),
-    )
-    for task in ("ptbxl-super", "ptbxl-sub"):
-        probed(run_folder, task, ptbxl_root, WHOLE, features_in=tmp_path)
-    assert sorted(read) == list(range(1, 81))
+def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_copy, tmp_path):
+    probed(run_folder, "ptbxl-super", ptbxl_copy, WHOLE, features_in=tmp_path)
+    for signals in ptbxl_copy.rglob("*.dat"):
+        signals.write_bytes(b"")
+    report = probed(run_folder, "ptbxl-sub", ptbxl_copy, WHOLE, features_in=tmp_path)
+    assert report.records.unreadable == {}
 
 
+@pytest.mark.slow
 def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
     told = Told()
     probed(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)

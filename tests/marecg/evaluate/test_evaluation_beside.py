@@ -66,6 +66,7 @@ def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
 
 
+@pytest.mark.slow
 def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, ptbxl_root, monkeypatch):
     fitted: list[object] = []
     original = Protocol.trials

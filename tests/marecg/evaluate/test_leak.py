@@ -119,13 +119,12 @@ def test_every_real_record_that_is_shared_is_found_by_name_and_by_signal(task, f
     assert set(leak(tmp_path, asked).same_signal) == judged & here
 
 
-@pytest.mark.parametrize(("records", "chosen"), [(3, [1, 2, 3]), (10, [1, 4, 7, 10])])
-def test_of_many_records_a_few_from_first_to_last_are_ranked(records, chosen, monkeypatch):
-    monkeypatch.setattr(reporting, "RANKED", 4)
-    h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
+@pytest.mark.parametrize(("records", "every"), [(3, 1), (4_999, 1), (12_000, 3)])
+def test_of_many_records_a_few_from_first_to_last_are_ranked(records, every):
+    h_RD = np.random.default_rng(0).normal(size=(records + 1, 8)).astype(np.float32)
     task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
     rank = reporting.rank_of({ENCODER: FeatureTable(h_RD, {})}, task)
-    assert rank == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
+    assert rank == pytest.approx(effective_rank(torch.from_numpy(h_RD[1::every])))
 
 
 def test_where_no_loss_trained_the_pool_the_mean_of_h_is_ranked():

@@ -52,7 +52,10 @@ def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder():
     assert 0 < counter.get_total_flops() < 0.05 * encoder_flops(config)
 
 
-@pytest.mark.parametrize("name", ["c1", "c3", "base", "base-other-view"])
+@pytest.mark.parametrize(
+    "name",
+    ["c1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("c3", "base", "base-other-view"))],
+)
 def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name):
     assert_counted(name)
 

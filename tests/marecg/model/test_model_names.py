@@ -1,7 +1,7 @@
 """A model goes by its run, its place on the hub or its installed name, and a path asks no server."""
 
 import shutil
-from importlib.util import find_spec
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ import pytest
 from tests.marecg.hub import fake_hub
 
 from marecg.errors import CheckpointError
-from marecg.model import names, pretrained
+from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.names import names_model
+from marecg.model.names import installed, names_model
 from marecg.model.pretrained import folder_of
 
 
@@ -56,11 +56,11 @@ def test_pushing_uploads_the_model_and_its_card(saved, monkeypatch):
 
 
 def test_an_installed_model_is_found_by_its_name_and_its_package_not_run(saved, tmp_path, monkeypatch):
-    package = tmp_path / "weights_of_ours"
+    package = tmp_path / "marecg_small"
     shutil.copytree(saved, package / "without_ptbxl_codes")
     (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "marecg_small", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(names, "find_spec", lambda _: find_spec("weights_of_ours"))
     loaded = MarEcg.from_pretrained("marecg-small")
     assert loaded.config == MarEcg.from_pretrained(saved).config
     with pytest.raises(CheckpointError, match=r"Did you mean marecg-small\?"):
@@ -80,17 +80,15 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
 
 
 def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
-    monkeypatch.setattr(names, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "marecg_small", None)
     with pytest.raises(CheckpointError, match=r"not installed. Install the package marecg-small"):
         MarEcg.from_pretrained("marecg-small")
 
 
 def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(saved, tmp_path, monkeypatch):
-    shutil.copytree(saved, tmp_path / "packaged")
-    monkeypatch.setattr(names, "installed", lambda name: tmp_path / "packaged")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "marecg-small").mkdir()
     (tmp_path / "marecg-small" / "notes.txt").touch()
-    assert folder_of("marecg-small") == tmp_path / "packaged"
+    assert folder_of("marecg-small") == installed("marecg-small")
     shutil.copytree(saved, tmp_path / "marecg-small-codes")
     assert folder_of("marecg-small-codes").resolve() == tmp_path / "marecg-small-codes"

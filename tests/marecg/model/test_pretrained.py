@@ -89,7 +89,7 @@ def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved, nam
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *(("width", 20_000), ("depth", 10**9), ("depth", 900), ("positions", 10**9)),
+        *(("width", 20_000), ("depth", 10**9), ("depth", 300), ("positions", 10**9)),
         *(("phases", 1 << 20), ("fs", 1 << 20)),
         *(("context", 10**30), ("queries", 10**400), ("tau", float("inf")), ("mlp_ratio", 10**6)),
     ],

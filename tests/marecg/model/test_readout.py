@@ -101,6 +101,7 @@ def test_a_still_record_has_a_slope_everywhere():
     assert torch.isfinite(h_BTCD.grad).all()
 
 
+@pytest.mark.slow
 def test_it_is_traced_for_any_number_of_records(micro):
     model = MarEcg(micro.model).eval()
     records = torch.export.Dim("records", min=1)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import Module
 
 from marecg.model.config import ModelConfig
 from marecg.nn.attention import Attention, Axis
@@ -41,30 +42,31 @@ def test_records_of_a_batch_do_not_see_each_other():
     torch.testing.assert_close(encoder(z)[1:2], encoder(z[1:2]))
 
 
-@pytest.mark.parametrize("at_hand", [1, 2, 3])
-def test_without_gradients_a_few_records_at_a_time_say_the_same(at_hand, monkeypatch):
-    encoder, sizes = Encoder(width=8, depth=2, heads=2, mlp_ratio=2), list[int]()
+@pytest.mark.parametrize(("leads", "parts"), [(65, [1, 1, 1]), (64, [2, 1]), (42, [3])])
+def test_without_gradients_a_megabyte_of_records_at_a_time_says_the_same(leads, parts):
+    encoder, sizes = Encoder(width=8, depth=1, heads=2, mlp_ratio=2), list[int]()
     encoder.norm.register_forward_hook(lambda module, inputs, output: sizes.append(len(output)))
-    z = torch.randn(3, 5, 4, 8)
-    monkeypatch.setattr("marecg.nn.encoder.AT_HAND", at_hand * z[0].nbytes)
+    z = torch.randn(3, 256, leads, 8)
     with torch.no_grad():
-        parts = encoder(z)
-    torch.testing.assert_close(parts, encoder(z).detach())
-    assert sizes == {1: [1, 1, 1], 2: [2, 1], 3: [3]}[at_hand] + [3], "with gradients all at once"
+        joined = encoder(z)
+    torch.testing.assert_close(joined, encoder(z).detach())
+    assert sizes == [*parts, 3], "with gradients all at once"
     for gradients in (True, False):
         with torch.set_grad_enabled(gradients):
-            assert encoder(z[:0]).shape == (0, 5, 4, 8), "of no records it says nothing"
+            assert encoder(z[:0]).shape == (0, 256, leads, 8), "of no records it says nothing"
 
 
-@pytest.mark.parametrize(("asked", "grad", "times"), [(True, True, 2), (True, False, 0), (False, True, 0)])
-def test_blocks_are_computed_twice_where_it_is_asked_for_and_needed(asked, grad, times, monkeypatch):
-    again: list[Block] = []
-    monkeypatch.setattr("marecg.nn.encoder.checkpoint", lambda block, h, **_: again.append(block) or block(h))
-    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+@pytest.mark.parametrize(("asked", "grad", "times"), [(True, True, 2), (True, False, 1), (False, True, 1)])
+def test_blocks_are_computed_twice_where_it_is_asked_for_and_needed(asked, grad, times):
+    encoder, computed = Encoder(width=8, depth=2, heads=2, mlp_ratio=2), list[Module]()
+    for block in encoder.blocks:
+        block.mlp.register_forward_pre_hook(lambda module, inputs: computed.append(module))
     encoder.checkpoint_activations = asked
     with torch.set_grad_enabled(grad):
-        encoder(torch.randn(3, 5, 4, 8))
-    assert len(again) == times
+        h = encoder(torch.randn(3, 5, 4, 8))
+    if grad:
+        h.sum().backward()
+    assert [computed.count(block.mlp) for block in encoder.blocks] == [times, times]
 
 
 def attend_slowly(attention: Attention, tokens_SD: Tensor) -> Tensor:

@@ -23,12 +23,14 @@ def pdf(browse: Browse, page: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return (folder / "page.pdf").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_record_takes_three_printed_pages(pdf, page):
     others = page.read_text(encoding="utf-8").count("<section") - 3
     assert len(re.findall(rb"/Type /Page\b", pdf)) <= 3 * 3 + others
 
 
 @pytest.mark.realdata
+@pytest.mark.slow
 def test_a_record_with_long_statements_is_printed_on_one_page(browse, run, realdata, tmp_path):
     root = realdata / "ptbxl"
     here = [entry for entry in ptbxl.entries(root) if (root / f"{entry.file}.hea").exists()]
@@ -38,6 +40,7 @@ def test_a_record_with_long_statements_is_printed_on_one_page(browse, run, reald
     assert len(re.findall(rb"/Type /Page\b", (tmp_path / "record.pdf").read_bytes())) == 1
 
 
+@pytest.mark.slow
 def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf):
     [corners, *_] = re.findall(rb"/MediaBox \[([^]]*)\]", pdf)
     a4_crosswise = [0, 0, 297 / 25.4 * 72, 210 / 25.4 * 72]

@@ -3,15 +3,14 @@
 import re
 import string
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import wfdb
 from tests.cli.calls import invoke
 from tests.made_records import make_ecg, make_record
+from tests.marecg.corpus.prepared_folders import with_column
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked, read
 
@@ -24,8 +23,6 @@ from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier import EcgClassifier
 from marecg.classify.classifier_scores import Evaluation, GroupScore
-from marecg.corpus import index
-from marecg.corpus.columns import Texts as Column
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.embedding.inputs import Inputs
@@ -293,13 +290,12 @@ def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run, realdata, tmp_pa
     assert "statements" + "; ".join([" ".join(entry.report.split()), *entry.scp]) in page.text
 
 
-def test_the_patients_previous_ecg_stands_beside_this_one(run, corpus_folder, records, monkeypatch):
+def test_the_patients_previous_ecg_stands_beside_this_one(run, corpus_folder, records, tmp_path):
     """The one before, of the same source; another source's patient of that name is somebody else."""
     corpus = Corpus.open(corpus_folder)
     size = len(corpus)
-    corpus = replace(corpus, patients=Column(pa.array(["p"] * size)))
-    dates = pa.array(["2001-01-01T00:00:00", "2002-02-02T00:00:00", *["2030-01-01T00:00:00"] * (size - 2)])
-    monkeypatch.setattr(index, "of", lambda *_: pa.table({"acquired": dates}))
+    dates = ["2001-01-01T00:00:00", "2002-02-02T00:00:00", *["2030-01-01T00:00:00"] * (size - 2)]
+    corpus = with_column(corpus, tmp_path / "corpus", patient=["p"] * size, acquired=dates)
     shown = from_file(records["AF"], corpus.ontology())._replace(patient="p", date="2003-01-01 00:00")
     for source, sections in ((corpus.sources[0], 1), ("elsewhere", 0)):
         this = shown._replace(source=source), Measurements(), Texts("en")

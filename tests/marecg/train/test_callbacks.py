@@ -3,7 +3,7 @@
 import re
 import resource
 import shutil
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,11 +60,10 @@ def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_t
 
 
 def test_where_stderr_cannot_be_written_the_bar_ends_alone(pretrain, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
-        monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
-        monkeypatch.setattr("marecg.base.progress.sys.stderr", full)
-        pretrain(tmp_path / "run")
-        monkeypatch.undo()
+        with redirect_stderr(full):
+            pretrain(tmp_path / "run")
         with suppress(OSError):
             full.close()
     [warning] = [message for message in caplog.messages if "progress bar" in message]

@@ -37,6 +37,7 @@ def test_the_shipped_ones_are_taken_where_the_texts_are_theirs(monkeypatch, tmp_
         shipped(Reworded())
 
 
+@pytest.mark.slow
 def test_the_sentence_encoder_gives_the_shipped_embeddings_again():
     """A rounding apart: another processor rounds differently."""
     ontology = ecg_ontology.load()

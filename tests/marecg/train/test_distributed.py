@@ -121,7 +121,10 @@ def test_torchrun_s_two_processes_train_the_run_of_one(corpus_folder, micro, in_
     same_run(tmp_path / "two", in_one)
 
 
-@pytest.mark.parametrize(("environment", "nodes"), [(torchrun_environment, 1), (srun_environment, 2)])
+@pytest.mark.parametrize(
+    ("environment", "nodes"),
+    [(torchrun_environment, 1), pytest.param(srun_environment, 2, marks=pytest.mark.slow)],
+)
 def test_the_processes_of_a_launcher_train_the_run_of_one_process(
     corpus_folder, micro, in_one, tmp_path, environment, nodes
 ):
@@ -130,6 +133,7 @@ def test_the_processes_of_a_launcher_train_the_run_of_one_process(
     same_run(tmp_path / "two", in_one)
 
 
+@pytest.mark.slow
 def test_two_nodes_that_each_load_the_given_weights_train_the_run_of_one(
     corpus_folder, micro, given, tmp_path
 ):
@@ -139,7 +143,7 @@ def test_two_nodes_that_each_load_the_given_weights_train_the_run_of_one(
     same_run(tmp_path / "two", tmp_path / "one")
 
 
-@pytest.mark.parametrize("first_in_two", [True, False])
+@pytest.mark.parametrize("first_in_two", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_run_goes_on_in_another_number_of_processes_with_the_same_batches(
     corpus_folder, micro, in_one, tmp_path, caplog, first_in_two
 ):

@@ -1,11 +1,13 @@
 """Signs of collapse, steps that are not finite, and runs that have run on into nonsense."""
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
 from tests.marecg.train.runs import network, run, small
+from torch.nn.modules.module import register_module_forward_hook
 
 from marecg.corpus.prepared import Corpus
 from marecg.errors import DivergedError
@@ -16,26 +18,27 @@ from marecg.train.network import Network, Outcome, entropy, monitor
 from marecg.train.run import train
 
 
-def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor]:
+@contextmanager
+def poison(numbers: range) -> Iterator[list[torch.Tensor]]:
     """Make the masked loss NaN in these micro-batches; return what the decoder was at each of them all."""
-    forward = Network.forward
     weights: list[torch.Tensor] = []
 
-    def poisoned(self: Network, batch: Batch, *args: Any) -> Outcome:
-        weights.append(self.objectives["ar"].decoder.to_signal.weight.detach().clone())
-        outcome = forward(self, batch, *args)
-        if batch.number in numbers:
-            named = {**outcome.losses, "mask": outcome.losses["mask"] * torch.nan}
-            return outcome._replace(loss=outcome.loss * torch.nan, losses=named)
-        return outcome
+    def poisoned(module: torch.nn.Module, args: tuple[Batch, ...], outcome: Outcome) -> Outcome | None:
+        if not isinstance(module, Network):
+            return None
+        weights.append(module.objectives["ar"].decoder.to_signal.weight.detach().clone())
+        if args[0].number not in numbers:
+            return None
+        named = {**outcome.losses, "mask": outcome.losses["mask"] * torch.nan}
+        return outcome._replace(loss=outcome.loss * torch.nan, losses=named)
 
-    monkeypatch.setattr(Network, "forward", poisoned)
-    return weights
+    with register_module_forward_hook(poisoned):
+        yield weights
 
 
-def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(pretrain, tmp_path, monkeypatch):
-    weights = poison(monkeypatch, range(3, 4))
-    run = pretrain(tmp_path)
+def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(pretrain, tmp_path):
+    with poison(range(3, 4)) as weights:
+        run = pretrain(tmp_path)
     assert (run.steps, run.skipped_steps) == (6, 1)
     # micro-batches 2 and 3 are step 2: it moves nothing, step 3 goes on
     assert torch.equal(weights[4], weights[2])
@@ -45,10 +48,9 @@ def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(pretra
     assert pretrain(tmp_path).skipped_steps == 1, "a resumed run goes on counting"
 
 
-def test_ten_such_steps_in_a_row_end_the_run(pretrain, corpus_folder, tmp_path, monkeypatch):
-    poison(monkeypatch, range(2, 1000))
+def test_ten_such_steps_in_a_row_end_the_run(pretrain, corpus_folder, tmp_path):
     what = r"step 11: 10 steps in a row .* \(loss mask; records \S+"
-    with pytest.raises(DivergedError, match=what) as error:
+    with poison(range(2, 1000)), pytest.raises(DivergedError, match=what) as error:
         pretrain(tmp_path, "train.max_steps=20")
     assert any(record in str(error.value) for record in Corpus.open(corpus_folder).ids)
 

@@ -19,7 +19,7 @@ from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
 from marecg.train.run import train
 
 
-@pytest.mark.parametrize("after_step", [1, 3, 4])
+@pytest.mark.parametrize("after_step", [3, *(pytest.param(step, marks=pytest.mark.slow) for step in (1, 4))])
 def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(pretrain, unbroken, tmp_path, after_step):
     assert killed(tmp_path / "run", after_step, pretrain) == -signal.SIGKILL
     assert len(rows(tmp_path / "run")) == after_step
@@ -30,7 +30,7 @@ def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(pretrain, un
     assert files(tmp_path / "run") == files(unbroken), "nor does a finished one change"
 
 
-@pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
+@pytest.mark.parametrize("recipe", [pytest.param("tiny-c2p", marks=pytest.mark.slow), "tiny-c3"])
 def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     assert_resumes(recipe, corpus_folder, tmp_path)
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -77,8 +78,9 @@ def test_a_tracker_that_fails_costs_a_warning_and_no_run(pretrain, tmp_path, cap
 
 
 def test_a_missing_extra_is_one_error_before_anything_is_written(pretrain, tmp_path, monkeypatch):
-    monkeypatch.setattr(trackers, "find_spec", lambda name: None)
-    for name in trackers.NEEDS:
+    for name, modules in trackers.NEEDS.items():
+        for module in modules:
+            monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(UsageError, match=rf'not installed. pip install "marecg\[{name}\]"'):
             pretrain(tmp_path / "run", loggers=[name])
     with pytest.raises(UsageError, match="unknown tracker 'excel'"):

@@ -7,6 +7,7 @@ import torch
 from tests.marecg.own_graphs import without_edges
 from tests.marecg.train.runs import ONTOLOGY, small
 from torch.nn.functional import layer_norm, normalize
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
@@ -32,16 +33,15 @@ def seeded(config: Config, weights: dict[str, torch.Tensor] | None = None) -> Ne
     return Network(config, ONTOLOGY, weights=weights)
 
 
-def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path, monkeypatch):
+def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path):
     seen: list[dict[str, torch.Tensor]] = []
-    forward = Network.forward
 
-    def noted(self: Network, *args: object) -> object:
-        seen.append({name: value.clone() for name, value in self.model.state_dict().items()})
-        return forward(self, *args)
+    def note(module: torch.nn.Module, _: object) -> None:
+        if isinstance(module, Network):
+            seen.append({name: value.clone() for name, value in module.model.state_dict().items()})
 
-    monkeypatch.setattr(Network, "forward", noted)
-    train(micro, archive, tmp_path / "run", start=given)
+    with register_module_forward_pre_hook(note):
+        train(micro, archive, tmp_path / "run", start=given)
     assert same(seen[0], MarEcg.from_pretrained(given).state_dict())
     assert not same(seen[-1], seen[0])
 

@@ -23,6 +23,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.use.sklearn import EcgEmbedder
 
 
+@pytest.mark.slow
 def test_every_check_of_scikit_learn_that_applies_is_passed(tmp_path):
     """A patch is one sample at 50 Hz, because the checks feed tables of one to twenty columns."""
     torch.manual_seed(0)

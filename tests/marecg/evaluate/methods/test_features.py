@@ -1,6 +1,7 @@
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests import forked
 from marecg.embedding.processes import SMALL
 from marecg.errors import CheckpointError, CorpusError, InputError, RecordError
 from marecg.evaluate.methods import features as module
-from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.features import BLOCK_ROWS, extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
@@ -24,12 +25,12 @@ TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 
 
 class Source:
-    """Forty recordings of constant signals that counts its reads; record 5 is damaged, record 6 holds NaN."""
+    """Recordings of constant signals that count their reads; record 5 is damaged, record 6 holds NaN."""
 
-    def __init__(self, sha256: str = "a" * 64) -> None:
+    def __init__(self, sha256: str = "a" * 64, records: int = 40) -> None:
         self.reads = 0
         self.recordings = Recordings(
-            "made", tuple(f"r{i}" for i in range(40)), sha256, "all of it", self.read
+            "made", tuple(f"r{i}" for i in range(records)), sha256, "all of it", self.read
         )
 
     def read(self, row: int) -> np.ndarray:
@@ -74,14 +75,16 @@ def methods() -> list[Method]:
 
 
 @pytest.fixture
-def two_processes(monkeypatch: pytest.MonkeyPatch, forked_workers: None) -> None:
+def two_processes(monkeypatch: pytest.MonkeyPatch, forked_workers: None) -> Iterator[None]:
     """Forty recordings are worth two processes of a thread each."""
     monkeypatch.setattr(module, "WORTH_A_PROCESS", 20)
-    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
-    monkeypatch.setattr(module.torch, "get_num_threads", lambda: 2)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(threads)
 
 
-def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path, two_processes, monkeypatch):
+def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path, two_processes):
     steps: list[tuple[str, int]] = []
 
     @contextmanager
@@ -92,7 +95,7 @@ def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path
 
     many = extract(Beats().recordings, methods(), tmp_path / "many", progress)
     assert steps == [("made, features: records", 40), ("made, features: records", 40)]
-    monkeypatch.setattr(module.torch, "get_num_threads", lambda: 1)
+    torch.set_num_threads(1)
     one = extract(Beats().recordings, methods(), tmp_path / "one")
     usable = np.r_[0:5, 7:40]
     apart, here = (set(many.pop(name).x_RF[usable, 0]) for name in ("processes", "process"))
@@ -132,6 +135,9 @@ def test_later_nothing_is_read_but_of_other_data_or_for_another_model(data, meth
     assert second.unreadable == first.unreadable
 
 
+RECORDS = 2 * BLOCK_ROWS + 4
+
+
 def blocks_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.npz"))
 
@@ -139,12 +145,12 @@ def blocks_in(folder: Path) -> list[Path]:
 def flip(block: Path) -> None:
     """Change one bit of a feature."""
     content = bytearray(block.read_bytes())
-    content[content.index(b"features.npy") + 200] ^= 1
+    content[content.index(b"features.npy") + 170] ^= 1
     block.write_bytes(content)
 
 
-ELSE = {"key": np.array("of another"), "reasons": np.full(9, "")}
-NINE = np.zeros((9, 2), np.float32)
+ELSE = {"key": np.array("of another"), "reasons": np.full(BLOCK_ROWS, "")}
+THEIRS = np.zeros((BLOCK_ROWS, 2), np.float32)
 
 
 @pytest.mark.parametrize(
@@ -155,50 +161,48 @@ NINE = np.zeros((9, 2), np.float32)
         (lambda block, other: np.savez(block, features=np.array([object()]), **ELSE), "is damaged"),
         (lambda block, other: shutil.copyfile(other, block), "belongs to other"),
         (
-            lambda block, other: np.savez(block, features=NINE, **ELSE),
+            lambda block, other: np.savez(block, features=THEIRS, **ELSE),
             "belongs to other",
         ),
     ],
     ids=["cut", "a bit flipped", "pickled objects", "another block under its name", "other data's"],
 )
 def test_a_block_that_does_not_hold_its_features_is_computed_again_and_that_one_alone(
-    spoil, warning, tmp_path, caplog, monkeypatch
+    spoil, warning, tmp_path, caplog
 ):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
-    first = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
+    first = extract(Source(records=RECORDS).recordings, [mean()], tmp_path)["mean of all"]
     blocks = blocks_in(tmp_path)
-    assert len(blocks) == 5
+    assert len(blocks) == 3
     spoil(blocks[0], blocks[1])
-    again = Source()
+    again = Source(records=RECORDS)
     second = extract(again.recordings, [mean()], tmp_path)["mean of all"]
-    assert again.reads in (4, 9), "a block of nine, or the last four"
+    assert again.reads in (4, BLOCK_ROWS), "a whole block, or the last four"
     assert warning in caplog.text
     np.testing.assert_array_equal(second.x_RF, first.x_RF)
     assert second.unreadable == first.unreadable
 
 
-def test_a_killed_probe_goes_on_where_it_was_with_the_same_features(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 9)
+def test_a_killed_probe_goes_on_where_it_was_with_the_same_features(tmp_path):
     methods = [encoder(random_encoder(TINY)), mean()]
 
     def killed(row: int) -> np.ndarray:
-        if row == 30:
+        if row == RECORDS - 2:
             os.kill(os.getpid(), signal.SIGKILL)
         return Beats().read(row)
 
-    dying = replace(Source().recordings, read=killed)
+    dying = replace(Source(records=RECORDS).recordings, read=killed)
     assert forked.run(lambda: extract(dying, methods, tmp_path / "killed")) == -signal.SIGKILL
-    assert len(blocks_in(tmp_path / "killed")) == 2 * 3
+    assert len(blocks_in(tmp_path / "killed")) == 2 * 2
     notes: list[tuple[object, ...]] = []
 
     @contextmanager
     def progress(what):
         yield lambda *given: notes.append(given)
 
-    source, whole = Beats(), Beats()
+    source, whole = Beats(records=RECORDS), Beats(records=RECORDS)
     resumed = extract(source.recordings, methods, tmp_path / "killed", progress)
-    assert source.reads == 40 - 27
-    assert notes == [(27, 40), (36, 40, "27 of them before"), (40, 40, "27 of them before")]
+    assert source.reads == 4
+    assert notes == [(64, RECORDS), (RECORDS, RECORDS, "64 of them before")]
     for name, features in extract(whole.recordings, methods, tmp_path / "whole").items():
         np.testing.assert_array_equal(resumed[name].x_RF, features.x_RF, err_msg=name)
         assert resumed[name].unreadable == features.unreadable == {"r5": "truncated", "r6": "nan"}
@@ -217,6 +221,6 @@ def test_features_of_a_method_that_changed_meanwhile_are_not_kept(tmp_path):
 
 def test_nothing_is_kept_when_a_method_fails(tmp_path):
     broken = Method("broken", "e" * 64, lambda signals: np.full((len(signals), 2), np.nan))
-    with pytest.raises(InputError, match="the broken gives NaN"):
+    with pytest.raises(InputError, match="finite, got NaN or infinite values from broken"):
         extract(Source().recordings, [mean(), broken], tmp_path)
     assert not list(tmp_path.iterdir())

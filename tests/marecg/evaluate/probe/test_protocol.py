@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,19 +76,19 @@ def test_test_labels_and_test_features_cannot_influence_what_is_fitted():
         np.testing.assert_array_equal(trial.logits_MK, other.logits_MK)
 
 
-def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch):
+def test_the_test_part_is_opened_after_the_choice_and_once_per_trial():
     events: list[str] = []
-
-    class Watched(protocol.SealedTest):
-        def score(self, fitted):
-            events.append("score")
-            return super().score(fitted)
 
     def choose(train, val):
         events.append("choose")
-        return choose_logistic(train, val)
+        fitted = choose_logistic(train, val)
 
-    monkeypatch.setattr(protocol, "SealedTest", Watched)
+        def logits(x_MF):
+            events.append("score")
+            return fitted.logits(x_MF)
+
+        return replace(fitted, logits=logits)
+
     x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
     trials_on(STRICT, x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose)
     assert events == ["choose", "score"] * 3

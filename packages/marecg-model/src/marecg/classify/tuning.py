@@ -36,8 +36,6 @@ HEADS: tuple[Readout, ...] = ("wide", "beats", "full")
 """Readouts of a head. Each readout has all blocks of the readout before it."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises. Afterwards it falls along a cosine."""
-LOOK = 100
-"""Steps between two evaluations on validation."""
 HEAD = 0.1
 """Learning rate of the head divided by the pool's. It is low because the head is already fitted."""
 AVERAGE = 0.98
@@ -56,6 +54,7 @@ SLOPES = np.linspace(0.4, 1, 7)
 class Tuning:
     """Settings of fine-tuning, from `EcgClassifier`. Raises `UsageError` for invalid values.
 
+    `look` is the number of steps between two evaluations on validation.
     `decay` is 0.75 by default, as in the fine-tuning of BEiT and MAE (Bao et al. 2022).
     """
 
@@ -68,12 +67,13 @@ class Tuning:
     balanced: bool = False
     readout: Readout = "wide"
     seed: int = 0
+    look: int = 100
 
     def __post_init__(self) -> None:
         head, _, count = str(self.layers).partition(":")
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
             raise UsageError(f"unknown layers {self.layers!r}", remedy="Choose head, last:2 or all")
-        for name in ("steps", "batch_size", "patience", "lr", "decay"):
+        for name in ("steps", "batch_size", "patience", "look", "lr", "decay"):
             value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
             if not (isinstance(value, kind) and 0 < float(value) < math.inf):
                 a_number = "number" if kind is Real else "whole number"
@@ -214,7 +214,7 @@ def tune(
             optimizer.step()
             schedule.step()
             average.update(net, min(AVERAGE, step / (step + WARMING)))
-            if step % LOOK == 0 or step == how.steps:
+            if step % how.look == 0 or step == how.steps:
                 yield step
 
     def score() -> float:
