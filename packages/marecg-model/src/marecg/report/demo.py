@@ -28,7 +28,7 @@ class Demo:
     page: Path
 
 
-def demo(out: str | Path, records: int = 320, steps: int = 100) -> Demo:
+def demo(out: str | Path, records: int = 480, steps: int = 200) -> Demo:
     """Train `tiny` on a synthetic corpus and probe it on another corpus, half as large.
 
     An earlier demo in `out` is continued. Raises `UsageError` if the package ecg-synth is missing.
