@@ -1,6 +1,7 @@
 """What tests of preparing share: shards of two records, and the bytes of a folder."""
 
 import hashlib
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ecg_base import file_sha256
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepared import Corpus
 
@@ -28,4 +30,7 @@ def with_column(corpus: Corpus, folder: Path, **columns: Sequence[str | None]) -
         column = pa.array([*values, *[None] * (len(rows) - len(values))], pa.string())
         rows = rows.set_column(rows.column_names.index(name), name, column)
     pq.write_table(rows, folder / "index.parquet")
+    about = json.loads((folder / "corpus.json").read_text())
+    about["index_sha256"] = file_sha256(folder / "index.parquet")
+    (folder / "corpus.json").write_text(json.dumps(about))
     return Corpus.open(folder)
