@@ -54,6 +54,13 @@ def test_predict_takes_a_record_and_an_array_of_one(kinds, kind, model):
     assert {"threshold", "called"} <= first.keys() if model == "clf" else first["abbr"]
 
 
+@pytest.mark.parametrize("kind", ["record", "one"])
+def test_report_takes_a_record_and_an_array_of_one(kinds, kind, tmp_path):
+    out = tmp_path / "page.html"
+    assert answer("report", *given(kinds, "run", kind), "--out", out) == f"{out}\n"
+    assert "<svg" in out.read_text(encoding="utf-8")
+
+
 def test_a_class_may_be_called_as_what_a_row_says_of_its_record(kinds, tmp_path):
     about = shutil.copytree(kinds / "clf", tmp_path / "clf") / "classifier.json"
     card = json.loads(about.read_text())

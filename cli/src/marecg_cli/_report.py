@@ -8,7 +8,7 @@ import typer
 import ecg_records
 from ecg_base import UsageError, replacing
 from marecg_cli._inference import model_and_record
-from marecg_cli._options import LOCAL, Leads
+from marecg_cli._options import LOCAL, Fs, Leads, set_option
 from marecg_cli._output import result
 
 
@@ -32,6 +32,13 @@ def report(
         typer.Option(help="Also write the beats: .csv with one row each, or WFDB annotations, .ecgann."),
     ] = None,
     leads: Leads = "",
+    fs: Fs = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option(
+            "Describe an array file, for example array.leads=I,II,V2 or array.units=uV; may be repeated."
+        ),
+    ] = None,
     age: Annotated[
         float | None,
         typer.Option(
@@ -48,10 +55,10 @@ def report(
     """
     if beats is not None and beats.suffix not in (".csv", ".ecgann"):
         raise UsageError(f"can't tell a format from {beats}", remedy="End it in .csv or .ecgann")
-    if beats is not None and out is None:
-        raise UsageError("--beats is for a record's page", remedy="Name the page's HTML file with --out")
-    if age is not None and out is None:
-        raise UsageError("--age is for a record's page", remedy="Name the page's HTML file with --out")
+    if out is None:
+        for option, value in {"--beats": beats, "--age": age, "--fs": fs, "--set": set_ or None}.items():
+            if value is not None:
+                raise UsageError(f"{option} needs --out, the HTML file of a record's page")
     if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
         from marecg.model.names import installed
         from marecg.report.run_page import write_report
@@ -66,13 +73,14 @@ def report(
     from ecg_records.measurements.beat_table import write_annotations
     from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.report.record_page import write_record
+    from marecg_cli._settings import array_layout
 
     model, read = model_and_record(given)
-    named = parse_leads(leads)
+    named, layout = parse_leads(leads), array_layout(fs, set_)
     with signals_as(named):
-        result(str(write_record(model, read, out, data=data, language=lang, age=age)))
+        result(str(write_record(model, read, out, data=data, language=lang, age=age, layout=layout)))
     if beats is not None:
-        recorded = ecg_records.read(read, leads=named)
+        recorded = ecg_records.read(read, layout, leads=named)
         table = ecg_records.delineate(recorded)
         with replacing(beats) as temporary:
             if beats.suffix == ".csv":

@@ -137,6 +137,7 @@ OF_COMMAND: Mapping[str, Callable[[], Groups]] = {
     "fit": lambda: {"": Training},
     "embed": lambda: {"": Sizes, "array.": Arrays},
     "predict": lambda: {"": Telling, "array.": Arrays},
+    "report": lambda: {"array.": Arrays},
     "prepare": _of_prepare,
     "coverage": lambda: {"codes.": Codes},
     "train": _of_train,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ecg_ontology import Ontology
 from ecg_ontology.views.languages import label_in
 from ecg_records.measurements.rpeaks import detect_best
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.inputs import find_one
 from ecg_records.record import Candidate
 from marecg.errors import RecordError
@@ -34,9 +35,11 @@ SMOOTH = 5
 """Minutes over which shares are averaged. A concept that is nearest for less time isn't reported."""
 
 
-def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Iterator[Section]:
+def day_sections(
+    model: MarEcg, record: str | Path, ontology: Ontology, say: Texts, layout: Layout | None = None
+) -> Iterator[Section]:
     """Yield the sections of a long recording; nothing for a short one. Raises the errors of `find_one`."""
-    candidate = find_one(record)
+    candidate = find_one(record, layout)
     begin = candidate.read(seconds=SECONDS)
     if begin.length / begin.fs < LONG:
         return
@@ -45,7 +48,9 @@ def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Tex
     pictures = [Figure("hours", strips, say("hours_how"), notes=notes, kind="four")]
     yield Section(say("day"), [Figure("rates", [_trend(rates_M3, say)], say("rates_how")), *pictures])
     if model.prototypes.any():
-        yield Section(say("changes"), [paragraph(say("changes_how")), _changes(model, record, ontology, say)])
+        yield Section(
+            say("changes"), [paragraph(say("changes_how")), _changes(model, record, ontology, say, layout)]
+        )
 
 
 def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -75,9 +80,11 @@ def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
         return svg(axes, say("rates_how"))
 
 
-def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Markup:
+def _changes(
+    model: MarEcg, record: str | Path, ontology: Ontology, say: Texts, layout: Layout | None
+) -> Markup:
     """Return a line for every stretch with the same nearest finding."""
-    starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS)
+    starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS, layout)
     leaves = [node.index for node in ontology.nodes if not node.root]
     q_MN = concepts(model, rhythm_MD)[:, leaves]
     window = np.ones(min(SMOOTH, len(q_MN)))

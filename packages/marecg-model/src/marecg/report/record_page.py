@@ -18,6 +18,7 @@ from ecg_ontology import Concept, Ontology, load
 from ecg_records.measurements.electrodes import doubts
 from ecg_records.measurements.intervals import AGREE_MS, Measurements, Reason, measure
 from ecg_records.notes import reported
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.inputs import find_one, read_mended
 from ecg_records.signal.leads import LEADS
 from ecg_records.signal.samples import order_leads, resample
@@ -91,6 +92,7 @@ def write_record(
     data: str | Path | None = None,
     language: str = "en",
     age: float | None = None,
+    layout: Layout | None = None,
 ) -> Path:
     """Write the page of a record in any format and with any standard leads. The run isn't changed.
 
@@ -101,6 +103,7 @@ def write_record(
         data: prepared corpus, to show the most similar labelled records.
         language: language of the page.
         age: age in years, instead of the age in the file.
+        layout: sampling rate, leads and units, if the record is a plain array.
     """
     corpus, say = None if data is None else Corpus.open(data), Texts(language)
     classifier = EcgClassifier.load(run) if is_classifier(run) else None
@@ -109,7 +112,7 @@ def write_record(
     shipped, packaged = installed(str(run)), load()
     name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     ontology = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
-    shown = from_file(record, model.ontology)
+    shown = from_file(record, model.ontology, layout)
     if age is not None:
         shown = shown._replace(age=age)
     for note in reported(shown.notes):
@@ -121,9 +124,9 @@ def write_record(
         measured = measured._replace(
             p=None, pr=None, qrs=None, qt=None, p_axis=None, t_axis=None, reasons=reasons
         )
-    of_record = _RecordPage(run, model, ontology, shown, measured, say, classifier, record)
+    of_record = _RecordPage(run, model, ontology, shown, measured, say, classifier, record, layout)
     first, *others = of_record.sections(corpus)
-    sections = [first, *day_sections(model, record, ontology, say), *others]
+    sections = [first, *day_sections(model, record, ontology, say, layout), *others]
     with replacing(Path(out), private=True) as temporary:
         text = page(
             shown.name,
@@ -145,6 +148,7 @@ class _RecordPage:
         ontology: source of labels in the page's language, because an older model's ontology may lack it.
         classifier: classifier that reads the record, if any.
         file: file that model and classifier read to its end, as in `marecg predict`.
+        layout: layout of the file, if it holds a plain array.
     """
 
     run: Path
@@ -155,10 +159,11 @@ class _RecordPage:
     say: Texts
     classifier: EcgClassifier | None = None
     file: str | Path = ""
+    layout: Layout | None = None
 
     def recording(self) -> Recording:
         """Read the whole recording. The page shows only 10 s of it."""
-        return read_recording(partial(read_mended, find_one(self.file)), self.model.config)[1]
+        return read_recording(partial(read_mended, find_one(self.file, self.layout)), self.model.config)[1]
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
         """Yield the sections in order, except the sections of a long recording."""

@@ -20,6 +20,7 @@ from ecg_ontology.views.figures import inline_svg
 from ecg_records import read
 from ecg_records.machine import MachineReport
 from ecg_records.notes import Note, NoteKind
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.datasets import ptbxl
 from ecg_records.readers.inputs import mended_record
 from ecg_records.record import Record
@@ -76,9 +77,9 @@ class Shown(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def from_file(path: str | Path, ontology: Ontology) -> Shown:
-    """Read the first 10 s of a record with any of the standard leads."""
-    record = _read(path)
+def from_file(path: str | Path, ontology: Ontology, layout: Layout | None = None) -> Shown:
+    """Read the first 10 s of a record with any of the standard leads. `layout` describes a plain array."""
+    record = _read(path, layout)
     record = replace(record, x_KL=record.x_KL[:, : round(SECONDS * record.fs)])
     usable = mended_record(replace(record, length=record.x_KL.shape[1]))
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes], strict=None)[0])
@@ -102,9 +103,9 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
     )
 
 
-def _read(path: str | Path) -> Record:
+def _read(path: str | Path, layout: Layout | None) -> Record:
     """Read a record from disk. A record of PTB-XL gets the fields of its table."""
-    record = read(path, seconds=SECONDS)
+    record = read(path, layout, seconds=SECONDS)
     for root in filter(ptbxl.is_root, record.path.resolve().parents):
         for entry in ptbxl.database(root):
             copies = [(root / f"{file}.hea").resolve() for file in (entry.file, entry.slow_file)]

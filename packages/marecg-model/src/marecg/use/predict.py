@@ -19,6 +19,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_base import guarded, replacing
+from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.identity import published_as
 from ecg_records.readers.inputs import find_one, read_mended
 from ecg_records.readers.parts import every, in_parts
@@ -127,14 +128,14 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 
 
 def step_vectors(
-    model: MarEcg, record: str | Path, step: float, seconds: float
+    model: MarEcg, record: str | Path, step: float, seconds: float, layout: Layout | None = None
 ) -> tuple[list[float], NDArray[np.float32]]:
     """Embed the first `seconds` of each step through a record. Return starts in seconds and h_rhythm [T, D].
 
     Unreadable steps are left out, and a warning names the first of them. Raises `InputError` if no step can
     be read.
     """
-    parts = in_parts([("", find_one(record))], partial(every, step), seconds)
+    parts = in_parts([("", find_one(record, layout))], partial(every, step), seconds)
     entries = (Unread(f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
     done = Embedded()
     items = embedded(model, entries, done, PASS_WINDOWS, patches=False)
