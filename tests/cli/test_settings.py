@@ -52,7 +52,7 @@ def test_a_setting_of_a_corpus_or_a_recipe_names_its_command(key, commands):
     assert (code, err.endswith(f" It is of {commands}.\n")) == (2, True)
 
 
-@pytest.mark.parametrize("command", ["prepare x --out y", "train --data x --out y", "probe --root x"])
+@pytest.mark.parametrize("command", ["prepare x --out y", "train --data . --out y", "probe --root x"])
 def test_every_command_answers_a_setting_of_another_with_its_name(command):
     code, _, err = invoke(*command.split(), "--set", "patience=3")
     assert (code, err.count("It is of fit."), err.count("\n")) == (2, 1, 1)
