@@ -209,7 +209,7 @@ def _with_model(words: list[str]) -> list[str]:
     from marecg.model.names import DEFAULT, names_model
 
     first = Path(words[0])
-    on_disk = first.exists() or first.with_name(f"{first.name}.hea").exists()
+    on_disk = first.exists() or Path(f"{first}.hea").exists()
     if names_model(words[0]) or not (len(words) == 1 or on_disk or is_remote(words[0])):
         return words
     message(f"model: {DEFAULT}")
@@ -223,6 +223,5 @@ def _refuse_absent(run: str, inputs: Iterable[str]) -> None:
     local_folder(run)
     for name in inputs:
         path = Path(name)
-        header = path.with_name(f"{path.name}.hea")
-        if not header.exists() and not path.with_suffix(".hea").exists():
+        if not (path.exists() or Path(f"{path}.hea").exists() or path.with_suffix(".hea").exists()):
             refuse_missing(name)
