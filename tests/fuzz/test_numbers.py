@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from pydantic import ValidationError
 from tests.made_records import make_record
 
 from marecg.base.numbers import refuse_impossible
+from marecg.classify.calibration import Calibration
 from marecg.classify.classifier_folder import Description
 from marecg.classify.classifier_scores import Evaluation
 from marecg.corpus import index, trained_on
@@ -22,12 +24,14 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
 from marecg.embedding.embedding_files import blocks
-from marecg.errors import CorpusError, InputError
+from marecg.errors import CheckpointError, CorpusError, InputError
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import spread
 from marecg.model.card import Provenance
 from marecg.model.card_figures import Score
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes.named import tiny
 from marecg.use.answers import Answers
 
 NAN, INF = float("nan"), float("inf")
@@ -134,6 +138,19 @@ def test_a_mean_of_perfect_scores_may_be_above_one_by_its_rounding():
     assert spread(np.array([np.nextafter(1, 2)])).mean > 1
     with pytest.raises(ValueError, match="mean"):
         spread(np.array([1.001]))
+
+
+@pytest.mark.parametrize("field", ["slope", "shift"])
+def test_a_calibration_whose_products_are_not_finite_is_refused(field):
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        Calibration(kind="temperature", **{field: 1e308})
+
+
+def test_weights_whose_products_are_not_finite_are_refused(tmp_path):
+    model = MarEcg(tiny().model)
+    model.state_dict()["pool.query"][0] = 3e38
+    with pytest.raises(CheckpointError, match=rf"pool\.query {IMPOSSIBLE}: 3e\+38"):
+        model.save_pretrained(tmp_path / "model")
 
 
 READ = (Answers, Description, Evaluation, PreparationReport, Provenance, Report, Score)
