@@ -36,7 +36,7 @@ def main(root: str, features: str, out: str, records: str) -> None:
         kept |= {f"{name}/classes": np.array(task.classes), f"{name}/y": task.y_MK}
         for scores in ("prototypes", "shipped"):
             model.concept_scores = shipped if scores == "shipped" else None
-            score_MK = zero_shot(model, x_RV[task.row_M], task, model.ontology).logits_MK
+            score_MK = zero_shot(model, x_RV[task.row_M], task, model.ontology, readout="beats").logits_MK
             kept[f"{name}/{scores}"] = score_MK.astype(np.float32)
     np.savez_compressed(Path(out) / "shipped.npz", **kept)
 

@@ -57,7 +57,8 @@ def test_a_readout_with_beats_ranks_findings_by_the_codes_and_h_rhythm_as_before
         model = MarEcg.from_pretrained(place / run)
         for readout in ("wide", "beats"):
             x_MF = marecg.embed(model, signals_of(corpus), fs=500, readout=readout).wide
-            logits[run, readout] = zero_shot(model, x_MF, task, model.ontology).logits_MK
+            trial = zero_shot(model, x_MF, task, model.ontology, readout=readout)
+            logits[run, readout] = trial.logits_MK
     np.testing.assert_array_equal(logits["run", "beats"], logits["run", "wide"])
     np.testing.assert_array_equal(logits["fitted", "wide"], logits["run", "wide"])
     y_MK = corpus.y[:, [corpus.ontology().node(name).index for name in FINDINGS]]

@@ -92,15 +92,15 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     if readout in ("beats", "full", "concepts"):
         rows[BEATS] = _by_beats(model.config, computed)
     if readout == "concepts":
-        rows[CONCEPTS] = _from_concepts(model, _by_beats(model.config, computed))
+        rows[CONCEPTS] = _from_concepts(model, _by_beats(model.config, computed), "beats")
     if readout == "full":
         rows[FULL] = _by_views(model.config)
     if model.ontology and model.prototypes.any():
         if readout == "full":
-            rows[FULL] = _from_concepts(model, rows[FULL])
-        by_beats = concept_scores_of(model, readout) is not None
-        read = columns_within(model.config, "beats", computed) if by_beats else columns["rhythm"]
-        rows[ZERO_SHOT] = Row(read, without_labels=partial(_unlearnt, model))
+            rows[FULL] = _from_concepts(model, rows[FULL], "full")
+        read: Readout = "rhythm" if concept_scores_of(model, readout) is None else "beats"
+        of_read = columns_within(model.config, read, computed)
+        rows[ZERO_SHOT] = Row(of_read, without_labels=partial(_unlearnt, model, read))
 
     def check(task: Task) -> None:
         if readout == "concepts" and not _has_concepts(model, task):
@@ -161,9 +161,10 @@ def _by_views(config: ModelConfig) -> Row:
     return Row(slice(None), weight_F, partial(choose_averaged, views=three))
 
 
-def _from_concepts(model: MarEcg, row: Row) -> Row:
-    """Return a row whose classifiers start from the score of each class's concepts."""
-    return replace(row, of_classes=partial(_concept_scores, model), own_weight=np.sqrt(model.config.width))
+def _from_concepts(model: MarEcg, row: Row, readout: Readout) -> Row:
+    """Return a row of a readout whose classifiers start from the score of each class's concepts."""
+    of_classes = partial(_concept_scores, model, readout)
+    return replace(row, of_classes=of_classes, own_weight=np.sqrt(model.config.width))
 
 
 def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading) -> Method:
@@ -196,14 +197,16 @@ def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
     return before, verify
 
 
-def _concept_scores(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Floats:
+def _concept_scores(model: MarEcg, readout: Readout, x_MF: NDArray[np.float32], task: Task) -> Floats:
     """Return the concept scores of each class, [M, K]."""
-    return zero_shot(model, x_MF, task, model.ontology, family=False).logits_MK
+    return zero_shot(model, x_MF, task, model.ontology, readout=readout, family=False).logits_MK
 
 
-def _unlearnt(model: MarEcg, x_MF: NDArray[np.float32], task: Task) -> Trial | None:
+def _unlearnt(model: MarEcg, readout: Readout, x_MF: NDArray[np.float32], task: Task) -> Trial | None:
     """Return the zero-shot trial; None if no class has concepts."""
-    return zero_shot(model, x_MF, task, model.ontology) if _has_concepts(model, task) else None
+    if not _has_concepts(model, task):
+        return None
+    return zero_shot(model, x_MF, task, model.ontology, readout=readout)
 
 
 def _has_concepts(model: MarEcg, task: Task) -> bool:
@@ -216,12 +219,13 @@ def zero_shot(
     task: Task,
     onto: ecg_ontology.Ontology,
     *,
+    readout: Readout = "rhythm",
     family: bool = True,
 ) -> Trial:
-    """Score records for all classes by a readout, which begins with h_rhythm; `onto` is the model's ontology.
+    """Score records for all classes by the values of a readout; `onto` is the model's ontology.
 
-    If the readout begins with the beat readout and the model has `concept_scores`, these are used. Otherwise
-    the prototypes score alone.
+    If the readout is `beats` or `full` and the model has `concept_scores`, these are used. Otherwise the
+    prototypes score alone.
 
     If no training record had the leaves of a class, the class is scored by the mass of their family. With
     `family` false, it is scored by the mass of the leaves, as in the row of concepts.
@@ -231,10 +235,9 @@ def zero_shot(
     prototypes.
     """
     began = time.perf_counter()
-    log_q_MN = log_q(model, x_MF[:, wide_columns(model.config)["rhythm"]])
-    width = readout_width(model.config, "beats")
-    scores = model.concept_scores if x_MF.shape[1] >= width else None
-    ridge_MN = scores.ridge(x_MF[:, :width]) if scores else None
+    log_q_MN = log_q(model, x_MF[:, columns_within(model.config, "rhythm", readout)])
+    scores = model.concept_scores if readout in ("beats", "full") else None
+    ridge_MN = scores.ridge(x_MF[:, columns_within(model.config, "beats", readout)]) if scores else None
     number = {node.abbr: node.index for node in onto.nodes}
     concepts = [known_concepts(task, name, onto) for name in task.classes]
     score_MK = np.full((len(x_MF), len(concepts)), UNSEEN_LOGIT)
