@@ -117,10 +117,10 @@ def test_a_table_of_labels_gives_a_probability_for_each_and_comes_back(model, si
 def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, monkeypatch):
     patients, splits = np.arange(RECORDS) // 2, []
 
-    def noted(how, vectors, y_MK, train, val):
+    def noted(how, vectors, y_MK, train, val, *rest):
         splits.extend((train, val))
         np.testing.assert_array_equal(y_MK[:, 1], LABELS[[*train, *val]] == "slow")
-        return tune(how, vectors, y_MK, train, val)
+        return tune(how, vectors, y_MK, train, val, *rest)
 
     monkeypatch.setattr(module, "tune", noted)
     classifier(model, "head").fit(signals, LABELS, groups=patients)
