@@ -115,8 +115,9 @@ def table() -> str:
         ("---", "---", "---"),
         prior_row(),
         (
-            "Does the paper's step, GSCL added to C2′, make a better encoder?",
-            f"{span(*step)}, five short trainings, twelve cells",
+            "Does the paper's step from C2′ (all losses without the graph) to C2 (with the graph) "
+            "make a better encoder?",
+            f"{span(*step)}, five short trainings, twelve cells (four tasks at three shares of the labels)",
             f"open: the paper's own table has {signed(of_published())} on these cells, which is inside",
         ),
         ("… and does it need the graph's edges?", f"{span(*edges)} against no edges", "not shown"),

@@ -2,10 +2,12 @@
 
 # ruff: noqa: F401
 from tests.conftest import (
-    _as_it_was,
     _wherever_it_runs,
+    pytest_collection_finish,
     pytest_fixture_setup,
     pytest_runtest_call,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
     realdata,
 )
 from tests.marecg.conftest import corpus_folder, micro
