@@ -6,7 +6,7 @@ from ecg_synth import Noise, record
 from ecg_synth.corpus import quantised
 from ecg_synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram
 from ecg_synth.leads import LEADS
-from ecg_synth.noise import _ELECTRODES_TO_LEADS
+from ecg_synth.noise import ELECTRODES_TO_LEADS
 
 INVERSE_DOWER = np.array(
     [
@@ -39,12 +39,12 @@ def test_limb_leads_obey_einthoven_and_goldberger_in_noise_and_in_integers():
 
 def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of():
     """1 mV at the right arm, the left arm, the left leg, and C1, each alone; rows I, II, V1 … V6."""
-    seen = np.round(_ELECTRODES_TO_LEADS, 4).T
+    seen = np.round(ELECTRODES_TO_LEADS, 4).T
     assert seen[0].tolist() == [-1, -1, *[-0.3333] * 6]
     assert seen[1].tolist() == [1, 0, *[-0.3333] * 6]
     assert seen[2].tolist() == [0, 1, *[-0.3333] * 6]
     assert seen[3].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
-    assert not _ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have isn't a voltage"
+    assert not ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have isn't a voltage"
 
 
 def test_a_clean_record_is_the_projection_of_its_dipole():

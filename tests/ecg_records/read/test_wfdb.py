@@ -9,7 +9,7 @@ import wfdb
 from tests.made_records import make_ecg, make_record
 
 from ecg_records.errors import RecordError
-from ecg_records.readers.wfdb import _millivolts, read_record
+from ecg_records.readers.wfdb import millivolts, read_record
 from ecg_records.readers.wfdb_header import Channel
 from ecg_records.record import age_in_years, inside, sex_letter
 from ecg_records.signal.leads import LEADS
@@ -156,7 +156,7 @@ def test_ages_and_sexes_are_read_in_every_spelling():
 def test_every_number_of_a_converter_becomes_the_float32_nearest_to_its_millivolts(gain, baseline):
     d_1L = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)[None]
     channel = Channel("I", "a.mat", 16, 24, gain, baseline, None)
-    found = _millivolts(d_1L, [channel])
+    found = millivolts(d_1L, [channel])
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, ((d_1L - np.float64(baseline)) / gain).astype(np.float32))
 

@@ -10,7 +10,7 @@ from marecg.recipes.overrides import override
 from marecg.recipes.schema import TrainConfig
 from marecg.train.lightning_module import Pretraining, lr_factor, parameter_groups
 from marecg.train.network import Network
-from marecg.train.run import _total_steps
+from marecg.train.run import total_steps
 
 TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)
 
@@ -48,7 +48,7 @@ def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro):
 def test_a_last_share_of_an_epoch_is_a_step_too():
     for records, steps in ((32, 11), (64, 6)):
         config = Config(train=TrainConfig(max_epochs=10, batch_size=8, global_batch_size=records))
-        assert _total_steps(config, records=33) == steps
+        assert total_steps(config, records=33) == steps
 
 
 def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate():

@@ -13,7 +13,7 @@ import numpy as np
 from ecg_synth.dipole import Array
 
 _LIMB = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
-_ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 / 3), np.eye(6)]])
+ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 / 3), np.eye(6)]])
 """[8, 9]: I = LA − RA, II = LL − RA, and each chest electrode against Wilson's central terminal."""
 
 
@@ -45,7 +45,7 @@ def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random
     electrodes = _waves(noise, loudness, time, breath_hz, rng)
     electrodes += noise.muscle * loudness[2] * _muscle(fs, n, rng)
     electrodes += _motion(noise, time, rng)
-    return np.asarray(_ELECTRODES_TO_LEADS @ electrodes)
+    return np.asarray(ELECTRODES_TO_LEADS @ electrodes)
 
 
 def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np.random.Generator) -> Array:

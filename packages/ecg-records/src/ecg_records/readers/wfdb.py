@@ -85,7 +85,7 @@ def read_leads(
         d_KL = np.array(
             [read[channel.file][0][:, column] for channel, column in zip(channels, columns, strict=True)]
         )
-        x_KL = _millivolts(d_KL, channels)
+        x_KL = millivolts(d_KL, channels)
         lowest_K1 = np.array([[LOWEST[channel.format]] for channel in channels], d_KL.dtype)
         x_KL[d_KL == lowest_K1] = np.nan
         wrong = [
@@ -216,7 +216,7 @@ def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
     return bool(off > MONTAGE_LIMIT**2 * limb)
 
 
-def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
+def millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
     """Return (d − baseline) / gain, with each value rounded once to float32.
 
     If all three values are exact in float32, the float32 quotient equals the rounded float64 quotient, in a

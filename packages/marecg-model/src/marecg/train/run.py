@@ -133,7 +133,7 @@ def train(
         stack.enter_context(preemption.listening())
         settings = config.model_dump(mode="json")
         keep_freed()
-        steps = _total_steps(config, len(corpus))
+        steps = total_steps(config, len(corpus))
         module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
         checkpoint = newest(folder, module)
         at = step_of(checkpoint) if checkpoint else 0
@@ -244,7 +244,7 @@ def _trainer(
     )
 
 
-def _total_steps(config: Config, records: int) -> int:
+def total_steps(config: Config, records: int) -> int:
     """Return the number of optimiser steps of a run, given the number of records in the corpus."""
     train = config.train
     steps = math.ceil(train.max_epochs * records / train.records_per_step())
