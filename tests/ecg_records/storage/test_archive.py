@@ -59,8 +59,7 @@ def test_an_archive_of_many_formats_becomes_a_cohort(place, capsys):
     assert (len(ontology), ontology.nodes[40].abbr) == (41, "LAxis")
 
     embedded = ("embed", place / "run", place / "archive", "--fs", 500, "--set", "part_records=2")
-    for shard in ("1/2", "2/2"):
-        assert run(*embedded, "--out", f"{place}/parts/", "--shard", shard) == 0
+    assert run(*embedded, "--out", f"{place}/parts/") == 0
     rows = pq.read_table(place / "parts").to_pylist()
     assert sorted(row["id"] for row in rows) == sorted(NAMES)
     assert {row["ontology_sha256"] for row in rows} == {ontology.sha256}

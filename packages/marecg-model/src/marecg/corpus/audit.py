@@ -4,7 +4,7 @@ Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The
 under other names, so the check has to compare the records themselves.
 
 Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
-F features of a fingerprint.
+F features of a fingerprint, N concepts.
 """
 
 from collections.abc import Iterable, Sequence

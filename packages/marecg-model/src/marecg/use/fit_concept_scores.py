@@ -4,7 +4,7 @@
 
 Writes concept_scores.safetensors into the folder of the model's weights, and its model card anew.
 
-Shapes: T teaching records, F features, N concepts, V beat readout.
+Shapes: M corpus records, T teaching records, F features, N concepts, V beat readout.
 """
 
 import argparse
