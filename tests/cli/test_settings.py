@@ -59,7 +59,7 @@ def test_every_command_answers_a_setting_of_another_with_its_name(command):
 
 
 def test_an_unknown_setting_names_the_known_ones():
-    with pytest.raises(UsageError, match=r"there is no value named 'patience'.*feature_cache"):
+    with pytest.raises(UsageError, match=r"unknown setting 'patience'.*feature_cache"):
         read(Probe, ["patience=3"])
 
 

@@ -50,7 +50,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path):
 
 @pytest.mark.parametrize("name", [".", "", "/"])
 def test_a_place_without_a_name_is_refused(name):
-    with pytest.raises(OutputError, match="isn't a name"), replacing(name):
+    with pytest.raises(OutputError, match="must end in a file or folder name"), replacing(name):
         pytest.fail("nothing is begun")
 
 

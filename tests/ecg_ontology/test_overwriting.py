@@ -32,7 +32,7 @@ def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
 
 def test_an_export_to_an_address_makes_no_folder_of_its_name(onto, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"^s3://bucket/o\.ttl: is an address, and a path is wanted"):
+    with pytest.raises(UsageError, match=r"^s3://bucket/o\.ttl: must be a local path, got an address"):
         ecg_ontology.export(onto, "s3://bucket/o.ttl")
     assert not list(tmp_path.iterdir())
 
@@ -98,7 +98,7 @@ def text(path):
         ("mydata.fhir", own_table, "holds patients.csv, which would be lost"),
         ("mydata.fhir", folder_with("CodeSystem-a.json", '{"url": "city"}'), "isn't an export of"),
         ("mydata.fhir", link_to_a_folder, "holds patients.csv"),
-        ("mydata.fhir", text, "is a file"),
+        ("mydata.fhir", text, "must be a folder, got a file"),
         *((name, text, "lost") for name in (*FILES, *VIEWS)),
         ("ccg.npz", lambda path: np.savez(path, features=np.zeros(3)), "isn't an export of"),
         *((f"ccg.{form}", exported(LUNG), "isn't an export of https://w3id") for form in (*FORMS, "fhir")),

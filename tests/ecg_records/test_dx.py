@@ -88,7 +88,7 @@ def test_real_headers_are_read_with_all_their_oddities(realdata):
     [
         (os.mkfifo, r"a\.hea: isn't a file"),
         (lambda path: path.symlink_to("nowhere"), r"a\.hea: isn't a file"),
-        (lambda path: path.with_name("readme.txt").touch(), "holds no WFDB header"),
+        (lambda path: path.with_name("readme.txt").touch(), "contains no WFDB header"),
     ],
 )
 def test_a_folder_without_headers_and_a_header_that_is_no_file_are_refused(tmp_path, make, says):

@@ -158,24 +158,24 @@ class Hostile(NamedTuple):
 
 
 INPUTS: dict[str, Hostile] = {
-    "WFDB header with 100,000 codes": Hostile(wfdb_codes, "codes, more than"),
-    ".npz of 18,000 small members": Hostile(npz_members, "arrays, more than", ARRAYS),
+    "WFDB header with 100,000 codes": Hostile(wfdb_codes, "must have at most .* codes"),
+    ".npz of 18,000 small members": Hostile(npz_members, "must have at most .* arrays", ARRAYS),
     ".npz with an axis of negative length": Hostile(npz_negative, "axis of negative length", ARRAYS),
     ".npz of 3 MB that unpacks to 2.9 GB": Hostile(npz_bomb, "1 records|flat-lead", ARRAYS),
     "Parquet with 300,000 empty rows": Hostile(
-        parquet_empty_rows, "too small|leads of a record differ", ARRAYS
+        parquet_empty_rows, "too small|leads of a record must have the same length", ARRAYS
     ),
     "Parquet with one row group of 60 million": Hostile(parquet_one_group, "1 records|flat-lead", ARRAYS),
-    "MAT4 of 2.9 GB": Hostile(mat4, "too large to be loaded whole", ARRAYS),
+    "MAT4 of 2.9 GB": Hostile(mat4, "a MATLAB file of level 4 must have at most", ARRAYS),
     "MAT5 of 3 MB that unpacks to 2.9 GB": Hostile(mat5, "1 records|flat-lead", ARRAYS),
-    "HDF5 with one chunk of 2.9 GB": Hostile(hdf5_chunk, "pieces that are too large", ARRAYS),
-    "aECG with 100,000,000 digits": Hostile(aecg_digits, "such a file may have"),
-    "aECG with 10,000,000 digits": Hostile(aecg_within, "has leads of 5000 and of"),
-    "XML of 12,500,000 empty elements": Hostile(xml_tags, "tags, more|more than .* tags"),
-    "DICOM of 4 GB, sparse": Hostile(dicom_sparse, "such a file may have"),
+    "HDF5 with one chunk of 2.9 GB": Hostile(hdf5_chunk, "HDF5 chunks must have at most", ARRAYS),
+    "aECG with 100,000,000 digits": Hostile(aecg_digits, "must have at most .* MB, got"),
+    "aECG with 10,000,000 digits": Hostile(aecg_within, "leads must have the same length, got 5000 and"),
+    "XML of 12,500,000 empty elements": Hostile(xml_tags, "must have at most .* tags"),
+    "DICOM of 4 GB, sparse": Hostile(dicom_sparse, "must have at most .* MB, got"),
     "DICOM of 4 MB that inflates to 4 GB": Hostile(dicom_deflated, "is deflated"),
     "DICOM of 8,000,000 elements in an item": Hostile(dicom_elements, "elements"),
-    "model with an ontology.json of 50 GB": Hostile(ontology, "has more than 64 MB", ARRAYS, "model"),
+    "model with an ontology.json of 50 GB": Hostile(ontology, "must have at most 64 MB", ARRAYS, "model"),
 }
 
 

@@ -46,13 +46,13 @@ EXAMPLES = {
         "unknown recipe 'xxl'. marecg recipes lists them, or name your own as FILE.py:NAME.": lambda: by_name(
             "xxl"
         ),
-        "no dataset is called 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
+        "unknown dataset 'georgie'. Did you mean georgia?": lambda: dataset("georgie"),
         "unknown readout 'beat'. Did you mean beats?": lambda: Request(readout="beat"),
         "unknown task 'ptbxl-supr'. Did you mean ptbxl-super?": lambda: plugin(
             "ptbxl-supr", {"ptbxl-super": 1}, int, "task"
         ),
         "unknown tracker 'tensorbord'. Did you mean tensorboard?": lambda: refuse_missing(["tensorbord"]),
-        "no routing profile is called 'curatd'. Did you mean curated?": lambda: ecg_ontology.load(
+        "unknown routing profile 'curatd'. Did you mean curated?": lambda: ecg_ontology.load(
             profile="curatd"
         ),
         "fs isn't given: the sampling rate in Hz. Give it, such as fs=500.": lambda: marecg.embed(
@@ -70,7 +70,7 @@ EXAMPLES = {
         ),
     },
     "UnknownSettingError": {
-        "--set train.max_step=2: there is no value named 'train.max_step'. Did you mean train.max_steps?": (
+        "--set train.max_step=2: unknown setting 'train.max_step'. Did you mean train.max_steps?": (
             lambda: by_name("tiny", ["train.max_step=2"])
         ),
     },
@@ -94,7 +94,7 @@ EXAMPLES = {
         ),
     },
     "SourceGoneError": {
-        "gone: is gone, or was unmounted, while its records were read. Bring it back": lambda: raised(
+        "gone: was removed or unmounted while its records were read. Restore it": lambda: raised(
             blamed(Path("gone"), Path("gone/a.hea")), OSError(5, "Input/output error")
         ),
     },
@@ -124,7 +124,7 @@ EXAMPLES = {
             lost_peers(2, Path("runs/c3")), RuntimeError("connection closed by peer")
         ),
     },
-    "StoppedError": {"runs/c3: stopped at step 40; the same command goes on": stopped},
+    "StoppedError": {"runs/c3: stopped at step 40; run the same command to continue": stopped},
 }
 """What is printed, or how it begins, by type of error, and a call that brings it about."""
 CALLS = [(kind, text, call) for kind, calls in EXAMPLES.items() for text, call in calls.items()]

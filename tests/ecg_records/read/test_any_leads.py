@@ -66,10 +66,10 @@ def test_signals_of_other_names_are_read_as_the_leads_that_are_named(tmp_path):
     assert candidate.read().leads == ("II",)
     with pytest.raises(UsageError, match="unknown"):
         read(header, leads={"MLII": "M2"})
-    with pytest.raises(UsageError, match="named twice"):
+    with pytest.raises(UsageError, match="must have different names"):
         read(header, leads={"MLII": "II", "ECG1": "II"})
     assert parse_leads("MLII=II,V5=V5") == {"MLII": "II", "V5": "V5"}
-    with pytest.raises(UsageError, match="doesn't name leads"):
+    with pytest.raises(UsageError, match="must look like MLII=II,V5=V5"):
         parse_leads("MLII")
 
 
@@ -93,5 +93,5 @@ def test_a_folder_of_several_records_is_not_one_record(tmp_path):
     make_record(tmp_path, "a")
     assert read(tmp_path).id == "a"
     make_record(tmp_path, "b")
-    with pytest.raises(UsageError, match="holds 2 records"):
+    with pytest.raises(UsageError, match="must have exactly one record, got 2"):
         read(tmp_path)

@@ -53,7 +53,10 @@ def test_an_array_that_does_not_fit_its_leads_or_has_no_samples_is_refused(tmp_p
         candidate.read()
     for shape in [(5, 8, 100), (3, 12, 12), (100,), (12, 12)]:
         np.save(tmp_path / "a.npy", np.zeros(shape))
-        with pytest.raises(UsageError, match=r"a\.npy: holds array \(" + " × ".join(map(str, shape))):
+        with pytest.raises(
+            UsageError,
+            match=r"a\.npy: must have .* axis of 12 leads, got array \(" + " × ".join(map(str, shape)),
+        ):
             ArrayFile(tmp_path / "a.npy", Layout(500))
 
 
@@ -62,7 +65,7 @@ def test_several_arrays_that_could_be_signals_are_listed_and_one_is_chosen_by_ke
     with pytest.raises(UsageError, match=r"train \(40 × 12 × 300\); test \(3 × 12 × 300\).*array.key="):
         ArrayFile(tmp_path / "a.npz", Layout(500))
     assert len(ArrayFile(tmp_path / "a.npz", Layout(500, key="test"))) == 3
-    with pytest.raises(UsageError, match="holds no array 'val'"):
+    with pytest.raises(UsageError, match="has no array 'val'"):
         ArrayFile(tmp_path / "a.npz", Layout(500, key="val"))
 
 
@@ -106,7 +109,7 @@ def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path):
     with pytest.raises(UsageError, match="lacks the leads III"):
         prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, ("I", "II")))
     (tmp_path / "a.txt").write_text("")
-    with pytest.raises(CorpusError, match="array by its ending"):
+    with pytest.raises(CorpusError, match="must be a folder, an array file or a clinical file"):
         find([tmp_path / "a.txt"])
 
 
@@ -161,7 +164,7 @@ def test_a_column_of_records_makes_a_file_of_many(tmp_path, long):
     frame.drop(columns="time").to_csv(tmp_path / "all.csv", index=False)
     with (tmp_path / "all.csv").open("a") as file:
         file.write("p9,II,1" if long else "p9,1,x")
-    with pytest.raises(InputError, match="differ in length" if long else r"all\.csv"):
+    with pytest.raises(InputError, match="leads must have the same length" if long else r"all\.csv"):
         find_inputs([tmp_path / "all.csv"], Layout(500))
 
 
@@ -184,7 +187,7 @@ def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, monkeypa
     np.savez_compressed(tmp_path / "clinic.npz", x=beats(2))
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(lazy_array, "TemporaryFile", full)
-    problem = r"clinic\.npz: no room here to unpack it\. Make room, or set TMPDIR"
+    problem = r"clinic\.npz: the disk has too little space to unpack it\. Free disk space, or set TMPDIR"
     with pytest.raises(OutputError, match=problem):
         prepare([tmp_path / "clinic.npz"], tmp_path / "corpus", layout=Layout(fs=500), jobs=1)
     assert not (tmp_path / "corpus" / "corpus.json").exists()

@@ -15,37 +15,37 @@ from marecg.corpus.prepare import prepare
 pytest.importorskip("pydicom")
 
 SPOILT = [
-    ("d.dcm", {"spoil": picture}, "format", "a picture and no waveform"),
-    ("d.dcm", {"spoil": element("file.WaveformSequence", None)}, "format", "holds no waveform"),
-    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", None)}, "gain", "one step"),
-    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", 0)}, "gain", "one step"),
+    ("d.dcm", {"spoil": picture}, "format", "has no waveform, only a picture"),
+    ("d.dcm", {"spoil": element("file.WaveformSequence", None)}, "format", "has no waveform"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", None)}, "gain", "the gain of its samples"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", 0)}, "gain", "the gain of its samples"),
     ("d.dcm", {"spoil": element("group.WaveformOriginality", "DERIVED")}, "format", "derived"),
     ("d.dcm", {"spoil": element("group.NumberOfWaveformSamples", 9000)}, "truncated", "5000 of 9000"),
-    ("d.dcm", {"spoil": element("group.NumberOfWaveformChannels", 11)}, "header", "describes 12"),
-    ("d.dcm", {"unit": "mm[Hg]"}, "units", "not in volts"),
+    ("d.dcm", {"spoil": element("group.NumberOfWaveformChannels", 11)}, "header", "got 12 descriptions"),
+    ("d.dcm", {"unit": "mm[Hg]"}, "units", "must be in volts"),
     ("d.dcm", {"fs": 5}, "sampling-rate", "5 Hz"),
-    ("a.xml", {"unit": "mA"}, "units", "not in volts"),
+    ("a.xml", {"unit": "mA"}, "units", "must be in volts"),
     ("a.xml", {"fs": 1e6}, "sampling-rate", "Hz"),
-    ("m.xml", {"unit": "PASCALS"}, "units", "not in volts"),
+    ("m.xml", {"unit": "PASCALS"}, "units", "must be in volts"),
     ("m.xml", {"bytes_kept": 9000}, "truncated", "4500 of 5000"),
-    ("e.edf", {"unit": "degC"}, "units", "not in volts"),
+    ("e.edf", {"unit": "degC"}, "units", "must be in volts"),
     ("e.edf", {"other_rate": "V3"}, "sampling-rate", "250 and 500 Hz"),
-    ("m.xml", {"late": "V2"}, "shape", "begin at different times"),
+    ("m.xml", {"late": "V2"}, "shape", "must begin at the same time"),
     ("s.scp", {"flags": 1}, "format", "a reference beat: convert it"),
     ("s.scp", {"bimodal": 1}, "format", "two sampling rates"),
-    ("s.scp", {"tables": 1}, "format", "Huffman tables of its own"),
-    ("s.scp", {"nanovolts": 0}, "gain", "one step"),
+    ("s.scp", {"tables": 1}, "format", "its own Huffman tables"),
+    ("s.scp", {"nanovolts": 0}, "gain", "the gain of its samples"),
     ("s.scp", {"fs": 20}, "sampling-rate", "20 Hz"),
-    ("s.scp", {"late": "V2"}, "shape", "begin at different times"),
+    ("s.scp", {"late": "V2"}, "shape", "must begin at the same time"),
     ("s.scp", {"announced": 6000}, "truncated", "of 6000 samples in lead I"),
     ("s.scp", {"announced": 6000, "tables": None}, "truncated", "5000 of 6000 samples"),
     ("s.scp", {"checksum": 1}, "unreadable", "checksum differs"),
-    ("p.xml", {"version": "2.0"}, "format", "Philips XML 2.0; 1.03"),
-    ("p.xml", {"method": "ZIP"}, "format", "Base64, ZIP: only XLI"),
-    ("p.xml", {"resolution": "coarse"}, "gain", "one step"),
+    ("p.xml", {"version": "2.0"}, "format", "version of Philips XML must be one of 1.03, .*, got 2.0"),
+    ("p.xml", {"method": "ZIP"}, "format", "compressed with XLI, got Base64, ZIP"),
+    ("p.xml", {"resolution": "coarse"}, "gain", "the gain of its samples"),
     ("p.xml", {"fs": 20}, "sampling-rate", "20 Hz"),
     ("p.xml", {"announced": 6000}, "truncated", "5200 of 6000 samples in lead I"),
-    ("p.xml", {"leads": LEADS[::-1]}, "missing-lead", "has the leads V6 V5"),
+    ("p.xml", {"leads": LEADS[::-1]}, "missing-lead", "got V6 V5"),
     ("p.xml", {"bytes_kept": 20_000}, "truncated", "samples in lead"),
 ]
 
@@ -82,7 +82,7 @@ def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(t
     (tmp_path / "e.edf").write_bytes(content)
     assert read(tmp_path / "e.edf").length == 5000
     (tmp_path / "e.edf").write_bytes(content.replace(b"+5\x14\x14", b"+7\x14\x14"))
-    with pytest.raises(RecordError, match="has gaps") as refused:
+    with pytest.raises(RecordError, match="must have no gaps") as refused:
         read(tmp_path / "e.edf")
     assert refused.value.reason == "multi-segment"
 
@@ -90,15 +90,15 @@ def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(t
 def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path, x_CL):
     second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
     files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
-    with pytest.raises(RecordError, match="250 and 500 Hz"):
+    with pytest.raises(RecordError, match="250 Hz and 500 Hz"):
         read(tmp_path / "a.xml")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<restingecgdata/>", "Philips XML without a version"),
-        ("<sapphire/>", "of the kind 'sapphire': HL7 aECG, GE MUSE and Philips are read"),
+        ("<restingecgdata/>", "version of Philips XML must be one of .*, got no version"),
+        ("<sapphire/>", "must be XML of HL7 aECG, GE MUSE or Philips, got 'sapphire'"),
         ('<!DOCTYPE a [<!ENTITY b "b">]><AnnotatedECG>&b;</AnnotatedECG>', "EntitiesForbidden"),
         ('<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/hostname">]><RestingECG>&b;</RestingECG>', "Forbidden"),
     ],

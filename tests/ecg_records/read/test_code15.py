@@ -53,7 +53,7 @@ def test_the_padding_is_no_signal(root):
     assert [each.read().length for each in (ten, seven)] == [4000, 2800]
     np.testing.assert_allclose(seven.read().x_CL, make_ecg(7, 400), atol=1e-6)
     np.testing.assert_allclose(seven.read(seconds=2).x_CL, make_ecg(7, 400)[:, :800], atol=1e-6)
-    with pytest.raises(RecordError, match="row 2 holds padding and no samples"):
+    with pytest.raises(RecordError, match="row 2 has only padding and no samples"):
         nothing.read()
 
 

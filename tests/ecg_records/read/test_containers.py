@@ -152,7 +152,7 @@ def test_thirty_gigabytes_are_never_loaded(tmp_path, name):
 def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("ecg", (1 << 40, 12, 5000), np.float32)
-    with pytest.raises(InputError, match=r"announces 1099511627776 × 12 × 5000 numbers"):
+    with pytest.raises(InputError, match=r"is too small for the 1099511627776 × 12 × 5000 numbers"):
         ArrayFile(tmp_path / "a.h5", Layout(500))
 
 
@@ -210,7 +210,7 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
     with h5py.File(tmp_path / "circle.h5", "w") as file:
         file["ecg"] = X_BCL[0]
         file["g/itself"] = file["/"]
-    with pytest.raises(InputError, match="groups in groups"):
+    with pytest.raises(InputError, match="nested at most 32 deep"):
         ArrayFile(tmp_path / "deep.h5", Layout(500))
     assert ArrayFile(tmp_path / "circle.h5", Layout(500)).one
 
@@ -219,5 +219,5 @@ def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path):
     length = (1 << 25) // 12 + 1
     leads = pa.ListArray.from_arrays(np.arange(13) * length, np.zeros(12 * length, np.int8))
     pq.write_table(pa.table({"signal": pa.ListArray.from_arrays([0, 12], leads)}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="too long to be read"):
+    with pytest.raises(InputError, match="must have at most 33,554,432 numbers"):
         ArrayFile(tmp_path / "a.parquet", Layout(500))

@@ -125,7 +125,7 @@ def test_groups_that_cannot_be_joined_are_refused(tmp_path, x_CL, form):
         read(written(tmp_path, form, x_CL, halves, fs=[500, 250]))
     if form == "dcm":
         unequal = [(LEADS[:6], 0, 5000), (LEADS[6:], 0, 4000)]
-        with pytest.raises(RecordError, match="without their time offsets"):
+        with pytest.raises(RecordError, match="must have time offsets, got none"):
             read(written(tmp_path, form, x_CL, unequal, offsets=False))
 
 

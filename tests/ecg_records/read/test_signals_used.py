@@ -84,7 +84,7 @@ def test_a_folder_in_the_record_s_name_says_nothing(tmp_path, name):
 
 def test_a_header_of_segments_is_still_refused(tmp_path):
     (tmp_path / "m.hea").write_text("m/2 12 500 10000\na 5000\nb 5000\n")
-    with pytest.raises(RecordError, match="several segments"):
+    with pytest.raises(RecordError, match="must have a single segment"):
         read(tmp_path / "m.hea")
 
 

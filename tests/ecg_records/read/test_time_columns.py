@@ -44,7 +44,7 @@ def test_a_wrong_rate_is_refused_and_a_right_one_read(tmp_path, column, ending):
     np.testing.assert_allclose(read(path).x_CL, X_CL, atol=1e-6)
     assert not reported(read(path).notes)
     for wrong in (100, 250, 190, 400):
-        with pytest.raises(InputError, match=r"steps of .* was given"):
+        with pytest.raises(InputError, match=r"steps of .* Hz\), got "):
             read(path, wrong)
 
 
@@ -89,7 +89,7 @@ def test_each_record_of_a_table_has_its_own_time(tmp_path):
     np.testing.assert_allclose(records["a"].x_CL, X_CL, atol=1e-6)
     np.testing.assert_allclose(records["b"].x_CL, gap_CL, atol=1e-6)
     assert any(note.kind == NoteKind.timing and "40 samples missing" in note for note in records["b"].notes)
-    with pytest.raises(InputError, match="500 Hz was given"):
+    with pytest.raises(InputError, match="got 500 Hz"):
         find_inputs([path], Layout(500))
 
 
@@ -117,7 +117,7 @@ def test_a_table_with_a_value_a_row_is_arranged_by_its_time(tmp_path, column, sh
         f"40 samples missing in the column {column}",
     ]
     for wrong in (100, 250, 500):
-        with pytest.raises(InputError, match=f"{wrong} Hz was given"):
+        with pytest.raises(InputError, match=f"got {wrong} Hz"):
             find_inputs([path], Layout(wrong))
 
 
@@ -133,7 +133,7 @@ def test_a_lead_without_some_rows_lacks_these_samples(tmp_path):
 def test_a_lead_with_two_values_of_a_time_is_refused(tmp_path):
     rows = long_form(table().assign(record="a"), "time_s")
     path = written(tmp_path / "t.csv", pd.concat([rows, rows.iloc[5:6]]))
-    with pytest.raises(InputError, match="lead I has two rows of the same time"):
+    with pytest.raises(InputError, match="lead I has two rows with the same time"):
         find_inputs([path], Layout(FS))
 
 
@@ -152,7 +152,7 @@ def test_notes_stay_with_their_record_if_another_has_no_order(tmp_path):
 
 def test_two_rows_of_one_time_are_refused(tmp_path):
     path = written(tmp_path / "a.csv", pd.concat([table(), table().iloc[:1]]))
-    with pytest.raises(InputError, match="two rows of the same time"):
+    with pytest.raises(InputError, match="two rows with the same time"):
         read(path)
 
 
@@ -178,7 +178,7 @@ def test_decimal_commas_are_read(tmp_path, separator):
     path = tmp_path / "a.csv"
     table().to_csv(path, index=False, sep=separator, decimal=",")
     np.testing.assert_allclose(read(path).x_CL, X_CL, atol=1e-6)
-    with pytest.raises(InputError, match="was given"):
+    with pytest.raises(InputError, match="got 500 Hz"):
         read(path, 500)
 
 

@@ -37,7 +37,10 @@ def test_what_is_whole_is_read(tmp_path):
         (lambda path: path.symlink_to("/dev/zero"), "isn't a file"),
         (lambda path: path.mkdir(), "isn't a file"),
         (lambda path: None, "is missing"),
-        (lambda path: (path.touch(), os.truncate(path, JSON_BYTES + 1)), "has more than 64 MB"),
+        (
+            lambda path: (path.touch(), os.truncate(path, JSON_BYTES + 1)),
+            "must have at most 64 MB, got 65 MB",
+        ),
         (lambda path: path.write_bytes(b"a = " * 3 + b"[" * 1_000_000), "is damaged|isn't TOML"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "is damaged|isn't UTF-8"),
     ],

@@ -43,7 +43,7 @@ def test_an_address_that_fsspec_does_not_know_or_lacks_a_slash_is_refused(
 
 def test_no_function_makes_folders_of_an_address(corpus_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    refused = pytest.raises(UsageError, match=r"^s3://bucket/run.*: is an address, and a path is wanted")
+    refused = pytest.raises(UsageError, match=r"^s3://bucket/run.*: must be a local path, got an address")
     with refused:
         train(MICRO, corpus_folder, "s3://bucket/run")
     with refused:

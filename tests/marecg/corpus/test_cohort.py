@@ -203,7 +203,7 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus, tmp_path):
     np.testing.assert_array_equal(few.stored(range(3)), corpus.stored(rows))
     np.testing.assert_array_equal(few.y, corpus.y[rows])
     assert few.ontology_sha256 == corpus.ontology_sha256
-    with pytest.raises(CorpusError, match="is a prepared corpus already"):
+    with pytest.raises(CorpusError, match="is already a prepared corpus"):
         prepare([tmp_path / "few"], tmp_path / "again", jobs=1)
     assert not (tmp_path / "again").exists()
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "few").iterdir()}

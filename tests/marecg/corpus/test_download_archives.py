@@ -114,7 +114,7 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused_before_it_
                 for _ in range(150):
                     member.write(bytes(1 << 20))
     offered = describe(**{"a.zip": packed.getvalue()})
-    with pytest.raises(InputError, match=r"a\.zip: unpacks to 300 MB from .* bytes"):
+    with pytest.raises(InputError, match=r"a\.zip: must unpack to at most 256 MB, got 300 MB from .* bytes"):
         get(offered, tmp_path, base=f"{base}record")
     assert not list((tmp_path / "code-15").glob("*.hdf5"))
 

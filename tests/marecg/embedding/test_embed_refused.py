@@ -51,9 +51,9 @@ def broken(value: float) -> NDArray[np.float64]:
         ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 10**22}, "batch_size is 10000000000000000000000"),
         ({"batch_size": 2.5}, "batch_size is 2.5"),
-        ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* aren't a sequence of names"),
-        ({"leads": None}, "leads None aren't a sequence of names"),
-        ({"leads": 12}, "leads 12 aren't a sequence of names"),
+        ({"leads": [None, *LEADS[1:]]}, r"leads must be a sequence of names, got \[None, "),
+        ({"leads": None}, "leads must be a sequence of names, got None"),
+        ({"leads": 12}, "leads must be a sequence of names, got 12"),
     ],
 )
 def test_what_is_no_signal_is_one_clear_error(model, change, problem):
@@ -95,9 +95,9 @@ def test_a_model_that_saw_no_label_predicts_nothing(micro):
         ((1, 7, 3500), LEADS, r"\(1, 7, 3500\), and 12 leads"),
         ((0, 12, 3500), LEADS, "no records"),
         ((0,), LEADS, "no records"),  # an empty list
-        ((1, 1, 3500), ("X",), r"unknown \['X'\].*aVR"),
-        ((1, 2, 3500), ("I", "i"), "twice"),
-        ((1, 0, 3500), (), "none is named"),
+        ((1, 1, 3500), ("X",), r"unknown leads \['X'\].*aVR"),
+        ((1, 2, 3500), ("I", "i"), "must have different names"),
+        ((1, 0, 3500), (), "leads must not be empty"),
         ((1, 12, 49), LEADS, "less than one patch"),
         ((1, 12, 0), LEADS, "less than one patch"),
     ],

@@ -103,7 +103,7 @@ def hole(path: Path) -> None:
     [
         (os.mkfifo, "isn't a file"),
         (lambda path: path.symlink_to("/dev/zero"), "isn't a file"),
-        (hole, "has more than 256 MB"),
+        (hole, "must have at most 256 MB"),
         (
             lambda path: path.write_text("step,loss\n1,1e308\n2,-1e308\n"),
             "loss has a number that can't be: -1e",

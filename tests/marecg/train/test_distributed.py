@@ -248,7 +248,7 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
             assert forked.end(ranks.pop()) == 1
             step = int(max((tmp_path / "run/checkpoints").iterdir()).stem.removeprefix("step-"))
             for path in printed:
-                assert f"stopped at step {step}; the same command goes on" in path.read_text()
+                assert f"stopped at step {step}; run the same command to continue" in path.read_text()
             assert not (tmp_path / "run/model").exists()
     finally:
         for pid in ranks[1:]:

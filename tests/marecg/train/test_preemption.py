@@ -27,7 +27,9 @@ def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_
     before = signal.getsignal(signal.Signals[number])
     at_step(3, lambda: [signal.raise_signal(signal.Signals[number]) for _ in range(2)])
     assert run(*command) == code
-    assert capsys.readouterr().err.endswith(f"{tmp_path}/run: stopped at step 3; the same command goes on\n")
+    assert capsys.readouterr().err.endswith(
+        f"{tmp_path}/run: stopped at step 3; run the same command to continue\n"
+    )
     assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-00000003.ckpt"]
     assert not (tmp_path / "run/model").exists()
     assert signal.getsignal(signal.Signals[number]) == before
@@ -44,7 +46,7 @@ def test_a_signal_before_the_first_step_loses_nothing(pretrain, unbroken, tmp_pa
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(stopping.Preemption, "listen", too_early)
-    with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on"):
+    with pytest.raises(StoppedError, match="stopped at step 1; run the same command to continue"):
         pretrain(tmp_path / "run")
     monkeypatch.undo()
     pretrain(tmp_path / "run")
@@ -57,7 +59,9 @@ def test_a_signal_to_another_process_of_the_run_ends_this_one_too(pretrain, unbr
 
     with monkeypatch.context() as patch:
         patch.setattr(SingleDeviceStrategy, "reduce", reduce)
-        with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on") as stopped:
+        with pytest.raises(
+            StoppedError, match="stopped at step 1; run the same command to continue"
+        ) as stopped:
             pretrain(tmp_path / "run")
     assert stopped.value.signal == signal.SIGTERM
     assert not (tmp_path / "run/model").exists()

@@ -46,7 +46,7 @@ class UnknownSettingError(ConfigError):
     """An unknown name of a setting. `setting` is the name."""
 
     def __init__(self, setting: str, *, where: object = "", remedy: str = "") -> None:
-        super().__init__(f"there is no value named {setting!r}", where=where, remedy=remedy)
+        super().__init__(f"unknown setting {setting!r}", where=where, remedy=remedy)
         self.setting = setting
 
 
@@ -59,7 +59,7 @@ class StoppedError(EcgError):
     """
 
     def __init__(self, signal: int, step: int, *, where: object = "") -> None:
-        super().__init__(f"stopped at step {step}; the same command goes on", where=where)
+        super().__init__(f"stopped at step {step}; run the same command to continue", where=where)
         self.signal = signal
         self.step = step
 
@@ -86,7 +86,7 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
 def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
     """Raise `UsageError` if a name is not among the choices."""
     if name not in choices:
-        problem = f"no {kind} is called {name!r}"
+        problem = f"unknown {kind} {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 

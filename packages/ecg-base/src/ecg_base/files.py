@@ -52,12 +52,14 @@ def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
     """
     target = Path(target)
     if not target.name:
-        raise OutputError("isn't a name", where=target, remedy="Name a new file or folder")
+        raise OutputError(
+            "must end in a file or folder name", where=target, remedy="For example out/ecg.json"
+        )
     refuse_address(target)
     hidden = ""
     try:
         if _is_device(target):
-            raise OutputError("is a device or a pipe", where=target, remedy="Name a file")
+            raise OutputError("is a device or a pipe", where=target, remedy="Give the path of a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         _tidy_once(target.parent)
         with _hidden_folder(target) as folder:
@@ -151,7 +153,7 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
 
 def _replace_folder(target: Path, by: Path) -> None:
     if target.is_symlink():
-        raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
+        raise OutputError("is a link to a folder", where=target, remedy="Give the path of the folder itself")
     try:
         target.replace(by.parent / _OLD)
         by.replace(target)
@@ -220,21 +222,21 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
         raise OutputError(f"cannot be listed ({error.strerror})", where=out) from error
     foreign = [name for name in names if not ours(name)] if mark in ("", *names) else names
     if foreign or out.is_file():
-        problem = f"holds {foreign[0]}, which would be lost" if foreign else "is a file"
-        raise UsageError(problem, where=out, remedy="Name a new folder")
+        problem = f"holds {foreign[0]}, which would be lost" if foreign else "must be a folder, got a file"
+        raise UsageError(problem, where=out, remedy="Choose a new folder")
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
     """Raise `UsageError` if `out` exists and isn't a file with our mark."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
-        problem = "was not written by this program, and would be lost"
-        raise UsageError(problem, where=out, remedy="Name a new file, or remove that one first")
+        problem = "was not written by this program and would be lost"
+        raise UsageError(problem, where=out, remedy="Choose a new file, or remove this file first")
 
 
 def refuse_address(
     path: str | Path,
-    problem: str = "is an address, and a path is wanted",
-    remedy: str = "Name a file or folder of this machine",
+    problem: str = "must be a local path, got an address",
+    remedy: str = "Give a file or folder on this machine",
 ) -> None:
     """Check that a path isn't an address, because writing to it would create folders such as "s3:".
 

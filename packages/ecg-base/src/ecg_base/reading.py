@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile
@@ -19,7 +20,7 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96
 
 def refuse_pipe(
     path: Path,
-    remedy: str = "Remove it, or name a file",
+    remedy: str = "Remove it, or give another file",
     error: type[InputError] = InputError,
     most: int | None = None,
 ) -> None:
@@ -42,12 +43,13 @@ def refuse_pipe(
     if not path.is_file():
         raise error("isn't a file", where=path, remedy=remedy)
     if most is not None and path.stat().st_size > most:
-        raise error(f"has more than {most >> 20} MB", where=path, remedy=remedy)
+        problem = f"must have at most {most >> 20} MB, got {ceil(path.stat().st_size / 2**20):,} MB"
+        raise error(problem, where=path, remedy=remedy)
 
 
 def read_bounded(
     path: Path,
-    remedy: str = "Remove it, or name a file",
+    remedy: str = "Remove it, or give another file",
     error: type[InputError] = InputError,
     most: int = MOST_BYTES,
 ) -> bytes:
@@ -86,8 +88,9 @@ def refuse_bomb(
     Example:
         >>> refuse_bomb(10**6, 10**3, "a.zip", "Remove it")
     """
-    if unpacked > max(EXPANSION * packed, EXPANDED_BYTES):
-        problem = f"unpacks to {unpacked >> 20:,} MB from {packed:,} bytes"
+    most = max(EXPANSION * packed, EXPANDED_BYTES)
+    if unpacked > most:
+        problem = f"must unpack to at most {most >> 20:,} MB, got {unpacked >> 20:,} MB from {packed:,} bytes"
         raise error(problem, where=where, remedy=remedy)
 
 

@@ -117,8 +117,8 @@ def codes_in_headers(folder: Path) -> tuple[tuple[str, ...], ...]:
     """
     headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
     if not headers:
-        problem = "holds no WFDB header (.hea)"
-        raise InputError(problem, where=folder, remedy="Give the folder that holds the records")
+        problem = "contains no WFDB header (.hea)"
+        raise InputError(problem, where=folder, remedy="Give the folder that contains the records")
     return tuple(_words_as_codes(header) for header in headers)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ecg_records.errors import Reason, RecordError
 
-WIDEN = "ECG_RECORDS_LIMITS=4 allows four times as much"
+WIDEN = "set ECG_RECORDS_LIMITS=4 to allow four times as much"
 WIDER = float(os.environ.get("ECG_RECORDS_LIMITS") or 1)
 LONGEST = round(100e6 * WIDER)
 """Most samples per lead of a recording. A day at 1000 Hz has 86 million."""
@@ -42,7 +42,7 @@ class Stretch(NamedTuple):
         stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
         for count, most, what in ((length, LONGEST, ""), (stop - first, LONGEST_READ, " to be read at once")):
             if count > most:
-                problem = f"has {count:,} samples per lead{what}, more than {most:,}; {WIDEN}"
+                problem = f"must have at most {most:,} samples per lead{what}, got {count:,}; {WIDEN}"
                 raise RecordError(Reason.too_long, problem)
         return slice(first, stop)
 
@@ -75,11 +75,11 @@ def refuse_large(file: Path) -> None:
     """Check the size of a file that is read whole. Raises `RecordError`."""
     size = file.stat().st_size
     if size > FILE_BYTES:
-        problem = f"has {size >> 20:,} MB, and such a file may have {FILE_BYTES >> 20} MB; {WIDEN}"
+        problem = f"must have at most {FILE_BYTES >> 20} MB, got {size >> 20:,} MB; {WIDEN}"
         raise RecordError(Reason.too_long, problem)
 
 
 def refuse_codes(count: int) -> None:
     """Check the number of a record's codes. Raises `RecordError`."""
     if count > MOST_CODES:
-        raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {WIDEN}")
+        raise RecordError(Reason.too_long, f"must have at most {MOST_CODES:,} codes, got {count:,}; {WIDEN}")

@@ -39,5 +39,5 @@ def catalogue() -> dict[str, Dataset]:
 def dataset(name: str) -> Dataset:
     """Return a dataset by name. Raises `UsageError` if it is unknown."""
     if name not in catalogue():
-        raise UsageError(f"no dataset is called {name!r}", remedy=suggest(name, catalogue()))
+        raise UsageError(f"unknown dataset {name!r}", remedy=suggest(name, catalogue()))
     return catalogue()[name]

@@ -107,12 +107,12 @@ def find(
                 candidates.setdefault((place(candidate.file), candidate.row), candidate)
     if not candidates:
         if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
-            remedy = "Give it to train, probe or embed as it is, or prepare the folders that it came from"
-            raise CorpusError("is a prepared corpus already", where=prepared[0], remedy=remedy)
+            remedy = "Use it with train, probe or embed, or prepare the original folders"
+            raise CorpusError("is already a prepared corpus", where=prepared[0], remedy=remedy)
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
         where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; array files need their sampling rate, fs"
-        raise CorpusError(f"no {missing}{what} in it", where=where, remedy=remedy)
+        raise CorpusError(f"contains no {missing}{what}", where=where, remedy=remedy)
     if passed_over:
         text = "skipped %d array files, such as %s; set fs to read them"
         logger.warning(text, len(passed_over), passed_over[0])
@@ -195,8 +195,8 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
         state = None if left_out and place in left_out else content(candidate.file)
         if state is None:
             if left_out is not None and place not in left_out:
-                remedy = "Run the same command when it can be read again"
-                raise CorpusError("can't be reached at the moment", where=candidate.place, remedy=remedy)
+                remedy = "Run the same command again when the file is available"
+                raise CorpusError("is currently unavailable", where=candidate.place, remedy=remedy)
             refuse_gone(candidate.root)
             unhashed.append(place)
         stated = "" if candidate.stated is None else f" {candidate.stated.key}"
@@ -223,11 +223,11 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
     if clinical:
         return iter(clinical)
     if not is_array(file):
-        problem = "is not a folder, and no array by its ending, nor a clinical format"
+        problem = "must be a folder, an array file or a clinical file"
         raise CorpusError(problem, where=file, remedy=_REMEDY)
     if layout is None:
-        remedy = "Set fs, and array.leads and array.units unless it holds the twelve leads in mV"
-        raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
+        remedy = "Set fs. Set array.leads and array.units as well, unless it has the twelve leads in mV"
+        raise UsageError("an array file needs its sampling rate", where=file, remedy=remedy)
     return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 
 
@@ -239,7 +239,7 @@ def _in_folder(
     If `layout` is None, array files are added to `passed_over`.
     """
     if not root.is_dir():
-        raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
+        raise CorpusError("is not a folder" if root.exists() else "doesn't exist", where=root, remedy=_REMEDY)
     claimed: set[str] = set()
     within: dict[Reader, Path] = {}  # the folder each reader claimed last; `is_root` isn't called below it
     arrays = Arrays(layout) if layout else None

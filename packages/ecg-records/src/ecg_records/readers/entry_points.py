@@ -25,4 +25,6 @@ def loaded(entry: EntryPoint) -> Any:
         return entry.load()
     except Exception as error:  # another package may raise anything
         problem = f"{entry.name!r} of {entry.group} can't be loaded ({error})"
-        raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error
+        raise UsageError(
+            problem, remedy=f"Repair or uninstall the package that provides {entry.value}"
+        ) from error

@@ -62,7 +62,11 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
     """
     candidates = find_inputs([path], layout)
     if len(candidates) != 1:
-        raise UsageError(f"holds {len(candidates)} records", where=path, remedy="Name one record")
+        raise UsageError(
+            f"must have exactly one record, got {len(candidates)}",
+            where=path,
+            remedy="Give the path of a record",
+        )
     return next(iter(candidates.values()))
 
 
@@ -83,7 +87,7 @@ def mended_record(record: Record, place: str | None = None) -> Record:
     if mend.hidden_C.all() and record.x_KL.shape[1] >= record.length:
         broken = verdict(mend.measures, QualityLimits(), record.leads)
         problem = f"no lead is usable ({'; '.join(fault for _, fault in broken)})"
-        remedy = "Cut it to where its leads are whole"
+        remedy = "Cut the record to a part with undamaged leads"
         raise RecordError(broken[0][0], problem, where=place or record.path, remedy=remedy)
     contradict = [CONTRADICT] * (mend.measures.montage > QualityLimits().montage_limit)
     return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes, *contradict))

@@ -24,10 +24,12 @@ def columns(table: Path) -> set[str]:
 
 def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
     """Read a table's rows by column. Raises `CorpusError` if it is unreadable or lacks a column."""
-    remedy = f"Get it from its publisher again: its columns include {', '.join(filter(None, needed))}"
+    remedy = (
+        f"Download it again from its publisher; it must have the columns {', '.join(filter(None, needed))}"
+    )
     try:
         if not is_regular(table):
-            raise OSError("there is no such file")
+            raise OSError("no such file")
         with table.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             reader = csv.DictReader(file)
             missing = [name for name in needed if name not in (reader.fieldnames or ())]

@@ -99,9 +99,7 @@ def read_leads(
             wrong if any(channel.checksum for channel in channels) else []
         )  # zeros mean that there are no checksums
         if wrong and len(wrong) == stated and contradicts(found.leads, x_KL):
-            problem = (
-                "has other samples than its header describes: all checksums differ, and I + III is not II"
-            )
+            problem = "its samples don't match its header: all checksums differ, and I + III isn't II"
             remedy = "Download the record again, or compare its header with its signal file"
             raise RecordError(Reason.checksum, problem, remedy=remedy)
     notes = (Note(f"checksum differs in {', '.join(wrong)}", NoteKind.checksum, wrong),) if wrong else ()
@@ -243,13 +241,15 @@ def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
         formats = {channel.format for channel in shared}
         if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
             stated = ", ".join(map(str, sorted(formats)))
-            raise RecordError(Reason.signal_format, f"{name} is in WFDB format {stated}, which is not read")
+            known = ", ".join(map(str, sorted(BYTES_PER_SAMPLE)))
+            problem = f"{name} must be in one of the WFDB formats {known}, got {stated}"
+            raise RecordError(Reason.signal_format, problem)
         holds = int(
             max(size, 0) / (sum(channel.per_frame for channel in shared) * BYTES_PER_SAMPLE[formats.pop()])
         )
         length = holds if header.length is None else header.length
         if holds < length:
-            problem = f"{name} holds {holds} of the {length} samples that the header announces"
+            problem = f"{name} must have {length} samples as its header states, got {holds}"
             raise RecordError(Reason.truncated, problem)
         lengths.append(length)
     if min(lengths) == 0:
@@ -261,7 +261,7 @@ def _size(header: Path, name: str, root: Path) -> int:
     """Return the bytes of a signal file. Raises `RecordError`, and `OSError` if it is unreachable."""
     path = header.parent / name
     if Path(name).name != name or not inside(path, root):
-        problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
+        problem = f"the signal file must be in the header's folder, got {name[:80]!r}"
         raise RecordError(Reason.path, problem)
     try:
         status = path.stat()

@@ -72,7 +72,9 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
         if not inside(path, root):
             raise RecordError(Reason.path, "is a link to a header outside the source folder")
         if path.exists() and not path.is_file():
-            raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder")
+            raise RecordError(
+                Reason.unreadable, "the header must be a regular file, got a pipe, a device or a folder"
+            )
         try:
             with path.open("rb") as file:
                 content = file.read(HEADER_BYTES + 1)
@@ -80,7 +82,9 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
             problem = f"the header can't be read ({error.strerror})"
             raise RecordError(Reason.unreadable, problem) from error
         if len(content) > HEADER_BYTES or b"\0" in content:
-            raise RecordError(Reason.unreadable, "is not a text file of a header's size")
+            raise RecordError(
+                Reason.unreadable, f"the header must be a text file of at most {HEADER_BYTES >> 10} KB"
+            )
         return parse_header(content.decode("utf-8", errors="replace"), path)
 
 
@@ -94,13 +98,15 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
         raise RecordError(Reason.header, problem)
     # `name/3` is a record of three segments, each with a name and a length; `folder/name` is a plain name
     if _SEGMENTS.fullmatch(record["name"]) and all(len(line.split()) < 3 for line in body[1:]):
-        raise RecordError(Reason.multi_segment, "is the header of several segments")
+        raise RecordError(Reason.multi_segment, "must have a single segment, got several")
     announced, described = _integer(record["signals"]), len(body) - 1
     if announced != described or not 0 < announced <= MOST_SIGNALS:
-        raise RecordError(Reason.header, f"announces {announced} signals and describes {described}")
+        problem = f"must describe its {announced} signals (1 to {MOST_SIGNALS}), got {described} descriptions"
+        raise RecordError(Reason.header, problem)
     fs = number(record["fs"])
     if not SLOWEST <= fs <= FASTEST:
-        raise RecordError(Reason.sampling_rate, f"states no usable sampling rate ({record['fs'] or 'none'})")
+        problem = f"the sampling rate must be {SLOWEST} to {FASTEST} Hz, got {record['fs'] or 'none'}"
+        raise RecordError(Reason.sampling_rate, problem)
     return WfdbHeader(
         path=path,
         fs=fs,
@@ -114,7 +120,7 @@ def _channel(line: str) -> Channel:
     fields = line.split(None, 8)
     file, layout, gain, _, zero, _, checksum, _, name = fields + [""] * (9 - len(fields))
     if _FORMAT.fullmatch(layout) is None:
-        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
+        raise RecordError(Reason.header, f"a signal line must state its format, got {line[:80]!r}")
     stated = int(checksum) if _INTEGER.fullmatch(checksum) else None
     used = not name.strip() or is_lead(name)  # unused signals may be in any unit
     return _signal(layout, gain, zero, name.strip(), used)._replace(file=file, checksum=stated)
@@ -126,7 +132,9 @@ def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel
     parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
     assert parts is not None
     if used and (parts["per_frame"] not in (None, "1") or parts["skew"] not in (None, "0")):
-        problem = f"has skewed or unequally sampled signals: {name[:80] or '?'} in format {layout[:80]}"
+        problem = (
+            f"signals must have no skew and the same rate, got {name[:80] or '?'} in format {layout[:80]}"
+        )
         raise RecordError(Reason.signal_format, problem)
     baseline = scale and scale["baseline"]
     if baseline is None and _INTEGER.fullmatch(zero):
@@ -146,16 +154,18 @@ def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel
 def _per_mv(scale: re.Match[str] | None, name: str) -> float:
     """Return the number of a lead's units in a millivolt. Raises `RecordError`."""
     if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
-        problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
-        raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
+        stated = "none" if scale is None else scale["gain"]
+        raise RecordError(Reason.gain, f"the gain of lead {name or '?'} must differ from 0, got {stated}")
     units = unit_in_volts(scale["units"] or "mV")
     if units is None:
-        raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
+        raise RecordError(Reason.units, f"lead {name or '?'} must be in volts, got {scale['units']}")
     return float(scale["gain"]) * units
 
 
 def _integer(text: str) -> int:
     """Return an integer. Raises `RecordError` if it has more than `MOST_DIGITS` digits."""
     if len(text) > MOST_DIGITS:
-        raise RecordError(Reason.header, f"has a number of {len(text)} digits: {text[:20]}…")
+        raise RecordError(
+            Reason.header, f"numbers must have at most {MOST_DIGITS} digits, got {len(text)}: {text[:20]}…"
+        )
     return int(text)

@@ -71,7 +71,7 @@ def parse_leads(text: str) -> dict[str, str]:
     """Parse signals and their leads, such as `MLII=II,V5=V5`. Raises `UsageError`."""
     pairs = [pair.rpartition("=") for pair in text.split(",")] if text else []
     if not all(name.strip() and lead.strip() for name, _, lead in pairs):
-        raise UsageError(f"{text!r} doesn't name leads", where="--leads", remedy="Write MLII=II,V5=V5")
+        raise UsageError(f"must look like MLII=II,V5=V5, got {text!r}", where="--leads")
     return {name.strip(): lead.strip() for name, _, lead in pairs}
 
 
@@ -190,13 +190,14 @@ def lead_places(names: Sequence[str]) -> list[int]:
         or not isinstance(names, Sequence)
         or not all(isinstance(name, str) for name in names)
     ):
-        remedy = f"Use names out of {', '.join(LEADS)}"
-        raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
+        problem = f"leads must be a sequence of names, got {names!r}"
+        raise UsageError(problem, remedy=f"Choose from {', '.join(LEADS)}")
     leads = [_upright(name) for name in names]
     unknown = [name for name, lead in zip(names, leads, strict=True) if lead is None]
     if unknown or not leads or len(set(leads)) != len(leads):
-        fault = f"unknown {unknown}" if unknown else "one is named twice" if leads else "none is named"
-        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
+        rule = f"have different names, got {list(names)}" if leads else "not be empty"
+        problem = f"unknown leads {unknown}" if unknown else f"leads must {rule}"
+        raise UsageError(problem, remedy=f"Choose from {', '.join(LEADS)}")
     return [LEADS.index(lead) for lead in leads if lead]
 
 

@@ -94,8 +94,9 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
     """Return why samples are unlikely to be in millivolts, or None. Flat records are not checked."""
     amplitude = typical_amplitude(x_KL)
+    expected = f"amplitudes must be {LOWEST_MV:g} to {HIGHEST_MV:g} mV"
     if amplitude > HIGHEST_MV:
-        return f"waves of {amplitude:.3g} mV aren't an ECG's: are these microvolts, or raw integers?"
+        return f"{expected}, got {amplitude:.3g} mV: are these microvolts, or raw integers?"
     if 0 < amplitude < LOWEST_MV:
-        return f"waves of {amplitude:.1g} mV aren't an ECG's: are these volts?"
+        return f"{expected}, got {amplitude:.1g} mV: are these volts?"
     return None

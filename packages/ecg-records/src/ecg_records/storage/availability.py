@@ -41,8 +41,8 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
         cause = _system_error(error) or (_unreachable(file) if vague else None)
         if cause is None:
             raise
-        problem = f"can't be reached at the moment ({os.strerror(cause.errno or 0)})"
-        remedy = "The same command tries it again"
+        problem = f"is currently unavailable ({os.strerror(cause.errno or 0)})"
+        remedy = "Run the same command again later"
         where = getattr(error, "where", "") or file
         raise RecordError(Reason.unavailable, problem, where=where, remedy=remedy) from error
 
@@ -50,8 +50,8 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
 def refuse_gone(root: Path, error: BaseException | None = None) -> None:
     """Raise `SourceGoneError` if a folder of records is gone or an empty mount point."""
     if _is_gone(root):
-        problem = "is gone, or was unmounted, while its records were read"
-        remedy = "Bring it back and run the same command: it goes on"
+        problem = "was removed or unmounted while its records were read"
+        remedy = "Restore it, and run the same command to continue"
         raise SourceGoneError(problem, where=root, remedy=remedy) from error
 
 

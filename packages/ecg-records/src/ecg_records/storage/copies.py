@@ -92,7 +92,7 @@ def upload(where: str, last: str) -> Iterator[Path]:
     bucket = (mirror.base + mirror.copy.name).partition("/")[0]
     with sending(where):
         if bucket and not mirror.fs.exists(bucket):
-            raise FileNotFoundError(f"there is no {bucket}")
+            raise FileNotFoundError(f"no bucket {bucket}")
     names = Place(where).names()
     if last in names:
         ensure_local(where)
@@ -100,7 +100,7 @@ def upload(where: str, last: str) -> Iterator[Path]:
         problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address")
     yield mirror.copy
-    further = f"; what is done lies in {mirror.copy}, and the same command sends it"
+    further = f"; finished files are in {mirror.copy}, and the same command sends them"
     with sending(where, further), mirror.locked() as copied:
         mirror.send(copied, last)
 
@@ -133,8 +133,8 @@ class _Mirror:
         protocol, _, path = where.rpartition("://")
         name = path.rpartition("/")[2]
         if not (root.endswith(name) and _is_plain(path)):
-            problem = "isn't an address of one file or folder"
-            raise UsageError(problem, where=where, remedy="Name it by its path")
+            problem = "must be the address of a single file or folder"
+            raise UsageError(problem, where=where, remedy="Give its full path")
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         key = _sha256([where, fs.storage_options, endpoint])
         home = cache() / "stores" / f"{key}-{quote(protocol, safe='')}"
@@ -149,7 +149,7 @@ class _Mirror:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the copies contain patient data
         except OSError as error:
             problem = f"cannot be written ({error.strerror})"
-            remedy = "Set ECG_RECORDS_CACHE to a folder that is writable"
+            remedy = "Set ECG_RECORDS_CACHE to a writable folder"
             raise OutputError(problem, where=self.home, remedy=remedy) from error
         with locked(self.home):
             try:
@@ -181,13 +181,15 @@ class _Mirror:
         """Copy new and changed files, and remove local files that the store doesn't have."""
         listed, due = self.listed(), []
         if not listed:
-            raise FileNotFoundError("nothing is there")
+            raise FileNotFoundError("no files")
         for path in copied.keys() - listed.keys():
             self._local(path).unlink(missing_ok=True)
             del copied[path]
         for path, entry in sorted(listed.items()):
             if not _is_plain(path):
-                logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
+                logger.warning(
+                    "%s%r is skipped, because it isn't a valid file name on this machine", self.prefix, path
+                )
             elif copied.get(path) != [_stamp(entry), _state(self._local(path))]:
                 due.append(path)
         if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:

@@ -36,18 +36,20 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        remedy = "Choose a folder that is writable"
+        remedy = "Choose a writable folder"
         raise OutputError(f"cannot be written ({error.strerror})", where=folder, remedy=remedy) from error
     lock = FileLock(folder / LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
     try:
         lock.acquire(blocking=doing is None)
     except Timeout as error:
-        remedy = "Wait for it, or choose another folder"
+        remedy = "Wait until that process ends, or choose another folder"
         raise CorpusError(f"is being {doing} by another process", where=folder, remedy=remedy) from error
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
         if getattr(error, "errno", None) not in _READ_ONLY:
-            logger.warning("%s can't be locked (%s): let no second process write there", folder, reason)
+            logger.warning(
+                "%s can't be locked (%s): make sure that no other process writes there", folder, reason
+            )
     try:
         yield
     finally:

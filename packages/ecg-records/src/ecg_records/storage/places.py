@@ -55,7 +55,7 @@ class Place:
         except Exception as error:  # each store has errors of its own
             problem, remedy = reasoned(error)
             if self.path and isinstance(error, OSError):
-                problem, remedy = str(error.strerror), "Name a folder, and one that may be listed"
+                problem, remedy = str(error.strerror), "Give a folder that you may list"
             raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
         return sorted(name for name in names if fnmatch(name, pattern))
 
@@ -89,7 +89,7 @@ class Place:
             try:
                 yield temporary
             except OSError as error:
-                remedy = "Make room, or set TMPDIR to a folder that has it"
+                remedy = "Free disk space, or set TMPDIR to a folder on another disk"
                 raise OutputError(f"cannot be written ({error})", where=temporary, remedy=remedy) from error
             with sending(self.file(name)):
                 self._fs.makedirs(self._root, exist_ok=True)
@@ -107,10 +107,10 @@ def filesystem(where: str) -> tuple[Any, str]:
     try:
         fs, root = url_to_fs(where)
     except ImportError as error:
-        remedy = "pip install 'ecg-records[remote]', or the library that it names"
+        remedy = "Run pip install 'ecg-records[remote]', or install the missing library"
         raise UsageError(f"needs a library ({_first_line(error)})", where=where, remedy=remedy) from error
     except Exception as error:  # each protocol has errors of its own
-        remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
+        remedy = "Give a path, or an address that fsspec supports, such as s3://bucket/folder"
         raise UsageError(f"isn't an address ({_first_line(error)})", where=where, remedy=remedy) from error
     return fs, str(root).rstrip("/")
 
@@ -128,15 +128,21 @@ def reasoned(error: Exception) -> tuple[str, str]:
     """
     line = _first_line(error)
     if isinstance(error, FileNotFoundError):
-        return f"is not there ({line})", "Check the names of bucket and folder"
+        return f"doesn't exist ({line})", "Check the names of bucket and folder"
     if isinstance(error, PermissionError) or any(word in type(error).__name__ for word in _UNKNOWN_USER):
-        return f"access is denied ({line})", "Check the credentials, such as AWS_PROFILE, and what they allow"
+        return (
+            f"access is denied ({line})",
+            "Check the credentials, such as AWS_PROFILE, and their permissions",
+        )
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return (
-            f"no room here for a copy ({line})",
-            "Make room, or set ECG_RECORDS_CACHE to a folder that has it",
+            f"the disk has too little space for a copy ({line})",
+            "Free disk space, or set ECG_RECORDS_CACHE to a folder on another disk",
         )
-    return f"can't be reached ({line})", "Check address, network and service, and run the same command again"
+    return (
+        f"can't be reached ({line})",
+        "Check the address, the network and the service, and run the same command again",
+    )
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def _append(path: Path, row: Mapping[str, float]) -> None:
                 writer.writeheader()
             writer.writerow(row)
     except OSError as error:
-        remedy = "Make room on the disk; the same command goes on"
+        remedy = "Free disk space, and run the same command to continue"
         raise OutputError(f"cannot be written ({error.strerror})", where=path, remedy=remedy) from error
 
 

@@ -55,7 +55,7 @@ def arrays_in(path: Path) -> Mapping[str, Lazy]:
     except Exception as error:  # five libraries, each with errors of its own
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         problem = f"can't be read as {path.suffix} ({first})"
-        raise InputError(problem, where=path, remedy="Check that the file is whole") from error
+        raise InputError(problem, where=path, remedy="Check that the file is complete") from error
 
 
 def _npy(path: Path) -> dict[str, Lazy]:
@@ -66,7 +66,7 @@ def _npy(path: Path) -> dict[str, Lazy]:
 def _npz(path: Path) -> dict[str, Lazy]:
     with zipfile.ZipFile(path) as archive:
         if len(archive.namelist()) > MOST_MEMBERS:
-            raise ValueError(f"holds {len(archive.namelist()):,} arrays, more than {MOST_MEMBERS:,}")
+            raise ValueError(f"must have at most {MOST_MEMBERS:,} arrays, got {len(archive.namelist()):,}")
         members = {name.removesuffix(".npy"): _zipped(archive, path, name) for name in archive.namelist()}
     return {name: member for name, member in members.items() if _real(member.dtype)}
 
@@ -108,7 +108,7 @@ def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
                 continue
             visited.add(address)
             if depth >= DEEPEST or len(visited) > MOST_OBJECTS:
-                raise ValueError("holds groups in groups beyond all reason")
+                raise ValueError(f"must have at most {MOST_OBJECTS:,} objects, nested at most {DEEPEST} deep")
             if isinstance(item, h5py.Dataset):
                 yield prefix + name, item
             elif isinstance(item, h5py.Group):
@@ -124,8 +124,10 @@ class _Dataset:
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         with h5py.File(self._path, "r") as file:
             dataset = file[self._name]
-            if dataset.chunks and math.prod(dataset.chunks) * dataset.dtype.itemsize > LARGEST_CHUNK:
-                raise ValueError("is stored in pieces that are too large to be read")
+            chunk_bytes = math.prod(dataset.chunks or (0,)) * dataset.dtype.itemsize
+            if chunk_bytes > LARGEST_CHUNK:
+                most, found = LARGEST_CHUNK >> 20, chunk_bytes >> 20
+                raise ValueError(f"HDF5 chunks must have at most {most} MB, got {found:,} MB")
             return np.asarray(dataset[key])
 
 
@@ -141,8 +143,10 @@ def _mat(path: Path) -> Mapping[str, Lazy]:
 
 def _level_4(path: Path) -> Mapping[str, Lazy]:
     shapes = {name: shape for name, shape, kind in whosmat(path) if kind == "double"}
-    if sum(map(math.prod, shapes.values())) * 8 > LARGEST_CHUNK * 4:
-        raise ValueError("is too large to be loaded whole; save it again as -v7.3")
+    most, found = LARGEST_CHUNK * 4, sum(map(math.prod, shapes.values())) * 8
+    if found > most:
+        problem = f"a MATLAB file of level 4 must have at most {most >> 20} MB, got {found >> 20:,} MB"
+        raise ValueError(f"{problem}; save it as -v7.3")
     arrays: Mapping[str, Lazy] = loadmat(path, variable_names=list(shapes))
     return {name: arrays[name] for name in shapes}
 

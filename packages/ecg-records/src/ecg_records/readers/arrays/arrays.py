@@ -54,11 +54,13 @@ class ArrayFile:
     def __init__(self, path: Path, layout: Layout) -> None:
         self._path, self._layout = path, layout
         if path.exists() and not is_regular(path):
-            raise InputError("is a pipe, a device or a folder", where=path, remedy="Remove it")
+            raise InputError(
+                "must be a regular file, got a pipe, a device or a folder", where=path, remedy="Remove it"
+            )
         self._array = _chosen(arrays_in(path), layout, path)
         if math.prod(self._array.shape) > MOST_PACKED * path.stat().st_size:
-            problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
-            raise InputError(problem, where=path, remedy="Check that the file is whole")
+            problem = f"is too small for the {_shape(self._array.shape)} numbers in its header"
+            raise InputError(problem, where=path, remedy="Check that the file is complete")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
         self._clocks: Sequence[Clock | None] = getattr(self._array, "clocks", ())
         for clock in filter(None, self._clocks):
@@ -98,12 +100,14 @@ class ArrayFile:
             raise
         except Exception as error:  # five libraries, each with errors of its own
             if getattr(error, "errno", None) == errno.ENOSPC:  # the record itself isn't damaged
-                remedy = "Make room, or set TMPDIR to a folder that has it"
-                raise OutputError("no room here to unpack it", where=self._path, remedy=remedy) from error
+                remedy = "Free disk space, or set TMPDIR to a folder on another disk"
+                raise OutputError(
+                    "the disk has too little space to unpack it", where=self._path, remedy=remedy
+                ) from error
             raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
         axis = lead_axis(x.shape, len(self.leads))
         if axis is None:
-            problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
+            problem = f"must have one axis of {len(self.leads)} leads, got shape {_shape(x.shape)}"
             raise RecordError(Reason.shape, problem)
         x_KL = x if axis == 0 else x.T
         if length is None:
@@ -224,7 +228,7 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     names = [f"{name} ({_shape(array.shape)})" for name, array in arrays.items()]
     inside = in_short(names) or "no numbers"
     if layout.key and layout.key not in arrays:
-        raise UsageError(f"holds no array {layout.key!r}", where=path, remedy=f"It holds {inside}")
+        raise UsageError(f"has no array {layout.key!r}", where=path, remedy=f"It has {inside}")
     asked = {layout.key: arrays[layout.key]} if layout.key else arrays
     fitting = [
         array
@@ -235,10 +239,10 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        problem = f"holds several arrays that could be signals: {inside}"
-        raise UsageError(problem, where=path, remedy="Choose one by array.key=NAME")
-    problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
-    remedy = "Name its leads, such as array.leads=I,II; records are [leads, samples] or [samples, leads]"
+        problem = f"must have one array of signals, got several: {inside}"
+        raise UsageError(problem, where=path, remedy="Choose one with array.key=NAME")
+    problem = f"must have an array with exactly one axis of {len(layout.leads)} leads, got {inside}"
+    remedy = "Set its leads, such as array.leads=I,II; records are [leads, samples] or [samples, leads]"
     raise UsageError(problem, where=path, remedy=remedy)
 
 

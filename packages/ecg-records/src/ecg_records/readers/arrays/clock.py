@@ -55,7 +55,7 @@ class Clock(NamedTuple):
             return
         step = self.steps[0]
         steps = f"steps of {step:.6g} s ({1 / step:.6g} Hz)"
-        problem = f"the column {self.name} has {steps}, and {fs:g} Hz was given"
+        problem = f"fs must match the column {self.name} with {steps}, got {fs:g} Hz"
         raise RecordError(Reason.sampling_rate, problem, remedy=f"Set fs to {1 / step:.6g}")
 
     def arranged(self, x_LK: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,12 +91,14 @@ def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int
     if not middle > 0:
         return None
     if not steps_L.all():
-        raise ValueError(f"has two rows of the same time in the column {name}")
+        raise ValueError(f"has two rows with the same time in the column {name}")
     step = float(steps_L[steps_L < 1.5 * middle].mean())
     counts_L = np.maximum(np.rint(steps_L / step), 1)
     length = int(min(counts_L.sum(), 2**62)) + 1
     if length > most:
-        raise ValueError(f"has gaps of {length - len(times_L):,} samples in the column {name}")
+        raise ValueError(
+            f"must have at most {most:,} samples, got {length:,} with the gaps in the column {name}"
+        )
     places = None
     if length > len(times_L):
         places = np.concatenate([[0], counts_L.cumsum()]).astype(np.intp)

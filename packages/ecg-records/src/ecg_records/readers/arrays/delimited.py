@@ -104,7 +104,9 @@ def _one(path: Path, form: Form) -> Unpacked:
     length = lines - (form.names is not None)
     if clock is not None and (clock.order is not None or clock.places is not None):
         if path.stat().st_size > SORTED_BYTES:
-            problem = f"has rows out of order or gaps, and more than {SORTED_BYTES >> 20} MB"
+            problem = (
+                f"must have at most {SORTED_BYTES >> 20} MB, because its rows have gaps or aren't sorted"
+            )
             raise ValueError(f"{problem}: sort it, or write a file for each part")
         length, rows = clock.length, partial(_arranged, path, form, columns, clock)
     return Unpacked(
@@ -169,7 +171,9 @@ class Several:
 
     def __init__(self, path: Path, form: Form, record: int) -> None:
         if path.stat().st_size > FILE_BYTES:
-            raise ValueError(f"holds many records and more than {FILE_BYTES >> 20} MB: write a file for each")
+            most, found = FILE_BYTES >> 20, path.stat().st_size >> 20
+            problem = f"must have at most {most} MB, because it has many records; got {found:,} MB"
+            raise ValueError(f"{problem}: write a file for each record")
         time, lead = form.column(*TIME), None if form.leads else form.column("lead")
         columns = [record, *form.numbers, *(place for place in (time, lead) if place is not None)]
         table = pd.read_csv(
@@ -202,7 +206,7 @@ class Several:
                 of_lead = _leads_of(rows, lead, form.numbers[0], name, times if clock else None)
                 self.leads = self.leads or tuple(of_lead)
                 if set(of_lead) != set(self.leads):
-                    raise ValueError(f"record {name} has other leads than the first")
+                    raise ValueError(f"record {name} must have the same leads as the first record")
                 x_LK = np.stack([of_lead[each] for each in self.leads], axis=1)
             self.clocks.append(clock)
             self._records.append(x_LK if clock is None else clock.arranged(x_LK))
@@ -223,15 +227,15 @@ def _leads_of(
     """
     groups = {str(name).strip(): part for name, part in rows.groupby(lead, sort=False) if is_lead(str(name))}
     if not groups:
-        raise ValueError(f"record {record}: names no lead")
+        raise ValueError(f"record {record}: has no rows of a lead")
     if times is None:
         leads = {name: part[value].to_numpy() for name, part in groups.items()}
         if len({len(samples) for samples in leads.values()}) != 1:
-            raise ValueError(f"record {record}: its leads differ in length")
+            raise ValueError(f"record {record}: leads must have the same length")
         return leads
     by_time = {name: part.set_index(times.name)[value] for name, part in groups.items()}
     if twice := [name for name, values in by_time.items() if not values.index.is_unique]:
-        raise ValueError(f"record {record}: lead {twice[0]} has two rows of the same time")
+        raise ValueError(f"record {record}: lead {twice[0]} has two rows with the same time")
     return {name: values.reindex(times).to_numpy() for name, values in by_time.items()}
 
 
@@ -239,6 +243,6 @@ def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
     """Return the array of a text file, named `columns`. Raises `ValueError` if there are no signals."""
     form = form_of(path)
     if form is None:
-        raise ValueError("has no columns of numbers, named by lead or without names")
+        raise ValueError("must have columns of numbers, with lead names or without a header")
     record = form.column(*RECORD)
     return {"columns": _one(path, form) if record is None else Several(path, form, record)}

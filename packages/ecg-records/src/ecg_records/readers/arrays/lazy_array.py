@@ -66,7 +66,7 @@ class Unpacked:
                 if not missing:
                     break
             if missing:
-                raise ValueError("the file ends before its array does")
+                raise ValueError("the file ends before the end of its array")
             order = "F" if self._by_column else "C"
             return np.memmap(file, self.dtype, "r", self._skip, self.shape, order)  # type: ignore[call-overload,no-any-return]
 

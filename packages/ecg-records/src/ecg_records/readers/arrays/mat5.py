@@ -39,7 +39,7 @@ STRUCT, CHAR, NUMBERS = 2, 4, range(6, 16)
 COMPLEX = 0x800
 """Flag of numbers with an imaginary part."""
 
-ASTRAY = "a piece of it is of no known type, or leads beyond its end"
+ASTRAY = "an element has an unknown type, or extends beyond the end of the file"
 
 Element = tuple[int, memoryview]
 """Type and content of an element."""
@@ -73,11 +73,11 @@ class Variable:
         matrix, length = _matrix(self._element, self._order, BEGINNING)
         places = list(islice(_places(matrix, self._order), 4))
         if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
-            raise ValueError("a variable is not whole")
+            raise ValueError("a variable is incomplete")
         kind, start, size = places[3]
         dtype, count = np.dtype(self._order + STORED[kind]), math.prod(self.shape)
         if size != count * dtype.itemsize:
-            raise ValueError(f"{size / dtype.itemsize:g} numbers stand where {count} should be")
+            raise ValueError(f"a variable must have {count} numbers, got {size / dtype.itemsize:g}")
         if self._element[0] == COMPRESSED:
             pieces = partial(_inflated, self._element[1])
             return Unpacked(self.shape, dtype, pieces, skip=TAG + start, by_column=True)
@@ -92,7 +92,7 @@ def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
         try:
             yield inflating.decompress(packed[first : first + PIECE], most)
         except zlib.error as error:
-            raise ValueError(f"its compression is damaged ({error})") from error
+            raise ValueError(f"its compressed content is damaged ({error})") from error
 
 
 def variables(path: Path) -> list[Variable]:
@@ -133,11 +133,11 @@ def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
     if kind == MATRIX:
         return content, len(content)
     if kind != COMPRESSED:
-        raise ValueError("something else stands where a variable should be")
+        raise ValueError("expected a variable, got another element")
     inflated = memoryview(_beginning(content, most + TAG))
     kind, size = (int(number) for number in _numbers((UINT32, inflated[:TAG]), order, 2))
     if kind != MATRIX or len(inflated) < min(size, most) + TAG:
-        raise ValueError("what is compressed isn't a whole variable")
+        raise ValueError("a compressed variable is incomplete")
     return inflated[TAG : size + TAG], size
 
 
@@ -155,11 +155,11 @@ def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...
     """Return class, flags, shape and name from the first three parts of a variable."""
     parts = list(islice(_elements(matrix, order), 3))
     if len(parts) < 3:
-        raise ValueError("a variable is not whole")
+        raise ValueError("a variable is incomplete")
     flags = int(_numbers(parts[0], order, 2)[0])
     shape = tuple(int(length) for length in _numbers(parts[1], order))
     if min(shape, default=-1) < 0:
-        raise ValueError("a variable has no shape")
+        raise ValueError("a variable has no valid shape")
     return flags & 0xFF, flags, shape, bytes(parts[2][1]).decode("latin-1")
 
 
@@ -185,8 +185,8 @@ def _numbers(element: Element, order: str, count: int | None = None) -> NDArray[
     """Return the numbers of an element. Raises `ValueError` for other types, or if there are not `count`."""
     kind, content = element
     if kind not in STORED:
-        raise ValueError("lacks numbers where they should be")
+        raise ValueError("expected numbers, got another element")
     numbers = np.frombuffer(content, order + STORED[kind])
     if count not in (None, len(numbers)):
-        raise ValueError(f"{len(numbers)} numbers stand where {count} should be")
+        raise ValueError(f"an element must have {count} numbers, got {len(numbers)}")
     return numbers

@@ -134,7 +134,8 @@ class Nested:
             if column.path_in_schema.partition(".")[0] in self._columns
         )
         if numbers > MOST_NUMBERS * metadata.num_rows:
-            raise ValueError("holds records too long to be read")
+            found = numbers // max(metadata.num_rows, 1)
+            raise ValueError(f"records must have at most {MOST_NUMBERS:,} numbers, got {found:,}")
         rows: int = metadata.num_rows
         return max(1, min(BLOCK_ROWS, MOST_NUMBERS * rows // max(numbers, 1)))
 
@@ -167,5 +168,5 @@ def _unpacked(values: pa.Array) -> NDArray[Any]:
         return np.asarray(values.to_numpy(zero_copy_only=False))
     lengths = pc.unique(pc.list_value_length(values)).to_pylist()
     if len(lengths) != 1:
-        raise ValueError("the leads of a record differ in length")
+        raise ValueError("the leads of a record must have the same length")
     return np.asarray(values.flatten().to_numpy(zero_copy_only=False)).reshape(len(values), lengths[0])

@@ -46,7 +46,7 @@ def waveform(root: Element) -> Waveform:
         for group in series.findall("{*}component/{*}sequenceSet")
     ]
     if not sets:
-        raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")
+        raise RecordError(Reason.signal_format, "has no waveform: export it with its waveform")
     names, x_KL, fs, notes = joined([_group(series, group) for series, group in sets])
     codes = dict.fromkeys(code for _, group in sets for code in _codes(group))
     person = root.find(".//{*}subjectDemographicPerson")
@@ -84,8 +84,8 @@ def _group(series: Element, group: Element) -> Group:
             values.append(value)
     label = " ".join(_attribute(part.find("{*}code"), "code") or "" for part in (series, group))
     if names and not is_derived(label) and len(rates) != 1:
-        stated = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
-        raise RecordError(Reason.sampling_rate, f"says {stated} Hz for one set of leads")
+        stated = " and ".join(f"{rate:g} Hz" for rate in sorted(rates)) or "none"
+        raise RecordError(Reason.sampling_rate, f"a set of leads must state one sampling rate, got {stated}")
     samples = len((values[0].findtext("{*}digits") or "").split()) if values else 0
     return Group(
         names=names,
@@ -150,7 +150,7 @@ def _rate(value: Element) -> float:
         _attribute(increment, "unit") or "s", np.nan
     )
     if not step > 0:
-        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+        raise RecordError(Reason.sampling_rate, "doesn't state the time between two samples")
     return round(1 / step, 6)
 
 

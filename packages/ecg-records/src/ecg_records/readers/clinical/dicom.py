@@ -71,19 +71,20 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read the whole waveform of a DICOM file. Raises `RecordError`, or any error of pydicom."""
     refuse_large(file)
     content = file.read_bytes()
-    if content.count(ITEM) > MOST_ITEMS:
-        raise RecordError(Reason.too_long, f"has more than {MOST_ITEMS:,} items")
+    items = content.count(ITEM)
+    if items > MOST_ITEMS:
+        raise RecordError(Reason.too_long, f"must have at most {MOST_ITEMS:,} items, got {items:,}")
     _refuse_many(content)
     data = _elements(content)
     if "WaveformSequence" not in data:
         document = "MIMETypeOfEncapsulatedDocument" in data
-        what = "a picture and " if "Rows" in data else "a document and " if document else ""
-        raise RecordError(Reason.signal_format, f"holds {what}no waveform")
+        instead = ", only a picture" if "Rows" in data else ", only a document" if document else ""
+        raise RecordError(Reason.signal_format, f"has no waveform{instead}")
     groups = list(data.WaveformSequence)
     is_original = [group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL" for group in groups]
     original = [group for group, own in zip(groups, is_original, strict=True) if own]
     if not original:
-        raise RecordError(Reason.signal_format, "holds derived waveforms only, such as a median beat")
+        raise RecordError(Reason.signal_format, "has derived waveforms only, such as a median beat")
     derived = [
         str(group.get("MultiplexGroupLabel") or "a derived waveform")
         for group, own in zip(groups, is_original, strict=True)
@@ -152,7 +153,7 @@ def _refuse_many(content: bytes) -> None:
         place += head
         entered = tag[:2] == ITEM[:2] or content[place : place + 4] == ITEM or size == UNDEFINED
         place += 0 if entered else int.from_bytes(size, "little")
-    raise RecordError(Reason.too_long, f"has more than {MOST_ELEMENTS:,} elements")
+    raise RecordError(Reason.too_long, f"must have at most {MOST_ELEMENTS:,} elements, got more")
 
 
 def _elements(content: bytes) -> Any:
@@ -244,7 +245,7 @@ def _group(group: Any) -> Group:
     offset = group.get("MultiplexGroupTimeOffset")
     span = max(shifts, default=0) - min(shifts, default=0)
     if not 0 < fs < math.inf:
-        raise RecordError(Reason.sampling_rate, f"{fs:g} Hz isn't a sampling rate of an ECG")
+        raise RecordError(Reason.sampling_rate, f"the sampling rate must be above 0 Hz, got {fs:g} Hz")
     start = None if offset in (None, "") else float(offset) / 1000
     return Group(
         names=[lead for _, lead in _channels(group) if lead],
@@ -266,7 +267,7 @@ def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.flo
     """
     last, length = max(shifts), x_KL.shape[1] - (max(shifts) - min(shifts))
     if length <= 0:
-        raise RecordError(Reason.truncated, "has channels that share no time")
+        raise RecordError(Reason.truncated, "its channels have no common time after their skew is corrected")
     return np.stack(
         [x_L[last - shift : last - shift + length] for x_L, shift in zip(x_KL, shifts, strict=True)]
     )
@@ -288,11 +289,15 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
 
     kind = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
     if kind not in WAVEFORM_DTYPES:
-        raise RecordError(Reason.signal_format, f"has samples of the kind {kind[0]}-bit {kind[1]}")
+        raise RecordError(
+            Reason.signal_format, f"has {kind[0]}-bit samples of type {kind[1]}, which isn't supported"
+        )
     dtype: np.dtype[Any] = np.dtype(WAVEFORM_DTYPES[kind])
     channels, samples = int(group.NumberOfWaveformChannels), int(group.NumberOfWaveformSamples)
     if channels != len(group.ChannelDefinitionSequence):
-        problem = f"has {channels} channels and describes {len(group.ChannelDefinitionSequence)}"
+        problem = (
+            f"must describe its {channels} channels, got {len(group.ChannelDefinitionSequence)} descriptions"
+        )
         raise RecordError(Reason.header, problem)
     content = bytes(group.WaveformData)
     available = len(content) // (channels * dtype.itemsize) if channels else 0

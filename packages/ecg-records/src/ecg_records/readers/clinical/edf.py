@@ -35,17 +35,19 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     with file.open("rb") as content:
         head = content.read(_HEADER)
     if not head.startswith(b"0       "):
-        raise RecordError(Reason.signal_format, "isn't an EDF file, whatever its name says")
+        raise RecordError(Reason.signal_format, "isn't an EDF file, despite its name")
     announced = int(head[RECORDS])
     data: Any = read_edf(file, lazy_load_data=True)
     if not data.is_continuous:
-        raise RecordError(Reason.multi_segment, "has gaps (EDF+D): convert it to one without")
+        raise RecordError(Reason.multi_segment, "must have no gaps, got EDF+D: convert it to EDF or EDF+C")
     if data.num_data_records < announced:
         raise RecordError(Reason.truncated, f"has {data.num_data_records} of {announced} data records")
     leads = [signal for signal in data.signals if is_lead(signal.label)]
     rates = sorted({float(signal.sampling_frequency) for signal in leads})
     if len(rates) > 1:
-        problem = f"has leads at {' and '.join(f'{rate:g}' for rate in rates)} Hz"
+        problem = (
+            f"leads must have the same sampling rate, got {' and '.join(f'{rate:g}' for rate in rates)} Hz"
+        )
         raise RecordError(Reason.sampling_rate, problem)
     samples = [data.num_data_records * signal.samples_per_data_record for signal in leads]
     cut = stretch.samples(rates[0], min(samples)) if leads else slice(0)

@@ -70,7 +70,7 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
     recorded = [group for group in groups if group.names and not is_derived(group.label)]
     if not recorded:
         if any(group.names for group in groups):
-            raise RecordError(Reason.signal_format, "holds derived waveforms only, such as a median beat")
+            raise RecordError(Reason.signal_format, "has derived waveforms only, such as a median beat")
         raise RecordError(Reason.missing_lead, "has none of the twelve leads")
     main = max(recorded, key=lambda group: (group.seconds > BEAT, len(set(group.leads)), group.samples))
     for group in recorded:
@@ -95,7 +95,9 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
     earliest = min(begins)
     length = max(begin - earliest + group.samples for begin, group in zip(begins, taken, strict=True))
     if length > min(LONGEST_READ, 2 * sum(group.samples for group in taken)):
-        raise RecordError(Reason.shape, "has leads in groups that lie too far apart to be one recording")
+        raise RecordError(
+            Reason.shape, "has groups of leads that are too far apart in time for one recording"
+        )
     rows: dict[str, NDArray[np.float64]] = {}
     pieces = sorted(zip(begins, taken, strict=True), key=lambda piece: piece[1].samples)
     for begin, group in pieces:  # longer groups overwrite shorter groups
@@ -117,7 +119,9 @@ def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[G
             continue
         if group.fs != main.fs:
             rates = sorted({group.fs, main.fs})
-            problem = f"has leads in groups of {rates[0]:g} and {rates[1]:g} Hz"
+            problem = (
+                f"groups of leads must have the same sampling rate, got {rates[0]:g} and {rates[1]:g} Hz"
+            )
             raise RecordError(Reason.sampling_rate, problem)
         taken.append(group)
         leads |= set(group.leads)
@@ -127,7 +131,9 @@ def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[G
 def _starts(taken: Sequence[Group], fs: float) -> list[int]:
     """Return the first sample of each group. Raises `RecordError` if it isn't known."""
     if all(group.start is None for group in taken) and len({group.samples for group in taken}) > 1:
-        raise RecordError(Reason.shape, "has leads in several groups without their time offsets")
+        raise RecordError(
+            Reason.shape, "groups of leads with different lengths must have time offsets, got none"
+        )
     origin = _origin(taken)
     return [round(((group.start or 0) - origin) * fs) for group in taken]
 

@@ -54,7 +54,7 @@ def waveform(root: Element) -> Waveform:
     rhythms = rhythms or [part for part in parts if not is_derived(_text(part, "WaveformType"))]
     rhythms = [part for part in rhythms if _leads(part)]
     if not rhythms:
-        raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")
+        raise RecordError(Reason.signal_format, "has no rhythm waveform: export it with its waveform")
     names, x_KL, fs, notes = joined(list(map(_group, rhythms)))
     leads = [lead for part in rhythms for lead in _leads(part)]
     off = {_text(lead, "LeadID"): "lead off" for lead in leads if _text(lead, "LeadOff").upper() in _TRUE}
@@ -85,10 +85,10 @@ def _group(part: Element) -> Group:
     """Return the leads of a waveform. Signals are read on demand."""
     leads = _leads(part)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
-        raise RecordError(Reason.shape, "has leads that begin at different times")
+        raise RecordError(Reason.shape, "leads must begin at the same time")
     fs = number(_text(part, "SampleBase")) * 10 ** number(_text(part, "SampleExponent") or 0)
     if not 0 < fs < math.inf:
-        raise RecordError(Reason.sampling_rate, "does not say its sampling rate")
+        raise RecordError(Reason.sampling_rate, "doesn't state a valid sampling rate")
     announced = number(_text(leads[0], "LeadSampleCountTotal"))
     content = len("".join(_text(leads[0], "WaveFormData").split())) * 3 // 4 // int(SAMPLE_BYTES)
     return Group(

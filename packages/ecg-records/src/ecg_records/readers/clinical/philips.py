@@ -45,15 +45,16 @@ def waveform(root: Element) -> Waveform:
     """Read a Philips document. Raises `RecordError`."""
     version = _text(root, "documentinfo/documentversion")
     if version not in VERSIONS:
-        problem = f"is Philips XML {version[:20] or 'without a version'}; {', '.join(VERSIONS)} are read"
+        found = version[:20] or "no version"
+        problem = f"the version of Philips XML must be one of {', '.join(VERSIONS)}, got {found}"
         raise RecordError(Reason.signal_format, problem)
     waves, signal = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
     if waves is None or signal is None or not (waves.text or "").strip():
-        raise RecordError(Reason.signal_format, "holds no waveform: was it exported without?")
+        raise RecordError(Reason.signal_format, "has no waveform: export it with its waveform")
     method = waves.get("compressmethod") or waves.get("compression")
     if method != "XLI" or waves.get("dataencoding") != "Base64":
         what = f"{waves.get('dataencoding')}, {method or 'uncompressed'}"
-        problem = f"holds samples as {what[:40]}: only XLI is read, export it as HL7 aECG"
+        problem = f"samples must be compressed with XLI, got {what[:40]}: export it as HL7 aECG"
         raise RecordError(Reason.signal_format, problem)
     names = _lead_names(waves, signal)
     fs = _positive(_text(signal, "samplingrate"), "sampling rate")
@@ -100,7 +101,7 @@ def _text(element: Element, path: str) -> str:
 def _positive(text: str, what: str) -> float:
     value = number(text)
     if not 0 < value < 1e9:
-        raise RecordError(Reason.sampling_rate, f"does not say its {what}")
+        raise RecordError(Reason.sampling_rate, f"doesn't state a valid {what}")
     return value
 
 
@@ -110,7 +111,10 @@ def _lead_names(waves: Element, signal: Element) -> list[str]:
     if not names and _text(signal, "acquisitiontype") in {"STD-12", "10-WIRE"}:
         names = list(LEADS)
     if names[:6] != list(LEADS[:6]):
-        raise RecordError(Reason.missing_lead, f"has the leads {' '.join(names)[:60] or 'unnamed'}")
+        raise RecordError(
+            Reason.missing_lead,
+            f"must begin with the leads {' '.join(LEADS[:6])}, got {' '.join(names)[:60] or 'none'}",
+        )
     return names
 
 

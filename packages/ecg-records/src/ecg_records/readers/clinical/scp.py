@@ -59,7 +59,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         raise RecordError(Reason.unreadable, "is damaged: its checksum differs")
     sections = _sections(content[:length])
     if _RHYTHM not in sections or _LEADS not in sections:
-        raise RecordError(Reason.signal_format, "holds no rhythm: is it a report without its waveform?")
+        raise RecordError(Reason.signal_format, "has no rhythm waveform: export it with its waveform")
     leads = _leads(sections[_LEADS])
     x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
     return Waveform(
@@ -97,7 +97,7 @@ def _sections(content: bytes) -> dict[int, bytes]:
         number, size, index = struct.unpack_from("<HII", content, place)
         if size > _HEAD:
             if index < 1 or index - 1 + size > len(content):
-                raise RecordError(Reason.truncated, f"section {number} lies outside the file")
+                raise RecordError(Reason.truncated, f"section {number} extends beyond the end of the file")
             sections[number] = content[index - 1 + _HEAD : index - 1 + size]
     return sections
 
@@ -109,7 +109,7 @@ def _leads(section: bytes) -> list[_Lead]:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
     rows = [struct.unpack_from("<IIB", section, 2 + 9 * place) for place in range(count)]
     if len({first for first, _, number in rows if number in BY_NUMBER}) > 1:
-        raise RecordError(Reason.shape, "has leads that begin at different times")
+        raise RecordError(Reason.shape, "leads must begin at the same time")
     return [
         _Lead(BY_NUMBER.get(number, f"SCP lead {number}"), first, last - max(first, 1) + 1)
         for first, last, number in rows
@@ -120,13 +120,13 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
     """Return the samples of each lead in mV, and the sampling rate."""
     nanovolts, microseconds, differences, bimodal = struct.unpack_from("<HHBB", section)
     if bimodal:
-        raise RecordError(Reason.signal_format, f"is compressed by two sampling rates: {_CONVERT}")
+        raise RecordError(Reason.signal_format, f"is compressed with two sampling rates: {_CONVERT}")
     if codes is not None and struct.unpack_from("<H", codes)[0] != _DEFAULT:
-        raise RecordError(Reason.signal_format, f"is compressed by Huffman tables of its own: {_CONVERT}")
+        raise RecordError(Reason.signal_format, f"is compressed with its own Huffman tables: {_CONVERT}")
     if not nanovolts:
-        raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
+        raise RecordError(Reason.gain, "doesn't state the gain of its samples")
     if not microseconds:
-        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+        raise RecordError(Reason.sampling_rate, "doesn't state the time between two samples")
     sizes = struct.unpack_from(f"<{len(leads)}H", section, 6)
     ends = np.cumsum([6 + 2 * len(leads), *sizes]).tolist()
     rows = []

@@ -102,7 +102,7 @@ class Format:
         if not is_regular(candidate.file):
             raise RecordError(Reason.unreadable, "isn't a regular file")
         if not self.begins(candidate.file):
-            problem = f"isn't a file of the format {self.source}, whatever its name says"
+            problem = f"isn't a {self.source} file, despite its name"
             raise RecordError(Reason.signal_format, problem)
         try:
             with _quiet():
@@ -131,7 +131,8 @@ def _quiet() -> Iterator[None]:
 
 def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Record:
     if not SLOWEST <= waveform.fs <= FASTEST:
-        raise RecordError(Reason.sampling_rate, f"{waveform.fs:g} Hz isn't a sampling rate of an ECG")
+        problem = f"the sampling rate must be {SLOWEST} to {FASTEST} Hz, got {waveform.fs:g} Hz"
+        raise RecordError(Reason.sampling_rate, problem)
     length = waveform.x_KL.shape[1] if waveform.length is None else waveform.length
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
@@ -180,7 +181,10 @@ def per_mv(unit: str | None) -> float:
     """Return how many of a unit are in a millivolt. Raises `RecordError`."""
     number_of = unit_in_volts(unit)
     if number_of is None:
-        raise RecordError(Reason.units, f"is in {(unit or 'no unit')[:20]!r}, not in volts")
+        raise RecordError(
+            Reason.units,
+            f"signals must be in volts, got the unit {unit[:20]!r}" if unit else "signals have no unit",
+        )
     return number_of
 
 
@@ -188,7 +192,7 @@ def finite_gain(value: object) -> float:
     """Return the size of a converter step. Raises `RecordError` if it is zero or missing."""
     gain = number(value)
     if not 0 < abs(gain) < np.inf:
-        raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
+        raise RecordError(Reason.gain, "doesn't state the gain of its samples")
     return gain
 
 
@@ -239,7 +243,9 @@ def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Stack leads of equal length to [K, L]. Raises `RecordError`."""
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
-        raise RecordError(Reason.shape, f"has leads of {lengths[0]} and of {lengths[-1]} samples")
+        raise RecordError(
+            Reason.shape, f"leads must have the same length, got {lengths[0]} and {lengths[-1]} samples"
+        )
     if not rows:
         raise RecordError(Reason.missing_lead, "has none of the twelve leads")
     return np.stack(rows)

@@ -22,12 +22,14 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
     refuse_large(file)
     content = file.read_bytes()
-    if content.count(b"<") > MOST_TAGS:
-        raise RecordError(Reason.too_long, f"has more than {MOST_TAGS:,} tags; {WIDEN}")
+    tags = content.count(b"<")
+    if tags > MOST_TAGS:
+        problem = f"must have at most {MOST_TAGS:,} tags, got {tags:,}; {WIDEN}"
+        raise RecordError(Reason.too_long, problem)
     root: Element = fromstring(content)
     name = root.tag.rpartition("}")[2]
     if name not in _KINDS:
-        problem = f"is XML of the kind {name[:40]!r}: HL7 aECG, GE MUSE and Philips are read, export as one"
+        problem = f"must be XML of HL7 aECG, GE MUSE or Philips, got {name[:40]!r}: export it as one of them"
         raise RecordError(Reason.signal_format, problem)
     return _KINDS[name](root)
 

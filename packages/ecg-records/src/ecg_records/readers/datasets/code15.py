@@ -83,7 +83,7 @@ class Code15:
         exam_id, exam = candidate.key
         x_CL = unpadded(read_row(candidate.file, LAYOUT, candidate.row)[0])
         if not x_CL.shape[1]:
-            raise RecordError(Reason.truncated, f"row {candidate.row} holds padding and no samples")
+            raise RecordError(Reason.truncated, f"row {candidate.row} has only padding and no samples")
         notes = () if exam else (f"exam {exam_id} is not in {TABLE}",)
         patient, age, sex, codes = exam or _UNKNOWN
         return Record(
@@ -129,5 +129,5 @@ def _exam_ids(file: Path) -> list[int]:
     with h5py.File(file, "r") as content:
         ids: list[int] = content["exam_id"][:].tolist()
         if len(ids) != len(content["tracings"]):
-            raise ValueError("exam_id and tracings differ in length")
+            raise ValueError("exam_id and tracings must have the same length")
         return ids

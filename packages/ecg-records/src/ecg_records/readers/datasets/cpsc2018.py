@@ -64,9 +64,9 @@ class Cpsc2018:
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
         except (OSError, KeyError, ValueError, TypeError) as error:
-            raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})") from error
+            raise RecordError(Reason.unreadable, f"has no struct ECG ({error})") from error
         if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
-            raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads")
+            raise RecordError(Reason.missing_lead, f"must have 12 leads, got an array of shape {x_CL.shape}")
         return Record(
             id=file.stem,
             source=CPSC2018,

@@ -177,7 +177,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
         files = row["filename_hr"], row.get("filename_lr") or ""
         for file in files:
             if not inside(root / file, root):
-                raise ValueError(f"{file} lies outside the release")
+                raise ValueError(f"{file} is outside the release's folder")
         return Entry(
             ecg_id=int(row["ecg_id"]),
             patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
@@ -196,7 +196,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
             report=row.get("report") or "",
         )
     except _NO_VALUES as error:
-        problem = f"row {row['ecg_id']!r} can't be understood ({error})"
+        problem = f"row {row['ecg_id']!r} can't be parsed ({error})"
         raise CorpusError(problem, where=root / DATABASE, remedy="Download PTB-XL again") from error
 
 
