@@ -1,4 +1,4 @@
-"""`marecg cohort`: select records by findings, age, sex, date or device."""
+"""`marecg cohort`: write a table of records, or select records."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -16,13 +16,13 @@ TableFormat = Literal["csv", "json", "parquet"]
 def cohort(
     data: Corpus,
     where: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="EXPRESSION",
-            help="Concepts (with their descendants) and comparisons of columns such as age, sex, "
-            "date or qrs, with and, or, not and parentheses.",
+            help="SQL condition on the columns: concepts (with their descendants), age, sex, date, qrs and "
+            "so on. Needs the extra marecg[cohort]. [default: all records]",
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write, or FOLDER/ for a corpus. [default: stdout]")
     ] = None,
@@ -31,13 +31,15 @@ def cohort(
         typer.Option("--format", help="Output format. [default: by the file's ending, or csv]"),
     ] = None,
 ) -> None:
-    """List the records that match an expression on findings, age, sex, date or device.
+    """List the records that match a condition on findings, age, sex, date or device.
 
-    If --out is a folder, it becomes a corpus of these records.
+    Without --where, all records are listed. If --out is a folder, it becomes a corpus of the records.
 
-    Example: marecg cohort corpus --where 'AF and (LVH or LBBB) and age > 60 and sex = F' --out af.parquet
+    Example: marecg cohort corpus --out table.parquet
 
-    Example: marecg cohort corpus --where 'MI and not Paced and date >= 2019-07' --out infarctions/
+    Example: marecg cohort corpus --where "AF AND (LVH OR LBBB) AND age > 60 AND sex = 'F'" --out af.parquet
+
+    Example: marecg cohort corpus --where "MI AND NOT Paced AND date >= '2019-07'" --out infarctions/
     """
     from collections import Counter
 
@@ -49,6 +51,8 @@ def cohort(
     how = "csv" if folder else form or _as_it_ends(out)
     if how == "parquet" and out is None:
         raise UsageError("--format parquet needs --out FILE")
+    if folder and where is None:
+        raise UsageError("a corpus needs --where", remedy="Give --where, or end --out in .parquet")
     corpus = Corpus.open(data)
     if out is not None:
         refuse_own(corpus.folder, out)
@@ -59,7 +63,7 @@ def cohort(
     if out is None:
         result(AS_TEXT[how](table).rstrip("\n"))
     elif folder:
-        write_subset(corpus, table["row"].to_pylist(), out, where)
+        write_subset(corpus, table["row"].to_pylist(), out, where or "")
     else:
         with replacing(out, private=True) as temporary:
             write(table, temporary, how)

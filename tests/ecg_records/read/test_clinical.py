@@ -20,7 +20,7 @@ from ecg_records.readers.clinical import scp
 from ecg_records.readers.clinical.waveform import pseudonym
 from ecg_records.record import Record
 from ecg_records.signal.leads import LEADS
-from marecg.corpus.expression import matching
+from marecg.corpus.cohort import cohort
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 
@@ -89,8 +89,9 @@ def test_a_mapping_gives_codes_to_what_machines_state(archive, tmp_path):
     (tmp_path / "mapping.csv").write_text("code,snomed\nsinus rhythm,426783006\nPaced,10370003\n")
     report = prepare([archive], tmp_path / "out", jobs=1, codes=CodeMapping.read(tmp_path / "mapping.csv"))
     corpus = Corpus.open(tmp_path / "out")
-    stated = matching(corpus, 'statement = "Sinus Rhythm"').tolist()
-    assert stated == matching(corpus, "NSR and machine_qrs > 90 and not machine_qrs > 96").tolist()
+    stated = cohort(corpus, "array_to_string(statements, ';') ILIKE '%Sinus Rhythm%'")["row"].to_pylist()
+    measured = cohort(corpus, "NSR AND machine_qrs > 90 AND NOT machine_qrs > 96")
+    assert stated == measured["row"].to_pylist()
     assert len(stated) == len(files.FILES)  # a copy of the DICOM file is there in place of EDF
     assert report.codes is not None
     unmapped = {"code": files.STATED[1], "status": "unmapped", "records": len(stated)}

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,12 +23,12 @@ def digest(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def with_column(corpus: Corpus, folder: Path, **columns: Sequence[str | None]) -> Corpus:
-    """A copy of the corpus with these texts in columns of its index, and nothing there of later records."""
+def with_column(corpus: Corpus, folder: Path, **columns: Sequence[Any]) -> Corpus:
+    """A copy of the corpus with these values in columns of its index, and nothing there of later records."""
     shutil.copytree(corpus.folder, folder)
     rows = pq.read_table(folder / "index.parquet")
     for name, values in columns.items():
-        column = pa.array([*values, *[None] * (len(rows) - len(values))], pa.string())
+        column = pa.array([*values, *[None] * (len(rows) - len(values))], rows.schema.field(name).type)
         rows = rows.set_column(rows.column_names.index(name), name, column)
     pq.write_table(rows, folder / "index.parquet")
     about = json.loads((folder / "corpus.json").read_text())

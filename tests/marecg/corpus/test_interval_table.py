@@ -7,7 +7,7 @@ import pytest
 from ecg_records.measurements.intervals import measure
 from ecg_records.signal.leads import LEADS
 from marecg.corpus import intervals as module
-from marecg.corpus.expression import matching
+from marecg.corpus.cohort import cohort
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
 
@@ -37,6 +37,6 @@ def test_cohorts_are_asked_by_them_and_what_is_not_measured_is_neither(corpus):
     middle = sorted(value for value in qrs if value is not None)[len(qrs) // 2]
     wide = [row for row, value in enumerate(qrs) if value is not None and value >= middle]
     narrow = [row for row, value in enumerate(qrs) if value is not None and value < middle]
-    assert matching(corpus, f"qrs >= {middle}").tolist() == wide
-    assert matching(corpus, f"not qrs >= {middle}").tolist() == narrow
+    assert cohort(corpus, f"qrs >= {middle}")["row"].to_pylist() == wide
+    assert cohort(corpus, f"not qrs >= {middle}")["row"].to_pylist() == narrow
     assert wide

@@ -1,4 +1,4 @@
-"""Selection of records of a corpus that satisfy an expression, as a table (`marecg cohort`).
+"""Table of a corpus' records, or of the records that satisfy an expression (`marecg cohort`).
 
 Shapes: M records, N concepts.
 """
@@ -10,45 +10,100 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ecg_base import guarded
-from ecg_records.machine import MEASURED
+from ecg_ontology import Concept, Ontology, read_statement
 from ecg_records.readers.identity import published_as
 from ecg_records.readers.parts import name_of
 from marecg.corpus import index
-from marecg.corpus.expression import matching
+from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.where import columns, matching, parsed
 
-COHORT_COLUMNS = (
-    *("id", "source", "patient", "age", "sex", "acquired", "device"),
-    *("codes", "root", "path", "fs", "length", "statements"),
-    *(f"machine_{name}" for name in MEASURED),
-)
-"""Columns of the index that a cohort includes, if the index has them."""
+LEFT_OUT = {"shard", "row", "n_valid", "leaves", "primary", "rpeaks", "signal_hash"}
+"""Columns of the index that a table doesn't have."""
+INFARCTIONS = "MI"
+"""Column for the set of infarctions, which excludes the ST and T changes of their family."""
+SAYS = "says"
+"""Column of the concepts, with their ancestors, that the statements of the electrocardiograph report."""
 
 
-def cohort(corpus: Corpus, where: str) -> pa.Table:
-    """Return a row per record that satisfies an expression, such as `AF and age > 60`.
+def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
+    """Return a row per record, or per record that satisfies an SQL expression such as `AF AND age > 60`.
 
     `row` is the record's number in the corpus, and `name` its name in `marecg embed`. `identity` is the name
-    under which it was published (`ptbxl/00001`, with the `ecg_id` as number). `COHORT_COLUMNS` of the index
-    follow, and `leaves` by abbreviation.
+    under which it was published (`ptbxl/00001`, with the `ecg_id` as number). The columns of the index
+    follow, with `date` for `acquired` and `seconds` for the length, and the abbreviations of the leaves.
+    Each concept has a Boolean column, true also for its descendants, and so has `MI`, the set of infarctions.
 
-    Raises `UsageError` if the expression can't be parsed, or has a name that the corpus doesn't know.
+    `INTERVALS` are measured and statements are read (`says`) if the expression names them, or without an
+    expression. Unknown values are null.
+
+    Raises `UsageError` if the expression is invalid.
     """
-    rows = matching(corpus, where)
-    present = index.schema(corpus.folder).names
-    table = index.of(corpus.folder, [name for name in COHORT_COLUMNS if name in present]).take(rows)
-    places = zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
-    identities = map(published_as, table["id"].to_pylist(), table["source"].to_pylist())
-    columns = table.add_column(0, "identity", pa.array(list(identities), pa.string()))
-    columns = columns.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
-    names = [node.abbr for node in corpus.ontology().nodes]
-    active = [[names[leaf] for leaf in np.flatnonzero(y_N)] for y_N in corpus.y[rows]]
-    leaves = pa.array(active, pa.list_(pa.string()))
-    return columns.add_column(0, "row", pa.array(rows)).append_column("leaves", leaves)
+    onto, table = corpus.ontology(), _records(corpus)
+    computed = {*INTERVALS, SAYS} if "statements" in table.column_names else {*INTERVALS}
+    if where is not None:
+        tree = parsed(where)
+        computed &= columns(tree, [*table.column_names, *sorted(computed)], onto)
+    if computed & {*INTERVALS}:
+        measured = intervals(corpus)
+        for name in INTERVALS:
+            table = table.append_column(name, _known(measured[name]))
+    if SAYS in computed:
+        table = table.append_column(SAYS, _said(onto, table["statements"]))
+    if where is None:
+        return table
+    return table.take(pa.array(matching(table, where, tree, onto), pa.int64()))
+
+
+def _records(corpus: Corpus) -> pa.Table:
+    """Return the columns of `cohort` that need no computation."""
+    rows = index.of(corpus.folder)
+    places = zip(rows["root"].to_pylist(), rows["path"].to_pylist(), strict=True)
+    identities = map(published_as, rows["id"].to_pylist(), rows["source"].to_pylist())
+    fields = {
+        "row": pa.array(range(len(rows))),
+        "name": pa.array([name_of(*place) for place in places], pa.string()),
+        "identity": pa.array(identities, pa.string()),
+    }
+    fields |= {name: _known(rows[name]) for name in rows.column_names if name not in LEFT_OUT}
+    fields = {{"acquired": "date"}.get(name, name): column for name, column in fields.items()}
+    fields["seconds"] = pc.divide(fields["length"].cast(pa.float64()), fields["fs"])
+    onto = corpus.ontology()
+    names = [node.abbr for node in onto.nodes]
+    leaves = rows["leaves"].combine_chunks()
+    fields["leaves"] = pa.ListArray.from_arrays(leaves.offsets, pa.array(names).take(leaves.values))
+    sets = {name: [onto.node(name), *onto.descendants(name)] for name in names}
+    if infarctions := [node for node in onto.nodes if not node.root and _is_infarction(node)]:
+        sets = {INFARCTIONS: infarctions} | sets
+    taken = {*map(str.lower, fields), *INTERVALS, SAYS}
+    for name, concepts in sets.items():  # SQL ignores case, and a graph may have a concept QRS
+        field = f"{name}_concept" if name.lower() in taken else name
+        fields[field] = pa.array(corpus.y[:, [concept.index for concept in concepts]].any(axis=1))
+    return pa.table(fields)
+
+
+def _is_infarction(node: Concept) -> bool:
+    return any("infarct" in text.lower() for text in (node.label, *(name.text for name in node.synonyms)))
+
+
+def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace NaN by null."""
+    return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
+
+
+def _said(onto: Ontology, statements: pa.ChunkedArray) -> pa.Array:
+    """Return the abbreviations of the concepts that each record's statements report, with their ancestors."""
+    said: dict[str | None, set[str]] = {}
+    for text in pc.unique(pc.list_flatten(statements)).to_pylist():
+        found = [mention.concept for mention in read_statement(onto, text or "") if mention.present]
+        concepts = [concept for concept in found if concept]
+        said[text] = {node.abbr for concept in concepts for node in (concept, *onto.ancestors(concept.abbr))}
+    rows = [sorted(set().union(*(said[text] for text in texts or ()))) for texts in statements.to_pylist()]
+    return pa.array(rows, pa.list_(pa.string()))
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:

@@ -1,0 +1,153 @@
+"""Filter of a table by an SQL expression, run by DuckDB without access to files (`marecg cohort --where`)."""
+
+import json
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+from threading import Timer
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ecg_base import EcgError, optional
+from ecg_ontology import Ontology, find_concept
+from marecg.errors import UsageError
+
+logger = logging.getLogger(__name__)
+
+LIMIT_S = 60
+"""Maximum seconds of an expression."""
+SHOWN = 5
+"""Maximum number of a column's values in a warning."""
+PRIVATE = ("name", "identity", "id", "patient", "path")
+"""Columns whose values are never printed. Records rarely share a value."""
+SPELLING = (
+    "Write text as 'F' and an element of a list as '164889003' IN codes. A name that begins with a digit or "
+    'is a word of SQL needs double quotes: "1AVB"'
+)
+SETTINGS = {
+    "enable_external_access": False,
+    "python_enable_replacements": False,
+    "max_expression_depth": 100,
+    "lock_configuration": True,
+}
+Tree = dict[str, Any]
+"""Node of an expression, as `json_serialize_sql` writes it."""
+
+
+def parsed(where: str) -> Tree:
+    """Parse one expression without subqueries. Raises `UsageError` with the position of an error."""
+    with _database() as database:
+        start = "SELECT 1 WHERE ("
+        text = database.execute("SELECT json_serialize_sql(?)", [f"{start}{where}\n)"]).fetchall()[0][0]
+    tree = json.loads(text)
+    if tree["error"]:
+        place = min(int(tree.get("position", len(start))) - len(start), len(where)) + 1
+        problem = tree["error_message"].partition(". ")[0]
+        problem = "the expression ends too early" if place > len(where) else problem
+        raise UsageError(f"--where, position {place}: {problem}", remedy=SPELLING)
+    condition: Tree | None = tree["statements"][0]["node"].get("where_clause")
+    if not where.strip() or condition is None or any(node["class"] == "SUBQUERY" for node in _nodes(tree)):
+        raise UsageError("--where must be one expression without subqueries", remedy="Write AF AND age > 60")
+    return condition
+
+
+def columns(tree: Tree, known: Collection[str], onto: Ontology) -> set[str]:
+    """Return the columns of an expression, as in the table. Raises `UsageError` for an unknown column."""
+    names = {node["column_names"][-1] for node in _nodes(tree) if node["class"] == "COLUMN_REF"}
+    fields = {column.lower(): column for column in known}
+    for name in sorted(name for name in names if name.lower() not in fields):
+        words = {*name.lower().split("_")}
+        near = [fields[field] for field in fields if words & {*field.split("_")}]
+        near += [fields[field] for field in get_close_matches(name.lower(), fields, SHOWN, 0.6)]
+        concepts = {node.abbr for node in onto.nodes}
+        otherwise = f"There are {', '.join(field for field in known if field not in concepts)} and concepts."
+        remedy = f"Did you mean {' or '.join(dict.fromkeys(near[:SHOWN]))}?" if near else otherwise
+        with suppress(EcgError):
+            remedy = f"Write {_identifier(find_concept(onto, name).abbr)}, the concept's abbreviation."
+        raise UsageError(f"--where: the table has no column {name!r}", remedy=f"{remedy} {SPELLING}")
+    return {fields[name.lower()] for name in names}
+
+
+def matching(table: pa.Table, where: str, tree: Tree, onto: Ontology) -> list[int]:
+    """Return the numbers of the rows that satisfy an expression. NULL is neither true nor false.
+
+    Logs a warning for a comparison that no row satisfies. Raises `UsageError` for a number or text that isn't
+    compared, types that don't fit, and an expression that takes longer than `LIMIT_S`.
+    """
+    with _database() as database:
+        relation = database.from_arrow(table.append_column("row number", pa.array(range(len(table)))))
+        chosen = relation.filter(where).project('"row number"').fetchall()
+        for leaf in _conditions(tree):
+            text = _sql(database, leaf)
+            if relation.project(text).types[0] != "BOOLEAN":
+                problem = f"--where: {text} is neither true nor false, and isn't compared with anything"
+                raise UsageError(problem, remedy="Compare it, as in age > 60, or write a concept, as in AF")
+            if leaf["class"] == "COLUMN_REF" or relation.filter(text).limit(1).fetchall():
+                continue
+            for name in columns(leaf, table.column_names, onto):
+                values = "" if name in PRIVATE else f"; {name} {_values(table[name], name == 'date')}"
+                logger.warning("no record has %s%s", text, values)
+    return sorted(row for (row,) in chosen)
+
+
+@contextmanager
+def _database() -> Iterator[Any]:
+    """Open an empty database in memory. Its errors become `UsageError`."""
+    duckdb = optional("duckdb", "--where needs DuckDB", "Run pip install 'marecg[cohort]'")
+    with duckdb.connect(config=SETTINGS) as database:
+        timer = Timer(LIMIT_S, database.interrupt)
+        timer.start()
+        try:
+            yield database
+        except duckdb.InterruptException as error:
+            problem = f"--where takes longer than {LIMIT_S} s"
+            raise UsageError(problem, remedy="Use a simpler expression") from error
+        except duckdb.Error as error:
+            raise UsageError(f"--where: {str(error).splitlines()[0].rstrip('.')}", remedy=SPELLING) from error
+        finally:
+            timer.cancel()
+
+
+def _nodes(tree: Any) -> Iterator[Tree]:
+    """Yield all nodes of a tree."""
+    if isinstance(tree, dict) and "class" in tree:
+        yield tree
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(child)
+
+
+def _conditions(tree: Tree) -> Iterator[Tree]:
+    """Yield the conditions that AND, OR and NOT join, with `=` in place of `!=`."""
+    if tree["class"] == "CONJUNCTION" or tree["type"] == "OPERATOR_NOT":
+        for child in tree["children"]:
+            yield from _conditions(child)
+    else:
+        yield tree | ({"type": "COMPARE_EQUAL"} if tree["type"] == "COMPARE_NOTEQUAL" else {})
+
+
+def _sql(database: Any, tree: Tree) -> str:
+    """Return the text of an expression."""
+    statement = json.loads(database.execute("SELECT json_serialize_sql('SELECT 1')").fetchall()[0][0])
+    statement["statements"][0]["node"]["select_list"] = [tree]
+    text = database.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(statement)]).fetchall()[0][0]
+    return str(text).removeprefix("SELECT ")
+
+
+def _identifier(name: str) -> str:
+    return f'"{name}"' if name[0].isdigit() else name
+
+
+def _values(column: pa.ChunkedArray, is_range: bool) -> str:
+    """Describe the values of a column: the most frequent texts, or the least and the largest number."""
+    known = pc.drop_null(pc.list_flatten(column) if pa.types.is_list(column.type) else column)
+    if not len(known):
+        return "is unknown for every record"
+    if not pa.types.is_string(known.type) or is_range:
+        low, high = pc.min_max(known).as_py().values()
+        return f"is from {low} to {high}"
+    counts = sorted(pc.value_counts(known).to_pylist(), key=lambda count: -count["counts"])
+    more = f" and {len(counts) - SHOWN:,} more" * (len(counts) > SHOWN)
+    return f"is {', '.join(repr(count['values']) for count in counts[:SHOWN])}{more}"
