@@ -87,4 +87,4 @@ def test_the_full_recipe_has_the_papers_value(key):
 
 
 def test_every_value_that_a_config_attributes_to_the_paper_is_transcribed_here():
-    assert {key for key, source in sources(Config) if source.startswith("paper ")} == VALUES.keys()
+    assert {key for key, source in sources(Config) if source.startswith("paper,")} == VALUES.keys()

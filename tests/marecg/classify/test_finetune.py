@@ -73,5 +73,5 @@ def test_layers_that_are_not_there_are_refused_before_anything_is_read():
         Tuning("tail")
     with pytest.raises(UsageError, match="lr must be a number above 0, got inf"):
         Tuning("all", lr=float("inf"))
-    words = ("probe", "nowhere", "--root", "nowhere", "--protocol", "finetune")
+    words = ("probe", "marecg-small", "--root", ".", "--protocol", "finetune")
     assert run(*words, "--set", "finetune.layers=tail") == 2

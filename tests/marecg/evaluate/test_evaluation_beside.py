@@ -43,7 +43,7 @@ def test_a_model_alone_is_probed_where_its_report_has_a_place(
     run_folder, corpus_folder, ptbxl_root, tmp_path
 ):
     sent = shutil.copytree(run_folder / "model", tmp_path / "sent")
-    with pytest.raises(UsageError, match="has no place"):
+    with pytest.raises(UsageError, match="--out must name a folder"):
         probed(sent, "ptbxl-super", ptbxl_root, WHOLE)
     unknown = probed(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert unknown.leak is None
@@ -59,7 +59,7 @@ def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl
     monkeypatch.setenv("ECG_RECORDS_CACHE", str(tmp_path / "cache"))
     store = fsspec.filesystem("memory")
     store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
-    with pytest.raises(UsageError, match="has no place"):
+    with pytest.raises(UsageError, match="--out must name a folder"):
         probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
     report = probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert report.reference == "encoder"
