@@ -55,7 +55,7 @@ EXAMPLES = {
         "unknown routing profile 'curatd'. Did you mean curated?": lambda: ecg_ontology.load(
             profile="curatd"
         ),
-        "fs isn't given: the sampling rate in Hz. Give it, such as fs=500.": lambda: marecg.embed(
+        "fs, the sampling rate in Hz, is required. For example fs=500.": lambda: marecg.embed(
             "marecg-small", ZEROS, fs=None
         ),
         "fs must be above 0 Hz, got 0": lambda: Layout(0.0),
@@ -88,8 +88,8 @@ EXAMPLES = {
         "graph.ttl: is not there. Give a folder of sources, .ttl": lambda: ecg_ontology.load("graph.ttl")
     },
     "CorpusError": {
-        "no corpus at corpu. Make one: marecg prepare RECORDS --out corpu.": lambda: Corpus.open("corpu"),
-        "empty: isn't a prepared corpus. Make one of the records in it: marecg prepare empty --out CORPUS.": (
+        "no corpus at corpu. Run marecg prepare RECORDS --out corpu.": lambda: Corpus.open("corpu"),
+        "empty: isn't a prepared corpus. To prepare its records, run marecg prepare empty --out CORPUS.": (
             lambda: Corpus.open("empty")
         ),
     },
@@ -107,7 +107,7 @@ EXAMPLES = {
         "marecg-smal: is not a folder. Did you mean marecg-small?": lambda: marecg.MarEcg.from_pretrained(
             "marecg-smal"
         ),
-        "empty: has no config.json. Name a run": lambda: marecg.MarEcg.from_pretrained("empty"),
+        "empty: has no config.json. Give a run": lambda: marecg.MarEcg.from_pretrained("empty"),
     },
     "RecordError": {"lone.hea: ": lambda: read_header(Path("lone.hea"), Path())},
     "OutputError": {

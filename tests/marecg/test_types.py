@@ -63,9 +63,9 @@ def test_a_data_frame_names_its_leads(rhythm):
     np.testing.assert_allclose(marecg.embed(NAME, frame[["V1", "II"]], fs=FS).rhythm, two, atol=1e-5)
     np.testing.assert_allclose(marecg.embed(NAME, frame, fs=FS, leads=["II", "V1"]).rhythm, two, atol=1e-5)
     np.testing.assert_allclose(marecg.EcgEmbedder(NAME, fs=FS).fit_transform(turned), rhythm, atol=1e-5)
-    with pytest.raises(UsageError, match="unknown \\['time'\\]"):
+    with pytest.raises(UsageError, match="unknown leads \\['time'\\]"):
         marecg.embed(NAME, frame.assign(time=0.0), fs=FS)
-    with pytest.raises(UsageError, match="a data frame has no column V2"):
+    with pytest.raises(UsageError, match="a data frame must have a column for each lead, got none for V2"):
         marecg.EcgEmbedder(NAME, fs=FS).fit(frame.drop(columns="V2"))
 
 

@@ -61,6 +61,6 @@ def test_a_folder_of_this_machine_may_be_called_as_an_address_begins(tmp_path, m
 
 def test_a_file_at_an_address_is_refused_and_a_folder_of_this_machine_is_a_path(tmp_path, capsys):
     assert run("embed", "marecg-small", tmp_path, "--out", f"file://{tmp_path}/e.npz") == 2
-    assert "to an address a folder of parts" in capsys.readouterr().err
+    assert "must be a local path for a single file, got an address" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert ensure_local(f"file://{tmp_path}") == tmp_path

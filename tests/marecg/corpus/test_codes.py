@@ -93,10 +93,10 @@ def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path, on_disk, in_tab
 
 def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic, tmp_path):
     make_record(clinic / "later", "w", make_ecg(seed=4))
-    with pytest.raises(CorpusError, match="w is the name of 2 records"):
+    with pytest.raises(CorpusError, match="w must be the id of a single record, got 2 records"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"w,{AF},"))
     codes = table(tmp_path, f"later/w,{AF},", f"clinic/later/w.hea,{SINUS},")
-    with pytest.raises(CorpusError, match="twice, as later/w and as clinic/later/w"):
+    with pytest.raises(CorpusError, match="must have a single id, got later/w and clinic/later/w"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=codes)
     report = prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"later/w.hea,{AF},"))
     assert report.codes is not None
@@ -104,7 +104,7 @@ def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic, tmp_p
 
 
 def test_a_table_of_another_archive_is_refused(clinic, tmp_path):
-    with pytest.raises(CorpusError, match="names no record that was found: it says x"):
+    with pytest.raises(CorpusError, match="must have ids of records that were found, got x"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"x,{AF},"))
     assert not (tmp_path / "out").exists()
 

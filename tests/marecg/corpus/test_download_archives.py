@@ -46,7 +46,7 @@ def test_an_archive_of_zenodo_is_verified_and_unpacked(tmp_path, base, describe)
 
 def test_an_archive_that_leads_out_of_the_folder_is_refused(tmp_path, base, describe):
     offered = describe(**{"part0.zip": zipped("../escape.hdf5")})
-    with pytest.raises(InputError, match="lies outside the folder"):
+    with pytest.raises(InputError, match="is outside the folder"):
         get(offered, tmp_path / "out", base=f"{base}record")
     assert not list(tmp_path.glob("**/escape*"))
 
@@ -69,7 +69,7 @@ def test_an_archive_that_leads_out_of_the_folder_is_refused(tmp_path, base, desc
 )
 def test_a_record_that_describes_no_files_is_one_clear_error(tmp_path, base, publisher, text):
     publisher.files["record"] = text.encode()
-    with pytest.raises(InputError, match="describes no files"):
+    with pytest.raises(InputError, match="has no valid list of files"):
         get(dataset("code-15"), tmp_path, base=f"{base}record")
 
 
@@ -138,5 +138,5 @@ def test_a_member_of_an_archive_replaces_no_verified_file(tmp_path, base, descri
 def test_a_file_that_is_also_a_folder_is_named(tmp_path, base, describe, listed):
     contents = {"a": b"1", "a/b": b"2"}
     offered = describe(**(contents if listed else {"part0.zip": archive_of(**contents)}))
-    with pytest.raises(InputError, match="holds a file and a folder 'a'"):
+    with pytest.raises(InputError, match="has both a file and a folder 'a'"):
         get(offered, tmp_path, base=f"{base}record")

@@ -78,5 +78,5 @@ def test_a_complete_corpus_is_said_to_be_so_and_no_answer_to_corrected_sources(s
     assert "is already complete" in caplog.text
     header = source / "georgia" / "E00000.hea"
     header.write_text(header.read_text().replace("426783006", "164889003"))
-    with pytest.raises(CorpusError, match="holds a corpus of other records"):
+    with pytest.raises(CorpusError, match="already has a corpus with other records"):
         prepare([source], tmp_path / "out", jobs=1)

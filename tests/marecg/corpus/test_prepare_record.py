@@ -25,7 +25,7 @@ def test_what_lies_behind_the_window_condemns_no_record(tmp_path):
 
 def test_a_recording_of_less_than_five_seconds_is_too_short(tmp_path):
     brief, enough = (read(make_record(tmp_path, f"{seconds:g}", make_ecg(seconds))) for seconds in (4.9, 5))
-    with pytest.raises(RecordError, match=r"lasts 4.90 s, less than 5 s") as refused:
+    with pytest.raises(RecordError, match=r"must last at least 5 s, got 4.90 s") as refused:
         prepare_record(brief, CorpusConfig())
     assert refused.value.reason == Reason.too_short
     assert prepare_record(enough, CorpusConfig())[0]["n_valid"] == 2500

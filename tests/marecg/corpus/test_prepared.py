@@ -94,7 +94,7 @@ def test_a_folder_that_is_no_corpus_is_refused(tmp_path):
     ("group", "change", "problem"),
     [
         (None, {"format": 99}, "format 99"),
-        ("config", {"wiggle": 3}, r"settings that this version does not have \(wiggle\)"),
+        ("config", {"wiggle": 3}, r"settings that this version doesn't have \(wiggle\)"),
     ],
 )
 def test_a_corpus_of_another_format_or_version_is_refused(folder, group, change, problem):
@@ -156,9 +156,9 @@ def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_si
     read()
     shard = folder / "shards" / "00000.npy"
     os.truncate(shard, shard.stat().st_size - 50_000)
-    with pytest.raises(CorpusError, match=r"00000\.npy: was cut short since it was opened"):
+    with pytest.raises(CorpusError, match=r"00000\.npy: was truncated after it was opened"):
         corpus.signals([0])
-    with pytest.raises(RecordError, match="was cut short"):
+    with pytest.raises(RecordError, match="was truncated"):
         read()
     with pytest.raises(CorpusError, match=r"00000\.npy: is damaged \("):
         Corpus.open(folder)

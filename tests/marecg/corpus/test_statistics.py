@@ -44,7 +44,7 @@ def folder(source, tmp_path) -> Path:
 def test_labels_of_another_ontology_are_not_counted_under_this_ones_names(folder):
     about = json.loads((folder / "corpus.json").read_text())
     (folder / "corpus.json").write_text(json.dumps(about | {"ontology_sha256": "0"}))
-    with pytest.raises(CorpusError, match="another enumeration"):
+    with pytest.raises(CorpusError, match="must have the enumeration"):
         statistics(folder)
 
 

@@ -162,7 +162,7 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(memory, corp
     prepare([source], f"{memory}/corpus", jobs=1)
     assert not store.exists(f"{root}/kept-by-training.bin")
     assert (ensure_local(f"{memory}/corpus") / "kept-by-training.bin").exists()
-    with pytest.raises(InputError, match="holds a corpus of other settings"):
+    with pytest.raises(InputError, match="already has a corpus with other settings"):
         prepare([source], f"{memory}/corpus", CorpusConfig(zero_limit=0.5), jobs=1)
 
 

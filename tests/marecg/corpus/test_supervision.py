@@ -155,7 +155,7 @@ def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus):
     supervision = made(corpus)
     (phase,) = corpus.folder.glob("supervision/*-phase.npy")
     os.truncate(phase, phase.stat().st_size - 1)
-    with pytest.raises(CorpusError, match=f"{phase.name}: was cut short since it was opened"):
+    with pytest.raises(CorpusError, match=f"{phase.name}: was truncated after it was opened"):
         supervision.rows(torch.tensor([0]))
     assert same(made(corpus), made(corpus))
 

@@ -85,7 +85,7 @@ def test_records_that_were_unavailable_are_tried_again_and_the_other_shards_stay
     monkeypatch.undo()
     assert (report.kept, report.quarantined["unavailable"]) == (4, 1)
     assert os.strerror(number) in next(e.message for e in report.records if e.reason == "unavailable")
-    assert "1 records were unavailable; the same command tries them again" in caplog.text
+    assert "1 records were unavailable; run the same command to try them again" in caplog.text
     stamps = {path.name: path.stat().st_mtime_ns for path in (out / "shards").iterdir()}
     assert prepare([source], out, SMALL, jobs=1).kept == 5
     expected, complete = digest(tmp_path / "whole"), digest(out)

@@ -45,7 +45,7 @@ def test_an_input_is_never_the_output(place, tmp_path, monkeypatch, given):
     np.savez(tmp_path / "signals.npz", x=np.random.default_rng(0).normal(0, 0.3, (2, 12, 1000)))
     before = (tmp_path / "signals.npz").read_bytes()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"signals\.npz: is an input, and would be lost"):
+    with pytest.raises(UsageError, match=r"signals\.npz: is an input and would be lost"):
         embed_records(place / "model", [given], "signals.npz", layout=Layout(fs=500))
     assert (tmp_path / "signals.npz").read_bytes() == before
 

@@ -46,22 +46,22 @@ def test_a_part_of_other_embeddings_does_not_pass_for_one_of_these(place, other,
 def test_an_array_in_other_units_and_a_corpus_of_other_settings_are_other_records(place, tmp_path):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 1, (2, 12, 4000)))
     run(place, tmp_path / "out", tmp_path / "a.npy", layout=Layout(fs=500))
-    with pytest.raises(UsageError, match="holds embeddings of other array layout"):
+    with pytest.raises(UsageError, match="already has embeddings with other array layout"):
         run(place, tmp_path / "out", tmp_path / "a.npy", layout=Layout(fs=500, units="uV"))
     corpus = tmp_path / "again" / "corpus"
     prepare([place / "wfdb"], corpus, CorpusConfig(window=4000), jobs=1)
     run(place, tmp_path / "parts", "corpus")
-    with pytest.raises(UsageError, match="holds embeddings of other records"):
+    with pytest.raises(UsageError, match="already has embeddings with other records"):
         run(place, tmp_path / "parts", corpus)
 
 
 @pytest.mark.parametrize(
     ("inputs", "options", "problem"),
     [
-        ((), {"part_records": 4}, "holds embeddings of other records per part"),
-        ((), {"readout": "wide"}, "holds embeddings of other readout"),
-        ((), {"patches": True}, "holds embeddings of other patches"),
-        (("corpus",), {}, "holds embeddings of other number of records and records"),
+        ((), {"part_records": 4}, "already has embeddings with other records per part"),
+        ((), {"readout": "wide"}, "already has embeddings with other readout"),
+        ((), {"patches": True}, "already has embeddings with other patches"),
+        (("corpus",), {}, "already has embeddings with other number of records and records"),
     ],
 )
 def test_other_embeddings_in_the_folder_are_refused(place, inputs, options, problem):
@@ -72,27 +72,27 @@ def test_other_embeddings_in_the_folder_are_refused(place, inputs, options, prob
 
 
 def test_another_model_and_another_folder_are_refused(place, other, tmp_path):
-    with pytest.raises(UsageError, match="holds embeddings of other weights"):
+    with pytest.raises(UsageError, match="already has embeddings with other weights"):
         run(place, place / "quiet", model=other)
-    with pytest.raises(CheckpointError, match="has other weights than when the command began"):
+    with pytest.raises(CheckpointError, match="its weights changed while the command was running"):
         processes._loaded(str(other), "0" * 64)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").touch()
-    with pytest.raises(UsageError, match=r"is not empty \(chapter\.tex\) and holds no embeddings"):
+    with pytest.raises(UsageError, match=r"is not empty \(chapter\.tex\) and has no embeddings"):
         run(place, tmp_path / "thesis")
 
 
 def test_records_of_one_name_and_no_records_are_refused(place, unreadable, tmp_path):
-    with pytest.raises(UsageError, match="records of two inputs would be called wfdb/"):
+    with pytest.raises(UsageError, match="two inputs have records with the same name, wfdb/"):
         run(place, tmp_path / "out", "wfdb", "corpus")
-    with pytest.raises(InputError, match="not one record could be read"):
+    with pytest.raises(InputError, match="no record could be read"):
         run(place, tmp_path / "out", unreadable)
 
 
 @pytest.mark.parametrize(("name", "part"), [("out.npz", None), ("out", 3)])
 def test_a_corpus_of_which_nothing_was_kept_is_one_clear_error(place, unreadable, tmp_path, name, part):
     prepare([unreadable], tmp_path / "corpus", jobs=1)
-    with pytest.raises(InputError, match=r"corpus: holds no records\. report\.json says why"):
+    with pytest.raises(InputError, match=r"corpus: has no records\. See report\.json"):
         run(place, tmp_path / name, tmp_path / "corpus", part_records=part)
     assert not (tmp_path / name).exists()
 
@@ -106,5 +106,5 @@ def test_embeddings_within_their_source_are_no_source(place, tmp_path):
 
 def test_an_output_that_is_no_folder_is_one_clear_error(place, tmp_path):
     (tmp_path / "notes").touch()
-    with pytest.raises(InputError, match=r"notes: can't be listed: Not a directory\. Name a folder"):
+    with pytest.raises(InputError, match=r"notes: can't be listed: Not a directory\. Give a folder"):
         run(place, tmp_path / "notes")

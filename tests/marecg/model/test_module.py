@@ -70,23 +70,29 @@ def test_what_lies_behind_a_records_end_changes_nothing(model):
 def test_another_rate_is_resampled_as_embed_does_and_none_is_guessed(model):
     x = noise(1000)
     same(model(model.resample(x, fs=100)).rhythm, embed(model, x.numpy(), fs=100).rhythm)
-    with pytest.raises(UsageError, match=r"^fs isn't given: the sampling rate in Hz"):
+    with pytest.raises(UsageError, match=r"^fs, the sampling rate in Hz, is required"):
         model.resample(x)
 
 
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda model: model(noise(4000, 2)), r"x has shape \(2, 2, 4000\), and 12 leads are named"),
-        (lambda model: model(noise(4000).numpy()), "x has type ndarray"),
-        (lambda model: model(noise(40)), "x has 40 samples, less than one patch"),
+        (
+            lambda model: model(noise(4000, 2)),
+            r"x must be a tensor \[records, 12 leads, samples\], got shape \(2, 2, 4000\)",
+        ),
+        (lambda model: model(noise(4000).numpy()), "got type ndarray"),
+        (
+            lambda model: model(noise(40)),
+            "x must have at least 50 samples at 500 Hz, which is one patch; got 40",
+        ),
         (
             lambda model: model(noise(400), torch.tensor([400, 401])),
-            "n_valid is 400 to 401 in records of 400",
+            r"n_valid must be 50 \(one patch\) to 400, got 400 to 401",
         ),
-        (lambda model: model(noise(400), torch.tensor([400, 20])), "n_valid is 20 to 400"),
+        (lambda model: model(noise(400), torch.tensor([400, 20])), "n_valid must be .*, got 20 to 400"),
         (lambda model: model(noise(400, 1), leads=["X"]), "unknown"),
-        (lambda model: model.classifier(2, "beats"), "beats needs R-peaks"),
+        (lambda model: model.classifier(2, "beats"), "got beats, which needs R-peaks"),
         (lambda model: model.classifier(2, "all"), "unknown readout 'all'"),
     ],
 )
@@ -177,7 +183,7 @@ def test_a_device_is_named_and_one_that_is_not_here_is_said(saved):
     ],
 )
 def test_arguments_of_other_libraries_are_answered_by_what_stands_here_for_them(saved, argument, remedy):
-    with pytest.raises(UsageError, match=f"unknown {argument}.*{remedy}"):
+    with pytest.raises(UsageError, match=f"unknown arguments {argument}.*{remedy}"):
         MarEcg.from_pretrained(saved, **{argument: 3})
 
 

@@ -55,7 +55,7 @@ def test_a_description_of_another_form_is_refused(saved, change, problem):
 
 def test_a_label_that_was_changed_after_the_model_was_saved_is_refused(saved):
     edited(saved / "ontology.json", "trial fibrillation", "trial flickering")
-    with pytest.raises(CheckpointError, match="was changed since the model was saved"):
+    with pytest.raises(CheckpointError, match="was changed after the model was saved"):
         MarEcg.from_pretrained(saved)
 
 

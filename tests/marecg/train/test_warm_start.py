@@ -119,7 +119,7 @@ def test_damaged_weights_are_named(archive, micro, given, tmp_path, damage, name
     (tmp_path / "damaged" / damage).write_bytes(b"PAR1")
     with pytest.raises((CheckpointError, InputError), match=f"damaged/{named}"):
         train(micro, archive, tmp_path / "run", start=tmp_path / "damaged")
-    with pytest.raises(CheckpointError, match=r"has no config\.json\. Name a run"):
+    with pytest.raises(CheckpointError, match=r"has no config\.json\. Give a run"):
         train(micro, archive, tmp_path / "run", start=archive)
     assert not (tmp_path / "run" / "config.json").exists()
 

@@ -108,7 +108,7 @@ def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(run,
     ("shape", "leads", "problem"),
     [
         ((2, 25), ("I", "II"), "no multiple"),
-        ((2, 500, 2), ("I", "II"), "stand last"),
+        ((2, 500, 2), ("I", "II"), "the last axis"),
         ((2, 1, 500), ("X",), "unknown"),
     ],
 )

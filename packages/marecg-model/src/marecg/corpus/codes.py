@@ -72,8 +72,8 @@ def with_codes(
     owner = _owners(candidates, table)
     if not owner:
         ids, names = list(table.codes)[:EXAMPLES], [candidate.path for candidate in candidates[:EXAMPLES]]
-        problem = f"names no record that was found: it says {', '.join(ids) or 'nothing'}"
-        raise CorpusError(problem, where=table.path, remedy=f"Name records as {', '.join(names)}")
+        problem = f"must have ids of records that were found, got {', '.join(ids) or 'none'}"
+        raise CorpusError(problem, where=table.path, remedy=f"Use ids such as {', '.join(names)}")
     stated = list(candidates)
     for place, name in owner.items():
         override = LabelOverride(table.codes[name], table.patients.get(name))
@@ -133,14 +133,14 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
         mine = sorted(paths[name] or names[name])
         if len(mine) > 1:
             alike = ", ".join(candidates[place].path for place in mine[:EXAMPLES])
-            problem = f"{name} is the name of {len(mine)} records ({alike})"
+            problem = f"{name} must be the id of a single record, got {len(mine)} records ({alike})"
             raise CorpusError(
-                problem, where=table.path, remedy="Name the records by their paths, with file endings"
+                problem, where=table.path, remedy="Use the paths of the records, with file endings"
             )
         for place in mine:
             if place in owner:
-                problem = f"names {candidates[place].path} twice, as {owner[place]} and as {name}"
-                raise CorpusError(problem, where=table.path, remedy="Use one name for each record")
+                problem = f"{candidates[place].path} must have a single id, got {owner[place]} and {name}"
+                raise CorpusError(problem, where=table.path, remedy="Use one id for each record")
             owner[place] = name
     return owner
 

@@ -89,7 +89,7 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     same_graph = made.ontology().bundle_sha256 == graph.bundle_sha256
     mine, theirs = (index.of(copy.folder, _STAYS) for copy in (made, corpus))
     if not (same_graph and mine.equals(theirs)):
-        problem = "holds a corpus of other records or codes, or of another graph"
+        problem = "already has a corpus with other records, other codes or another graph"
         raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder")
     return made
 

@@ -83,8 +83,8 @@ def get(
         OutputError: If a file can't be written.
     """
     if dataset.host == "hand":
-        problem = "is not offered for download by programs"
-        raise InputError(problem, where=dataset.name, remedy=f"Get it by hand from {dataset.home}")
+        problem = "can't be downloaded automatically"
+        raise InputError(problem, where=dataset.name, remedy=f"Download it by hand from {dataset.home}")
     folder = Path(out) / dataset.name
     with _session() as session:
         listing = {"physionet": _sums, "zenodo": _zenodo}[dataset.host]
@@ -149,7 +149,9 @@ def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[
                 raise ValueError(f"a file without a usable {algorithm!r} checksum, name or address")
             yield Remote(path, url, algorithm, digest)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"describes no files ({error})", where=base, remedy=f"See {dataset.home}") from error
+        raise InputError(
+            f"has no valid list of files ({error})", where=base, remedy=f"See {dataset.home}"
+        ) from error
 
 
 def _content(session: requests.Session, url: str) -> bytes:
@@ -159,7 +161,7 @@ def _content(session: requests.Session, url: str) -> bytes:
             return b"".join(_pieces(answer, LONGEST_LIST))
     except requests.RequestException as error:
         remedy = "Check the network, and try again"
-        raise InputError(f"broke off ({_first(error)})", where=url, remedy=remedy) from error
+        raise InputError(f"the connection broke ({_first(error)})", where=url, remedy=remedy) from error
 
 
 def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Response:
@@ -168,11 +170,11 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
     try:
         answer = session.get(url, headers=ranged, stream=True, timeout=TIMEOUT)
     except requests.RequestException as error:
-        remedy = "Check the network; what is fetched stays, and the same command goes on"
+        remedy = "Check the network, and run the same command to continue"
         raise InputError(f"can't be reached ({_first(error)})", where=url, remedy=remedy) from error
     if answer.status_code not in (200, 206, 416):
-        problem = f"answers {answer.status_code} {answer.reason}"
-        raise InputError(problem, where=url, remedy="Try again later; the same command goes on")
+        problem = f"the server answered {answer.status_code} {answer.reason}"
+        raise InputError(problem, where=url, remedy="Run the same command later to continue")
     return answer
 
 
@@ -186,8 +188,10 @@ def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
         while piece := answer.raw.read1(PIECE):
             received += len(piece)
             if received > most:
-                problem = f"sends more than {most / 1e6:,.0f} MB, which it can't have"
-                raise InputError(problem, where=answer.url, remedy="Tell the publisher, or use a --mirror")
+                problem = f"must have at most {most / 1e6:,.0f} MB, but the server sends more"
+                raise InputError(
+                    problem, where=answer.url, remedy="Report this to the publisher, or use a --mirror"
+                )
             yield piece
     except HTTPError as error:
         raise requests.ConnectionError(error) from error
@@ -208,12 +212,16 @@ def _fetch(session: requests.Session, remote: Remote, target: Path, most: float)
         except requests.RequestException:
             continue  # the connection broke; the received part stays
         except OSError as error:
-            remedy = "Check that the folder is writable and the disk has room; the same command goes on"
+            remedy = "Check the folder's permissions and disk space, and run the same command to continue"
             raise OutputError(f"cannot be written ({error.strerror})", where=target, remedy=remedy) from error
     if part.is_file():
-        raise InputError("broke off again and again", where=remote.url, remedy="Run the same command later")
-    problem = f"has another {remote.algorithm} than its publisher states"
-    raise InputError(problem, where=remote.url, remedy="Try again later, or tell the publisher")
+        raise InputError(
+            "the connection broke several times",
+            where=remote.url,
+            remedy="Run the same command later to continue",
+        )
+    problem = f"its {remote.algorithm} doesn't match the publisher's list"
+    raise InputError(problem, where=remote.url, remedy="Try again later, or report this to the publisher")
 
 
 def _append(session: requests.Session, url: str, part: Path, most: float) -> int:
@@ -238,11 +246,11 @@ def _inside(folder: Path, path: str) -> Path:
     parts, problem = PurePosixPath(path).parts, ""
     odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
     if odd or len(path.encode()) > LONGEST_PATH:
-        problem = "no file can be called"
+        problem = "isn't a valid file name"
     elif "\\" in path or ".." in parts or not parts or not inside(folder / path, folder):
-        problem = "lies outside the folder"
+        problem = "is outside the folder"
     if problem:
-        problem = f"the list of files names {path[:80]!r}, which {problem}"
+        problem = f"the list of files contains {path[:80]!r}, which {problem}"
         raise InputError(problem, where=folder, remedy=_DISTRUST)
     return folder / path
 
@@ -253,7 +261,7 @@ def _refuse_nested(paths: Iterable[str], where: Path) -> None:
     for path in files:
         while path := path.rpartition("/")[0]:
             if path in files:
-                raise InputError(f"holds a file and a folder {path[:80]!r}", where=where, remedy=_DISTRUST)
+                raise InputError(f"has both a file and a folder {path[:80]!r}", where=where, remedy=_DISTRUST)
 
 
 def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
@@ -261,7 +269,7 @@ def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
 
     Raises `InputError` if the archive is damaged, or names impossible files.
     """
-    remedy = "Remove it and get it again"
+    remedy = "Remove it, and download it again"
     try:
         with zipfile.ZipFile(archive) as content:
             refuse_zip_bomb(content, archive, _DISTRUST)
@@ -270,7 +278,7 @@ def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
             _refuse_nested((member.filename for member in members), archive)
             for member, target in zip(members, targets, strict=True):
                 if target == archive:
-                    raise InputError("holds a file of its own name", where=archive, remedy=_DISTRUST)
+                    raise InputError("contains a file with its own name", where=archive, remedy=_DISTRUST)
                 is_whole = target.is_file() and target.stat().st_size == member.file_size
                 if not is_whole and target.relative_to(folder).as_posix() not in listed:
                     with replacing(target) as new, content.open(member) as source, new.open("wb") as file:

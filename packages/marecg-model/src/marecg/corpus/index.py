@@ -99,7 +99,7 @@ def read(path: Path, columns: list[str] | None = None, sha256: str | None = None
             x = (chunk.flatten() if pa.types.is_list(chunk.type) else chunk).to_numpy(zero_copy_only=False)
             refuse_impossible(x, name, path, AGAIN, CorpusError, least=LEAST[name], most=most.get(name, inf))
     if sha256 is not None and file_sha256(path) != sha256:
-        raise CorpusError("is damaged (its SHA-256 isn't in corpus.json)", where=path, remedy=AGAIN)
+        raise CorpusError("is damaged (its SHA-256 doesn't match corpus.json)", where=path, remedy=AGAIN)
     return rows
 
 

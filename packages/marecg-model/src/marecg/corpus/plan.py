@@ -134,12 +134,12 @@ class Plan:
             paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # hidden files are left over
             others = [path.name for path in paths if path != self.building]
             if others:
-                problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
+                problem = f"is not empty ({', '.join(sorted(others)[:3])}) and has no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder")
             write_json(self.settings, begun)
         elif problem := self._difference(read_json(manifest)):
             remedy = "Choose another folder for --out, or remove this one"
-            raise CorpusError(f"holds a corpus of {problem}", where=self.out, remedy=remedy)
+            raise CorpusError(f"already has a corpus with {problem}", where=self.out, remedy=remedy)
         else:
             self.tidy()
             if manifest == complete and self._is_whole() and not self._reopened():

@@ -247,7 +247,7 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
     )
     write_json(account.as_json(), plan.out / "report.json")
     if unavailable := sum(entry.reason == Reason.unavailable for entry in quarantined):
-        logger.warning("%d records were unavailable; the same command tries them again", unavailable)
+        logger.warning("%d records were unavailable; run the same command to try them again", unavailable)
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
     index.complete(plan.out, plan.settings | {"shards": shards}, rows)

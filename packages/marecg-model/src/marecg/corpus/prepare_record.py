@@ -73,7 +73,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     with located(record.path):
         mend = (unmended if as_paper else mended)(record.x_CL, record.fs, config, judged=judged)
     if mend.measures.seconds < config.shortest:
-        problem = f"lasts {mend.measures.seconds:.2f} s, less than {config.shortest:g} s"
+        problem = f"must last at least {config.shortest:g} s, got {mend.measures.seconds:.2f} s"
         raise RecordError(Reason.too_short, problem, where=record.path)
     with located(record.path):
         refuse_damaged(mend, config)

@@ -79,7 +79,7 @@ class Corpus:
     def __new__(cls, *values: Any, **named: Any) -> "Corpus":
         """Raise `UsageError` for a single argument, because a folder belongs to `open`."""
         if len(values) == 1 and not named:
-            raise UsageError("Corpus takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
+            raise UsageError("Corpus() takes no arguments", remedy=f"Call Corpus.open({str(values[0])!r})")
         return super().__new__(cls)
 
     @classmethod
@@ -114,7 +114,7 @@ class Corpus:
             column = {name: np.asarray(rows[name].to_numpy(), np.int64) for name in numbers}
         except ValidationError as error:
             names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
-            problem = f"was prepared with settings that this version does not have ({names})"
+            problem = f"was prepared with settings that this version doesn't have ({names})"
             raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
         except CorpusError:
             raise
@@ -237,8 +237,8 @@ def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
         raise _damaged(folder, f"it has no {ONTOLOGY}")
     ontology = ecg_ontology.load(carried, profile)
     if ontology.sha256 != sha256:
-        problem = f"another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})"
-        raise _damaged(folder, f"its labels follow {problem} than its {ONTOLOGY}")
+        problem = f"its {ONTOLOGY} must have the enumeration {sha256[:12]}, got {ontology.sha256[:12]}"
+        raise _damaged(folder, problem)
     return ontology
 
 
@@ -248,12 +248,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
         if not folder.exists():
-            raise CorpusError(
-                f"no corpus at {folder}", remedy=f"Make one: marecg prepare RECORDS --out {folder}"
-            )
-        state, remedy = "prepared", f"Make one of the records in it: marecg prepare {folder} --out CORPUS"
+            raise CorpusError(f"no corpus at {folder}", remedy=f"Run marecg prepare RECORDS --out {folder}")
+        state, remedy = "prepared", f"To prepare its records, run marecg prepare {folder} --out CORPUS"
         if (folder / "building").is_dir():
-            state, remedy = "finished", "Run the marecg prepare that began it again: it goes on"
+            state, remedy = "finished", "Run the same marecg prepare again to finish it"
         raise CorpusError(f"isn't a {state} corpus", where=folder, remedy=remedy)
     settings: dict[str, Any] = index.read_json(path)
     try:
@@ -261,7 +259,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     except (KeyError, TypeError) as error:
         raise _damaged(folder, f"corpus.json: {error}") from error
     if version != index.FORMAT:
-        problem = f"was written in format {version}, and this version reads format {index.FORMAT}"
+        problem = f"must have format {index.FORMAT}, got format {version} of another version"
         raise CorpusError(problem, where=folder, remedy="Prepare it again")
     return settings
 
@@ -270,7 +268,7 @@ def refuse_own(corpus: Path, out: Path) -> None:
     """Check that an output isn't a file of a corpus. Raises `UsageError`."""
     place, folder = out.resolve(), corpus.resolve()
     if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in CONTENTS}:
-        raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
+        raise UsageError("is a file of the corpus and would be lost", where=out, remedy="Choose another file")
 
 
 def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
@@ -293,7 +291,10 @@ def refuse_cut(array: NDArray[Any]) -> None:
     """
     file = _file_of(array)
     if file is not None and file.base.size() < len(file.base):
-        problem, remedy = "was cut short since it was opened", "Let nothing write there, and start again"
+        problem, remedy = (
+            "was truncated after it was opened",
+            "Make sure that nothing writes there, and start again",
+        )
         raise CorpusError(problem, where=file.filename, remedy=remedy)
 
 

@@ -35,14 +35,14 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     missing = sorted(shares.keys() - sources)
     if missing:
         remedy = f"The sources are {', '.join(sorted(sources))}"
-        raise ConfigError(
-            f"sampling.shares names {missing[0]}, which isn't a source of the corpus", remedy=remedy
-        )
+        raise ConfigError(f"sampling.shares must have sources of the corpus, got {missing[0]}", remedy=remedy)
     rest_M = ~corpus.sources.among(shares)
     rest = 1 - sum(shares.values())
     if rest < 0 or (rest > 0) != bool(rest_M.any()):
-        problem = f"sampling.shares leaves a share of {rest:g} for {int(rest_M.sum())} other records"
-        raise ConfigError(problem, remedy="The shares of all sources must add up to 1")
+        problem = (
+            f"sampling.shares must add up to 1, got a rest of {rest:g} for {int(rest_M.sum())} other records"
+        )
+        raise ConfigError(problem, remedy="Give the shares of all sources, or leave a share for the others")
     parts = [(corpus.sources.among([source]), share) for source, share in shares.items()] + [(rest_M, rest)]
     for part_M, share in parts:
         if part_M.any():

@@ -96,8 +96,8 @@ def workers(
         except TerminatedWorkerError as error:
             problem = "a worker process was killed, perhaps for lack of memory"
             remedy = (
-                "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1; "
-                "leave out a record that it happens with again"
+                "Run the same command with fewer --jobs or, for a probe, with OMP_NUM_THREADS=1; "
+                "omit a record if it happens again with that record"
             )
             raise WorkerKilledError(problem, where=where, remedy=remedy) from error
         finally:

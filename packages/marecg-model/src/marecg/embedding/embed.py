@@ -192,7 +192,7 @@ def encode(
         CheckpointError: the model's output is not finite.
     """
     if not isinstance(batch_size, Integral) or not 1 <= batch_size <= LARGEST:
-        raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
+        raise UsageError(f"batch_size must be a whole number from 1 to {LARGEST}, got {batch_size!r}")
     model.eval()
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
@@ -209,7 +209,7 @@ def encode(
         block_BV = {name: x.float().cpu().numpy() for name, x in features.blocks.items()}
         patch_BTD = features.patch.float().cpu().numpy()
         if not all(np.isfinite(x).all() for x in (patch_BTD, *block_BV.values())):
-            problem = "the model gives values that are not finite for signals that are"
+            problem = "the model returns NaN or infinite values for finite signals"
             raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
         for number, (window, beats_JT, measured_F) in enumerate(batch):
             of_window = {name: x[number] for name, x in block_BV.items()}
@@ -260,8 +260,8 @@ def unframed(signals: Any, leads: Sequence[str]) -> Any:
     for frame in signals if isinstance(signals, list | tuple) else [signals]:
         column = {lead_name(str(name)): name for name in getattr(frame, "columns", ())}
         if missing := [lead for lead in leads if lead_name(lead) not in column]:
-            problem = f"a data frame has no column {', '.join(missing)}"
-            raise UsageError(problem, remedy="Name each lead by a column, or name the columns in leads=")
+            problem = f"a data frame must have a column for each lead, got none for {', '.join(missing)}"
+            raise UsageError(problem, remedy="Rename the columns, or give their names as leads=")
         x_BKL.append([np.asarray(frame[column[lead_name(lead)]]) for lead in leads])
     return x_BKL
 
@@ -274,42 +274,46 @@ def records(signals: ArrayLike, leads: Sequence[str]) -> NDArray[np.float32]:
     places = lead_places(leads)
     signals = unframed(signals, leads)
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
-        raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
+        raise UsageError("signals must not have masked values", remedy="Fill them, or omit those records")
     if isinstance(signals, str | Path):
         reading = "Read a record with ecg_records.read, or embed a folder with `marecg embed`"
-        remedy = "The model comes first: embed(model, signals)" if str(signals) in FOLDERS else reading
-        raise UsageError("is a name, and embed takes arrays", where=signals, remedy=remedy)
+        remedy = "Give the model first: embed(model, signals)" if str(signals) in FOLDERS else reading
+        raise UsageError("signals must be an array, got a name", where=signals, remedy=remedy)
     try:
         x = np.asarray(signals)
     except (ValueError, TypeError, RuntimeError) as error:
-        remedy = "Embed records of other lengths in calls of their own"
+        remedy = "Embed records of different lengths in separate calls"
         if isinstance(signals, torch.Tensor):  # it has gradients, is on a GPU, or has a type unknown to NumPy
-            remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
-        raise UsageError(f"signals aren't an array ({str(error).splitlines()[0]})", remedy=remedy) from error
+            remedy = "Give signals.detach().cpu().float(); the result has no gradients"
+        raise UsageError(f"signals must be an array ({str(error).splitlines()[0]})", remedy=remedy) from error
     count = len(places)
     if x.dtype.kind not in "iuf":
-        raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
+        raise UsageError(f"signals must be real numbers, got {x.dtype}", remedy="Give millivolts as floats")
     if x.shape[:1] == (0,):
-        raise UsageError("signals hold no records", remedy="Give at least one")
+        raise UsageError("signals must have at least one record, got none")
     if x.ndim != 3 or x.shape[1] != count:
-        remedy = "Give an array [records, leads, samples]"
+        remedy = "Set leads= to the leads of the array"
         if x.ndim == 3 and x.shape[2] == count:
-            remedy = "The leads stand last; give [records, leads, samples]: signals.swapaxes(1, 2)"
+            remedy = "The leads are the last axis: give signals.swapaxes(1, 2)"
         elif x.ndim == 2 and x.shape[0] == count:
-            remedy = "For one record give signals[None]"
-        raise UsageError(f"signals have shape {x.shape}, and {count} leads are named", remedy=remedy)
+            remedy = "For a single record, give signals[None]"
+        raise UsageError(
+            f"signals must be [records, {count} leads, samples], got shape {x.shape}", remedy=remedy
+        )
     with np.errstate(over="ignore"):
         x_BKL = x.astype(np.float32, copy=False)
     largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
     broken = np.flatnonzero(~np.isfinite(largest_B))  # NaN stays NaN
     if len(broken):
         where = f"{len(broken)} of {len(x)} records, first in {broken[0]}"
-        problem = f"signals hold NaN or infinite values in {where}"
-        raise UsageError(problem, remedy="Mend or leave out those records")
+        problem = f"signals must be finite, got NaN or infinite values in {where}"
+        raise UsageError(problem, remedy="Repair or omit those records")
     if largest_B.max() > COMPUTABLE_MV:
         first = np.argmax(largest_B > COMPUTABLE_MV)
-        problem = f"signals reach {largest_B.max():.1g} mV, first in record {first}"
-        raise UsageError(problem, remedy="Give millivolts; mend or leave out artefacts")
+        problem = (
+            f"signals must be at most {COMPUTABLE_MV:.1g} mV, got {largest_B.max():.1g} mV in record {first}"
+        )
+        raise UsageError(problem, remedy="Give millivolts, and remove artefacts")
     flat = np.flatnonzero((x_BKL[..., 1:] == x_BKL[..., :1]).all(axis=(1, 2)))
     if len(flat):
         logger.warning(

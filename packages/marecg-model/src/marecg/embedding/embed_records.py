@@ -97,10 +97,12 @@ def embed_records(
     if not folder:
         _refuse_for_file(Path(out), part_records, cluster)
     elif is_remote(out) and not str(out).endswith("/") and Path(out).suffix in FORMATS:
-        problem = "a file is written here, and to an address a folder of parts"
-        raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
+        problem = "--out must be a local path for a single file, got an address"
+        raise UsageError(
+            problem, where=out, remedy="End --out in / to write a folder of parts, or give a local path"
+        )
     if part_records is not None and part_records < 1:
-        raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
+        raise UsageError(f"part_records must be at least 1, got {part_records}")
     model = MarEcg.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
@@ -132,7 +134,7 @@ def embed_records(
 
 def _refuse_for_file(out: Path, *options: object) -> None:
     if out.suffix not in FORMATS:
-        remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
+        remedy = f"Use {' or '.join(FORMATS)}, or end the name of a folder in /"
         raise UsageError(f"can't write {out.suffix}", remedy=remedy)
     if any(option is not None for option in options):
         problem = "part_records and --cluster are for a folder of parts"

@@ -24,7 +24,7 @@ from marecg.model.readout import Readout, readout_width
 
 npy: Any = np.lib.format  # it has no types
 
-AGAIN = "Name what marecg embed wrote"
+AGAIN = "Give a file or folder written by marecg embed"
 """Remedy for a file that isn't embeddings."""
 PARTS = "part-*.parquet"
 """The files of a folder of embeddings, in the order of their names."""
@@ -160,7 +160,7 @@ def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()
     place = Place(path if one is None else one.parent)
     names = place.names(PARTS) if one is None else [one.name]
     if not names:
-        raise InputError(f"holds no {PARTS}", where=path, remedy=AGAIN)
+        raise InputError(f"has no {PARTS}", where=path, remedy=AGAIN)
     for name in names:
         part = place.file(name)
         try:
@@ -194,8 +194,8 @@ def _check(block: pa.RecordBatch, where: str) -> None:
             if is_ours:
                 refuse_impossible(vectors(block, column), column, where, "Embed it again")
         if not is_ours:
-            problem = f"{column} holds {kind}, which marecg embed does not write"
-            raise InputError(problem, where=where, remedy="Name what it wrote")
+            problem = f"{column} has type {kind}, which marecg embed doesn't write"
+            raise InputError(problem, where=where, remedy=AGAIN)
 
 
 def _npz(

@@ -78,14 +78,14 @@ class EmbeddingStore:
         if EMBEDDINGS not in names:
             others = [name for name in names if not name.startswith(".")]
             if others:
-                problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
+                problem = f"is not empty ({', '.join(others[:3])}) and has no embeddings"
                 raise UsageError(problem, where=place, remedy="Choose another folder")
             with place.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.settings), indent=1) + "\n", encoding="utf-8")
         begun_with = manifest(self.where) or {}
         differences = [word for key, word in _WORDS.items() if begun_with.get(key) != self.settings[key]]
         if differences:
-            problem = f"holds embeddings of other {' and '.join(differences)}"
+            problem = f"already has embeddings with other {' and '.join(differences)}"
             remedy = "Choose another folder for --out, or remove this one"
             raise UsageError(problem, where=place, remedy=remedy)
 

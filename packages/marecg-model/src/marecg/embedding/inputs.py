@@ -95,8 +95,8 @@ class Inputs:
         folders = [path for path in paths if (path / CORPUS[0]).exists()]
         others = [path for path in paths if path not in folders]
         if step is not None and folders:
-            remedy = "Give the files that it was prepared from"
-            raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
+            remedy = "Give the original files of the corpus"
+            raise UsageError("must be recordings, got a corpus of windows", where=folders[0], remedy=remedy)
         candidates: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
         if step is not None:  # a step's name ends in the second at which it begins
             steps = in_parts(candidates, partial(every, step), step)
@@ -105,7 +105,7 @@ class Inputs:
         self._corpora = {folder.absolute(): len(_opened(folder.absolute())[0]) for folder in folders}
         if not len(self):
             where = ", ".join(str(path) for path in inputs)
-            raise InputError("holds no records", where=where, remedy="report.json says why nothing was kept")
+            raise InputError("has no records", where=where, remedy="See report.json for the reasons")
         roots = [
             {candidate.root_name for _, candidate in self._files},
             *(set(_opened(folder)[1]["root"].unique().to_pylist()) for folder in self._corpora),
@@ -114,8 +114,8 @@ class Inputs:
             name for place, some in enumerate(roots) for other in roots[:place] for name in some & other
         }
         if shared:
-            problem = f"records of two inputs would be called {min(shared)}/…"
-            remedy = "Write them to two places, or rename a folder and prepare it again"
+            problem = f"two inputs have records with the same name, {min(shared)}/…"
+            remedy = "Embed them separately, or rename a folder and prepare it again"
             raise UsageError(problem, remedy=remedy)
 
     def __len__(self) -> int:
@@ -142,7 +142,9 @@ class Inputs:
         """Check that an output isn't an input file. Raises `UsageError`."""
         alike = (candidate.file for _, candidate in self._files if candidate.file.name == out.name)
         if out.exists() and any(file.samefile(out) for file in dict.fromkeys(alike)):
-            raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
+            raise UsageError(
+                "is an input and would be lost", where=out, remedy="Choose another file as --out"
+            )
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
         """Hash the records, independent of where their folders are mounted.

@@ -83,8 +83,8 @@ def _loaded(run: str, weights: str) -> MarEcg:
     """Load the model once per process. Raises `CheckpointError` if its weights were replaced."""
     model = MarEcg.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
-        remedy = "Put them back, and run the command again"
-        raise CheckpointError("has other weights than when the command began", where=run, remedy=remedy)
+        remedy = "Restore the weights, and run the command again"
+        raise CheckpointError("its weights changed while the command was running", where=run, remedy=remedy)
     return model
 
 

@@ -112,7 +112,7 @@ class Embedded:
         """Raise `InputError` with the first reason if every record failed."""
         if self.failed and not self.records:
             first = next(iter(self.failed.values()))
-            raise InputError(f"not one record could be read, the first because: {first}")
+            raise InputError(f"no record could be read; the first error is: {first}")
 
 
 def readable(

@@ -134,7 +134,7 @@ class Classifier(nn.Module):
         net = cls(MarEcg.from_pretrained(folder / "model"), head.classes, head.readout)
         own = {name: tensor.shape for name, tensor in net._own().items()}
         if own != {name: tensor.shape for name, tensor in tensors.items()}:
-            problem = "head.safetensors, head.json and the model don't fit each other"
+            problem = "head.safetensors, head.json and the model don't match"
             raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
         net.load_state_dict({**net.state_dict(), **tensors})
         net.model.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
@@ -169,6 +169,6 @@ def trainable_readout(readout: str) -> Readout:
     if readout in ("rhythm", "wide"):
         return readout  # type: ignore[return-value]
     if readout in ("beats", "full"):
-        problem = f"{readout} needs R-peaks, which no module finds"
-        raise UsageError(problem, remedy="Choose wide or rhythm, or fit marecg.EcgClassifier")
+        problem = f"readout must be wide or rhythm, got {readout}, which needs R-peaks"
+        raise UsageError(problem, remedy="For other readouts, fit marecg.EcgClassifier")
     raise UsageError(f"unknown readout {readout!r}", remedy="Choose wide or rhythm")

@@ -50,20 +50,24 @@ class ModelConfig(Settings):
     @model_validator(mode="after")
     def _shapes_fit(self) -> "ModelConfig":
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+            raise ValueError(f"width must be a multiple of heads ({self.heads}), got {self.width}")
         if self.stride > self.patch:
-            raise ValueError(f"stride {self.stride} is longer than patch {self.patch}: samples would be lost")
+            raise ValueError(
+                f"stride must be at most patch ({self.patch}), or samples are lost; got {self.stride}"
+            )
         if self.context < self.patch:
-            raise ValueError(f"context {self.context} is shorter than one patch of {self.patch}")
+            raise ValueError(f"context must be at least patch ({self.patch}), got {self.context}")
         if self.context_patches > self.positions:
-            raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
+            raise ValueError(
+                f"context must have at most {self.positions} patches (positions), got {self.context} samples"
+            )
         return self
 
     def of_concepts(self, count: int) -> "ModelConfig":
         """Return the settings with a graph's number N of concepts. Raises `ConfigError` for another N."""
         if self.concepts not in (None, count):
-            problem = f"model.concepts is {self.concepts}, the ontology has {count} concepts"
-            raise ConfigError(problem, remedy="Leave model.concepts out: N follows from the ontology")
+            problem = f"model.concepts must be the ontology's {count} concepts, got {self.concepts}"
+            raise ConfigError(problem, remedy="Omit model.concepts, which follows from the ontology")
         return self.model_copy(update={"concepts": count})
 
     def patches(self, samples: int) -> int:

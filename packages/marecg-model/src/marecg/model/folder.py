@@ -26,7 +26,7 @@ LONGEST_DESCRIPTION = 1 << 20
 """Maximum size of config.json in bytes. The file of marecg-small, with its probe figures, has 21 thousand."""
 LFS = b"version https://git-lfs"
 """First bytes of a Git LFS pointer, a file whose content hasn't been downloaded."""
-AGAIN, PUT_BACK = "Export the run again", "Put back the ontology.json that it was saved with"
+AGAIN, PUT_BACK = "Export the run again", "Restore the ontology.json that the model was saved with"
 LARGEST_WEIGHT = 1e15
 """Maximum of a weight. Sums of products of two such numbers are finite in float32."""
 MAX_SIZE = 1 << 20
@@ -59,7 +59,7 @@ def read(folder: Path) -> tuple[Description, Ontology]:
     """Read the description and the ontology, and check them against each other."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        remedy = "Name a run, its folder 'model', or one that save_pretrained wrote"
+        remedy = "Give a run, its folder 'model', or a folder written by save_pretrained"
         raise CheckpointError(f"has no {missing[0]}", where=folder, remedy=remedy)
     try:
         content = read_bounded(folder / "config.json", AGAIN, CheckpointError, LONGEST_DESCRIPTION)
@@ -69,20 +69,20 @@ def read(folder: Path) -> tuple[Description, Ontology]:
         raise _no_model(folder, error) from error
     _refuse_impossible(description.model, folder)
     if description.leads != LEADS:
-        problem = f"has leads {list(description.leads)}, this package has {list(LEADS)}"
-        raise CheckpointError(problem, where=folder, remedy="Use the version that wrote it")
+        problem = f"leads must be {list(LEADS)}, got {list(description.leads)}"
+        raise CheckpointError(problem, where=folder, remedy="Use the version of marecg that wrote it")
     if description.model.concepts != len(ontology):
-        problem = f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}"
+        problem = f"ontology.json must have {description.model.concepts} concepts, got {len(ontology)}"
         raise CheckpointError(problem, where=folder, remedy=PUT_BACK)
     if description.ontology != ontology.sha256:
         packaged = ecg_ontology.load()
         if description.ontology == packaged.sha256:
             refuse_another(packaged, ontology, folder)
-        both = f"the enumeration {description.ontology}, ontology.json has {ontology.sha256}"
-        raise CheckpointError(f"config.json names {both}", where=folder, remedy=PUT_BACK)
+        both = f"the enumeration of config.json, {description.ontology}, got {ontology.sha256}"
+        raise CheckpointError(f"ontology.json must have {both}", where=folder, remedy=PUT_BACK)
     in_file = read_json(folder / "ontology.json", PUT_BACK, CheckpointError)["bundle_sha256"]
     if description.bundle != in_file:
-        problem = "was changed since the model was saved: its labels, texts or routing are not config.json's"
+        problem = "was changed after the model was saved: labels, texts or routing don't match config.json"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=PUT_BACK)
     return description, ontology
 
@@ -97,7 +97,7 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
     for name, value in config:
         most = MAX_OF.get(name, MAX_SIZE)
         if isinstance(value, int | float) and not value <= most:
-            problem = f"model.{name} can be {most:,} at most"
+            problem = f"model.{name} must be at most {most:,}, got {value:,}"
             raise CheckpointError(problem, where=folder / "config.json", remedy=AGAIN)
 
 
@@ -113,9 +113,10 @@ def tensors_of(path: Path, model: nn.Module, sha256: str | None = None) -> dict[
             parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it isn't a dict)
             in_file = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
         problems = [f"{name} is missing" for name in expected.keys() - in_file.keys()]
-        problems += [f"{name} isn't this model's" for name in in_file.keys() - expected.keys()]
+        problems += [f"{name} doesn't belong to this model" for name in in_file.keys() - expected.keys()]
         problems += [
-            f"{name} is {in_file[name][1]} {in_file[name][0]}, not {expected[name][1]} {expected[name][0]}"
+            f"{name} must be {' '.join(map(str, expected[name][::-1]))}, got "
+            f"{' '.join(map(str, in_file[name][::-1]))}"
             for name in expected.keys() & in_file.keys()
             if in_file[name] != expected[name]
         ]
@@ -127,7 +128,7 @@ def tensors_of(path: Path, model: nn.Module, sha256: str | None = None) -> dict[
         raise _no_model(path.parent, error) from error
     refuse_non_finite(tensors, path)
     if sha256 is not None and file_sha256(path) != sha256:
-        raise CheckpointError("is damaged (its SHA-256 isn't in config.json)", where=path, remedy=AGAIN)
+        raise CheckpointError("is damaged (its SHA-256 doesn't match config.json)", where=path, remedy=AGAIN)
     return tensors
 
 
@@ -143,6 +144,6 @@ def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
     """Refuse a folder whose ontology isn't the expected one."""
     if actual.sha256 != expected.sha256:
-        problem = f"follows another enumeration: {in_short(expected.difference(actual))}"
-        remedy = "Use the ontology that it was trained with"
+        problem = f"has another enumeration: {in_short(expected.difference(actual))}"
+        remedy = "Use the ontology that the model was trained with"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=remedy)

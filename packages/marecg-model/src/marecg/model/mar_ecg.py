@@ -270,12 +270,12 @@ class MarEcg(nn.Module, ModelHubMixin):
         """
         if not self.prototypes.any():
             raise UsageError(
-                "the model was trained without GSCL and knows no concepts",
-                remedy="Use a model whose concept prototypes were trained",
+                "the model has no concept prototypes, because it was trained without GSCL",
+                remedy="Use a model that was trained with GSCL",
             )
         if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
             raise UsageError(
-                "no record that the model was trained on had a concept, so it knows none",
+                "the model knows no concepts, because no training record had codes",
                 remedy="Use a model that was trained on records with codes",
             )
         return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
@@ -384,21 +384,21 @@ class MarEcg(nn.Module, ModelHubMixin):
             return n_valid
         if bool((n_valid > length).any() or (n_valid < self.config.patch).any()):
             least, most = int(n_valid.min()), int(n_valid.max())
-            problem = f"n_valid is {least} to {most} in records of {length} samples"
-            raise UsageError(problem, remedy=f"Give {self.config.patch}, one patch, to {length}")
+            problem = f"n_valid must be {self.config.patch} (one patch) to {length}, got {least} to {most}"
+            raise UsageError(problem, remedy="Give the number of samples before the padding")
         return n_valid
 
     def _placed(self, x: Tensor, absent: Tensor | None, places: list[int]) -> tuple[Tensor, Tensor]:
         """Return the signals in the encoder's lead order and dtype, [B, C, L], and a mask of absent leads."""
         if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(places):
             given = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
-            remedy = "Give a tensor [records, leads, samples] in mV, and leads=; arrays go to marecg.embed"
-            raise UsageError(f"x has {given}, and {len(places)} leads are named", remedy=remedy)
+            remedy = "Give millivolts and leads=; for arrays, use marecg.embed"
+            raise UsageError(
+                f"x must be a tensor [records, {len(places)} leads, samples], got {given}", remedy=remedy
+            )
         if x.shape[-1] < self.config.patch:
             least = f"{self.config.patch} samples at {self.config.fs} Hz"
-            raise UsageError(
-                f"x has {x.shape[-1]} samples, less than one patch", remedy=f"Give at least {least}"
-            )
+            raise UsageError(f"x must have at least {least}, which is one patch; got {x.shape[-1]}")
         x = x.to(self.prototypes.dtype)
         if places == list(range(len(LEADS))):
             return x, x.new_zeros(x.shape[:2], dtype=torch.bool) if absent is None else absent

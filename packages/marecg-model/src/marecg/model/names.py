@@ -63,11 +63,11 @@ def local_folder(given: str | Path) -> Path | None:
         pass
     if str(given) in FOLDERS:
         raise CheckpointError(
-            "is not installed", where=given, remedy="Install the package marecg-small, or name a run"
+            "is not installed", where=given, remedy="Install the package marecg-small, or give a run"
         )
     names = ", ".join(list_models()) or f"such as {DEFAULT}"
     otherwise = (
-        f"Name a run, its folder 'model', one installed ({names}), or owner/name on the Hugging Face hub"
+        f"Give a run, its folder 'model', an installed model ({names}), or owner/name on the Hugging Face hub"
     )
     raise CheckpointError("is not a folder", where=given, remedy=suggest(str(given), FOLDERS, otherwise))
 

@@ -31,9 +31,9 @@ REPLACEABLE = {*FILES, CONCEPT_SCORES, "answers.json", "README.md", ".gitattribu
 
 SHAPE = "A model's shape is in its config.json"
 INSTEAD = dict.fromkeys(
-    ("num_classes", "num_labels", "n_classes", "n_outputs"), "model.classifier(n_classes) puts a head on it"
-) | dict.fromkeys(("device_map", "map_location"), "Say device='cuda'")
-INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "model.half() or model.bfloat16() casts it")
+    ("num_classes", "num_labels", "n_classes", "n_outputs"), "Use model.classifier(n_classes) to add a head"
+) | dict.fromkeys(("device_map", "map_location"), "Use device='cuda'")
+INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "Use model.half() or model.bfloat16()")
 """Remedies for arguments known from other libraries."""
 
 
@@ -80,7 +80,7 @@ def folder_named(name: str | Path, others: Mapping[str, Any], **how: Any) -> Pat
     """Return the folder of a model as `folder_of`. Raises `UsageError` for arguments of other libraries."""
     if others:
         remedy = next((INSTEAD[argument] for argument in others if argument in INSTEAD), SHAPE)
-        raise UsageError(f"unknown {', '.join(others)}", remedy=remedy)
+        raise UsageError(f"unknown arguments {', '.join(others)}", remedy=remedy)
     return folder_of(name, **how)
 
 
@@ -108,7 +108,7 @@ def _fetched(hub_id: str, **how: Any) -> Path:
     except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(
-            f"isn't a folder here, and the Hugging Face hub can't give it ({reason[0]})",
+            f"isn't a local folder, and can't be downloaded from the Hugging Face hub ({reason[0]})",
             where=hub_id,
-            remedy="Check the name and the network, or name a folder",
+            remedy="Check the name and the network, or give a folder",
         ) from error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MARK, TENSORS = "head.json", "head.safetensors"
 LARGEST_HEAD = 1 << 30
 """Maximum size of head.safetensors in bytes: far larger than any head, but small enough for memory."""
-AGAIN = "Name a folder that Classifier.save_pretrained wrote"
+AGAIN = "Give a folder written by Classifier.save_pretrained"
 
 
 class Head(Settings):
@@ -70,7 +70,7 @@ def fetched(name: str | Path, **how: Any) -> Path:
         return Path(snapshot_download(str(name), allow_patterns=patterns, **how))
     except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        problem = f"isn't a folder here, and the Hugging Face hub can't give it ({reason})"
+        problem = f"isn't a local folder, and can't be downloaded from the Hugging Face hub ({reason})"
         raise CheckpointError(problem, where=name, remedy=AGAIN) from error
 
 

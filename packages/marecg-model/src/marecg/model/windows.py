@@ -69,20 +69,23 @@ def check_samples(given_KL: NDArray[np.float32]) -> None:
     """Raise `UsageError` if a sample is NaN, infinite or too large to compute with."""
     largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
     if not np.isfinite(largest):  # NaN stays NaN
-        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
+        raise UsageError(
+            "signals must be finite, got NaN or infinite values", remedy="Repair or omit those records"
+        )
     if largest > COMPUTABLE_MV:
-        remedy = "Give millivolts; mend or leave out artefacts"
-        raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
+        remedy = "Give millivolts, and remove artefacts"
+        raise UsageError(
+            f"signals must be at most {COMPUTABLE_MV:.1g} mV, got {largest:.1g} mV", remedy=remedy
+        )
 
 
 def required_rate(fs: float | None) -> float:
     """Return the sampling rate. Raises `UsageError` if it is missing or impossible."""
     if fs is None:
-        raise UsageError("fs isn't given: the sampling rate in Hz", remedy="Give it, such as fs=500")
+        raise UsageError("fs, the sampling rate in Hz, is required", remedy="For example fs=500")
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
         rate = f"{fs:g} Hz" if isinstance(fs, Real) else repr(fs)
-        remedy = f"Give samples per second, {SLOWEST} to {FASTEST}"
-        raise UsageError(f"{rate} isn't a sampling rate of an ECG", remedy=remedy)
+        raise UsageError(f"fs must be {SLOWEST} to {FASTEST} Hz, got {rate}")
     return fs
 
 
@@ -97,11 +100,11 @@ def arranged(
     places = lead_places(leads)
     fs = required_rate(fs)
     if given_KL.ndim != 2 or len(given_KL) != len(places):
-        problem = f"a record has shape {given_KL.shape}, and {len(places)} leads are named"
-        raise UsageError(problem, remedy="Give [leads, samples]")
+        problem = f"a record must be [{len(places)} leads, samples], got shape {given_KL.shape}"
+        raise UsageError(problem)
     if given_KL.shape[1] * config.fs < config.patch * fs:
-        remedy = f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one"
-        raise UsageError(f"lasts {given_KL.shape[1] / fs:g} s, less than one patch", remedy=remedy)
+        least, found = config.patch / config.fs, given_KL.shape[1] / fs
+        raise UsageError(f"a record must last at least {least:g} s, which is one patch; got {found:g} s")
     still_K1 = given_KL.min(axis=1, keepdims=True) == given_KL.max(axis=1, keepdims=True)
     resampled_KL = resample(np.where(still_K1, np.float32(0), given_KL), fs, config.fs)
     if places == list(range(len(LEADS))):  # the usual case: nothing to reorder

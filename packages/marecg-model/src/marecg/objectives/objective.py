@@ -137,7 +137,7 @@ class NarrowConfig(ObjectiveConfig):
     @model_validator(mode="after")
     def _heads_fit(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+            raise ValueError(f"width must be a multiple of heads ({self.heads}), got {self.width}")
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
