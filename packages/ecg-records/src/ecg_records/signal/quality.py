@@ -36,31 +36,31 @@ class QualityLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     amplitude_limit: float = Field(
-        default=10.0, gt=0, description="mV: beyond every QRS; artefacts in real files reach 12"
+        default=10.0,
+        gt=0,
+        description="mV from the median; above every QRS, below artefacts of real files (12)",
     )
     bridge_limit: float = Field(
-        default=0.1, ge=0, lt=1, description="share of a lead beyond that which is bridged; 0: none"
+        default=0.1, ge=0, lt=1, description="largest share of a lead that is bridged; 0 disables bridging"
     )
-    bridge_margin: float = Field(
-        default=0.1, ge=0, description="s before and after such a stretch, of its rise and its fall"
-    )
+    bridge_margin: float = Field(default=0.1, ge=0, description="seconds added before and after an artefact")
     hidden_limit: int = Field(
-        default=3, ge=0, le=6, description="damaged chest leads that are hidden, half of the six; 0: none"
+        default=3, ge=0, le=6, description="largest number of hidden chest leads; 0 hides none"
     )
     clip_level: float = Field(
-        default=0.2, ge=0, description="mV from the lead's median; nearer by, it rests rather than clips"
+        default=0.2, ge=0, description="mV from the median below which a constant lead isn't clipped"
     )
     clip_limit: float = Field(
-        default=0.02, gt=0, description="share of a lead; unclipped real records stay below 0.01"
+        default=0.02, gt=0, description="share of a lead; unclipped records stay below 0.01"
     )
     zero_limit: float = Field(
-        default=0.25, gt=0, description="share of a lead; below 0.13 in real ones, above 0.7 if unplugged"
+        default=0.25, gt=0, description="share of a lead; below 0.13 in good leads, above 0.7 if unplugged"
     )
     flat_range: float = Field(
-        default=0.01, gt=0, description="mV peak to peak: two steps of a coarse converter"
+        default=0.01, gt=0, description="mV peak to peak; two steps of a coarse converter"
     )
     montage_limit: float = Field(
-        default=0.3, gt=0, description="limb leads' misfit that is noted; real records have below 0.03"
+        default=0.3, gt=0, description="contradiction between limb leads; below 0.03 in good records"
     )
 
 

@@ -15,8 +15,8 @@ class _Cut(Settings):
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
-    margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
-    shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
+    margin: float = chosen(0.5, "seconds read beyond the window; longer than the resampling filter", ge=0)
+    shortest: float = chosen(5.0, "seconds; the shortest records of the Georgia collection", gt=0)
 
 
 class CorpusConfig(QualityLimits, _Cut):
@@ -25,24 +25,21 @@ class CorpusConfig(QualityLimits, _Cut):
     rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
-    rpeaks_lead: Literal["I", "best"] = chosen(
-        "best", "what all leads show together; I: lead I alone by `rpeaks`, as in the paper"
-    )
+    rpeaks_lead: Literal["I", "best"] = chosen("best", "uses all leads; the paper uses lead I")
     windows: str = chosen(
         "1",
-        "of a long recording: so many, evenly spread; all, side by side; or such as `every 1h`",
+        "windows of a long recording: a number, `all`, or an interval such as `every 1h`",
         pattern=rf"^(all|[1-9]\d*|every {DURATION})$",
         coerce_numbers_to_str=True,
     )
     ptbxl_folds: tuple[Annotated[int, Field(ge=1, le=10)], ...] = chosen(
-        (), "all of PTB-XL; 1 to 8 leave out what it is probed on"
+        (), "uses all folds; choose 1 to 8 to keep test folds unseen"
     )
-    ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
-    shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
+    ptbxl_rate: Literal[500, 100] = chosen(500, "Hz; 100 is used if a record has no 500 Hz file")
+    shard: int = chosen(2048, "records per file, which makes files of 231 MB", gt=0)
     corpus: Literal["mended", "paper"] = chosen(
         "mended",
-        "damaged leads are mended; paper: a record with a damaged lead or an earlier record's signal is left "
-        "out, and R-peaks are NeuroKit2's Pan–Tompkins in lead I",
+        "repairs damaged leads; `paper` excludes such records, and finds R-peaks as the paper does",
     )
 
     @model_validator(mode="after")
@@ -79,14 +76,12 @@ class CorpusConfig(QualityLimits, _Cut):
 class SamplingConfig(Settings):
     """Settings of sampling: shares of sources, balance of leaves, sources without codes."""
 
-    balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
-    shares: dict[str, Annotated[float, Field(ge=0)]] = chosen(
-        {}, "share of the draws by source, such as of synthetic records"
-    )
-    without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
+    balance: float = chosen(0.0, "0 draws all records equally often, 1 all leaves equally often", ge=0)
+    shares: dict[str, Annotated[float, Field(ge=0)]] = chosen({}, "share of each source in the drawn records")
+    without_codes: tuple[str, ...] = chosen((), "sources whose codes are ignored")
     codes_permuted: int | None = chosen(
         None,
-        "a control: the seed, with the run's own, by which records exchange codes; none fits its signal",
+        "seed of a control experiment in which records exchange their codes",
         ge=0,
     )
 

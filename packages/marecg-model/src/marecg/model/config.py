@@ -17,33 +17,31 @@ class ModelConfig(Settings):
     fs: int = paper(500, "§sec:values: f_s in Hz", gt=0)
     patch: int = paper(50, "§sec:values: P_t, 100 ms", gt=0)
     stride: int = paper(25, "§sec:values: S_t, 50 ms", gt=0)
-    context: int = paper(
-        3500, "§subsec:pretrain-corpus: the samples that the encoder sees, 139 patches", gt=0
-    )
+    context: int = paper(3500, "§subsec:pretrain-corpus: samples that the encoder reads, 139 patches", gt=0)
     positions: int = paper(
         default_factory=lambda given: _fit(given, WINDOW),
-        where="§sec:values: T, the rows of e_pos; as many as the window has patches unless given",
+        where="§sec:values: T, the rows of e_pos; by default the number of patches in a window",
         gt=0,
     )
     width: int = paper(768, "§sec:values: d", gt=0)
     depth: int = paper(12, "§Computational efficiency: a 12-layer encoder", gt=0)
-    heads: int = chosen(12, "ViT-B, 64 wide each", gt=0)
-    mlp_ratio: int = chosen(4, "ViT-B", gt=0)
-    amplitude: bool = chosen(False, "the paper drops each lead's scale; small and base embed its logarithm")
-    revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
+    heads: int = chosen(12, "as in ViT-B, 64 features per head", gt=0)
+    mlp_ratio: int = chosen(4, "as in ViT-B", gt=0)
+    amplitude: bool = chosen(False, "the paper discards amplitudes; small and base embed their logarithm")
+    revin_eps: float = chosen(1e-4, "mV²; keeps leads flatter than 10 µV from being amplified", gt=0)
     phases: int = chosen(
         1,
-        "beginnings from which a window is read; small and base, whose patches do not overlap, have 3",
+        "shifted readings of a window; small and base use 3, because patches don't overlap",
         gt=0,
     )
-    modulation: bool = chosen(False, "the paper reads H alone; of small and base the wide readout has it too")
-    queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
+    modulation: bool = chosen(False, "the paper reads only H; small and base add it to the wide readout")
+    queries: int = chosen(4, "Q; MERL uses 1, MELP 10 to 13", gt=0)
     eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
     concepts: int | None = chosen(
-        None, "N: as many as the graph of the corpus has; the paper's has 40 (§subsec:graph-structure)", gt=0
+        None, "N, the number of concepts in the graph; 40 in the paper (§subsec:graph-structure)", gt=0
     )
     concept_width: int = chosen(
-        256, "d_c: with d_e = 128 the concept side has the paper's 55 k parameters", gt=0
+        256, "d_c; with d_e = 128, the concept side has 55 k parameters as in the paper", gt=0
     )
     tau: float = chosen(0.07, "τ of eq. gscl-pred; MERL and MELP use 0.07", gt=0)
 

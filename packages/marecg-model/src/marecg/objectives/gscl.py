@@ -24,14 +24,16 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
     needs_codes = True
 
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
-    node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
+    node_width: int = chosen(
+        128, "d_e; gives about 55 k parameters on the concept side, as in the paper", gt=0
+    )
     dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
     a_hat: Literal["graph", "identity"] = chosen(
-        "graph", "identity, a control: prototypes know nothing of each other, whatever targets do"
+        "graph", "`identity` is a control in which prototypes don't share information"
     )
 
     families: float = chosen(
-        0.0, "ours: what the mass of a family counts beside its leaves (Bertinetto et al. 2020)", ge=0
+        0.0, "our addition: weight of the loss on families (Bertinetto et al. 2020)", ge=0
     )
 
 

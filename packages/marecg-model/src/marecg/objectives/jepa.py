@@ -27,7 +27,7 @@ class JepaConfig(NarrowConfig):
     weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
     momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
     horizon: float | None = chosen(
-        None, "share of the run that the slow encoder averages over, in place of a fixed momentum", gt=0, le=1
+        None, "share of the run averaged by the slow encoder; replaces `momentum`", gt=0, le=1
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:

@@ -34,8 +34,8 @@ class MpctConfig(ObjectiveConfig):
     beta_ica: float = paper(0.3, "§sec:values", ge=0)
     beta_bca: float = paper(0.3, "§sec:values", ge=0)
     beta_opa: float = paper(0.2, "§sec:values", ge=0)
-    tau: float = chosen(0.07, "as GSCL and the view contrast", gt=0)
-    beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
+    tau: float = chosen(0.07, "same value as in GSCL and the view contrast", gt=0)
+    beat_reach: int = chosen(100, "samples of a beat on each side of its R-peak, 0.4 s in total", gt=0)
 
 
 class Mpct(Objective, of=MpctConfig):

@@ -43,7 +43,7 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
     alpha_cv: float = paper(0.5, "§sec:values", ge=0)
     hidden: int = paper(256, "§Computational efficiency: two MLPs of hidden width 256", gt=0)
     z_score: Literal["batch", "corpus"] = chosen(
-        "batch", "as the paper says; over the corpus, as in small, it isn't a noise of small batches"
+        "batch", "as in the paper; `corpus`, as in small, is less noisy for small batches"
     )
     buckets: int = paper(8, "§sec:values: K_p", gt=0)
 

@@ -130,9 +130,9 @@ def ramp(epoch: float, ramp_epochs: float) -> float:
 class NarrowConfig(ObjectiveConfig):
     """Values of an objective with a narrow transformer."""
 
-    width: int = chosen(384, "half the encoder's, as in MAE and I-JEPA", gt=0)
-    depth: int = chosen(4, "as in ST-MEM; I-JEPA has 6 to 12 at twice our width", gt=0)
-    heads: int = chosen(6, "64 wide each", gt=0)
+    width: int = chosen(384, "half the encoder's width, as in MAE and I-JEPA", gt=0)
+    depth: int = chosen(4, "as in ST-MEM; I-JEPA uses 6 to 12", gt=0)
+    heads: int = chosen(6, "64 features per head", gt=0)
 
     @model_validator(mode="after")
     def _heads_fit(self) -> Self:

@@ -21,7 +21,7 @@ class ViewConfig(ObjectiveConfig):
     tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
     width: int = paper(256, "§sec:values: d_view", gt=0)
     augmentation: Augmentation = paper(
-        "unconstrained", "Table component-ablation: rhythm-safe where MSPS is on"
+        "unconstrained", "Table component-ablation: rhythm-safe if MSPS is used"
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:

@@ -30,19 +30,19 @@ class MaskingConfig(Settings):
     """Settings of the masked pass: (lead, patch) pairs hidden from the encoder (§Backbone: index set M)."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
-    block_patches: int = chosen(1, "pairs one by one; longer stretches can't be interpolated", gt=0)
-    block_leads: int = chosen(1, "likewise: leads that are hidden together", gt=0, le=len(LEADS))
-    hidden_leads: bool = chosen(False, "whether leads that the regulariser hides are asked for too")
+    block_patches: int = chosen(
+        1, "hides single patches; longer stretches can't be filled by interpolation", gt=0
+    )
+    block_leads: int = chosen(1, "number of leads hidden together", gt=0, le=len(LEADS))
+    hidden_leads: bool = chosen(False, "also predicts leads hidden by the regulariser")
 
 
 class CleanConfig(Settings):
     """Settings of the pass over the unmasked record."""
 
-    supervised: bool = chosen(
-        False, "the paper's one pass is masked; inference is not, and small and base learn as they are used"
-    )
-    augmentation: Augmentation | None = chosen(None, "what is supervised is the record as it is")
-    crop: bool = chosen(False, "the context is the window's first part, in every epoch")
+    supervised: bool = chosen(False, "the paper uses one masked pass; small and base add an unmasked pass")
+    augmentation: Augmentation | None = chosen(None, "supervises the unchanged record")
+    crop: bool = chosen(False, "uses the first part of the window in every epoch")
 
 
 class RegulariserConfig(Settings):

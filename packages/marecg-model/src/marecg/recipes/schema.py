@@ -33,10 +33,10 @@ class TrainConfig(Settings):
     """Settings of the optimiser, its schedule and the run (§subsec:implementation)."""
 
     max_epochs: int = paper(100, "§subsec:implementation", gt=0)
-    max_steps: int | None = chosen(None, "cuts a run short; warm-up and decay keep their shape", gt=0)
-    batch_size: int = paper(8, "§subsec:implementation: per device at a time, at most", gt=0)
+    max_steps: int | None = chosen(None, "ends a run early; the learning rate schedule keeps its shape", gt=0)
+    batch_size: int = paper(8, "§subsec:implementation: largest number of records per device at a time", gt=0)
     accumulate: int | None = chosen(
-        None, "micro-batches per device: as many as global_batch_size needs; a number replaces that", gt=0
+        None, "micro-batches per device; by default as many as global_batch_size needs", gt=0
     )
     lr: float = paper(1e-4, "§subsec:implementation: the peak", gt=0)
     final_lr: float = paper(1e-6, "§subsec:implementation", ge=0)
@@ -44,21 +44,21 @@ class TrainConfig(Settings):
     betas: tuple[Decay, Decay] = paper((0.9, 0.999), "§subsec:implementation")
     weight_decay: float = paper(0.05, "§subsec:implementation", ge=0)
     average: float = chosen(
-        0.0, "momentum of the weights' average that is exported; 0 exports the last", ge=0, lt=1
+        0.0, "momentum of the exported average of weights; 0 exports the last weights", ge=0, lt=1
     )
     clip: float = paper(1.0, "§subsec:implementation: the gradient's norm", gt=0)
-    seed: int = chosen(0, "every draw follows from it", ge=0)
+    seed: int = chosen(0, "determines all random numbers of the run", ge=0)
     checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
-    monitor_every: int = chosen(100, "optimiser steps between looks at collapse", gt=0)
+    monitor_every: int = chosen(100, "optimiser steps between checks for collapse", gt=0)
     devices: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
-        "auto", "those that torchrun or SLURM started; else every GPU of the machine, or one CPU process"
+        "auto", "devices of torchrun or SLURM; otherwise all GPUs, or the CPU"
     )
     nodes: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
-        "auto", "machines: those that torchrun or SLURM started; else one"
+        "auto", "machines of torchrun or SLURM; otherwise 1"
     )
-    precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
-    compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
-    checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
+    precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 if the GPU supports it")
+    compile: bool = chosen(False, "compiles the encoder; no gain on CPU")
+    checkpoint_activations: bool = chosen(False, "recomputes activations to save memory")
     global_batch_size: int | None = paper(
         64, "§subsec:implementation: records per step on all devices together, 2 × 8 × 4", gt=0
     )
