@@ -181,7 +181,8 @@ def _stoppable(signals: list[int]) -> Iterator[None]:
 
     def send_again(number: int) -> None:
         timers.append(Timer(0.01, os.kill, (os.getpid(), number)))
-        timers[-1].start()
+        with suppress(RuntimeError):  # no thread starts while Python ends, which it does anyway
+            timers[-1].start()
 
     def lost(unraisable: Any) -> None:
         if signals:
