@@ -48,8 +48,8 @@ def __getattr__(name: str) -> Any:
     """Fetch a public name from its home (PEP 562)."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    near = import_module("ecg_base").suggest(name, __all__, "dir(ecg_records) lists the names")
-    raise AttributeError(f"module 'ecg_records' has no attribute {name!r}. {near}", name=name)
+    suggestion = import_module("ecg_base").suggest(name, __all__, "dir(ecg_records) lists the names")
+    raise AttributeError(f"module 'ecg_records' has no attribute {name!r}. {suggestion}", name=name)
 
 
 def __dir__() -> list[str]:

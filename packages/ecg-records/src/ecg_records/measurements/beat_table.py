@@ -39,8 +39,8 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
         table.loc[rows[aligned.alike_N], "shape"] = "usual"
         table.loc[rows[aligned.others_N], "shape"] = "second"
         for beat, row in enumerate(rows.tolist()):
-            for name, place in _ends(aligned, beat, samples)._asdict().items():
-                table.loc[row, name] = place
+            for name, boundary in _ends(aligned, beat, samples)._asdict().items():
+                table.loc[row, name] = boundary
         later, earlier = sharp_edges(aligned.median_KB)
         table["qrs_on"] += later
         table["qrs_off"] -= earlier
@@ -68,7 +68,7 @@ def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
         ends = ends._replace(p_on=np.nan, p_off=np.nan)
     if peak + AFTER > samples and not peak + ends.t_off < samples - AFTER // 10:
         ends = ends._replace(t_off=np.nan)
-    return Boundaries(*(peak + place for place in ends))
+    return Boundaries(*(peak + boundary for boundary in ends))
 
 
 def write_annotations(table: pd.DataFrame, fs: float, out: Path) -> None:

@@ -39,7 +39,7 @@ def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
     if not YOUNGEST <= age < ADULT:
         return {}
     row = next(row[1:] for row in _BY_AGE if age < row[0])
-    fours = zip(NAMES, (row[at : at + 4] for at in range(0, len(row), 4)), strict=True)
+    fours = zip(NAMES, (row[first : first + 4] for first in range(0, len(row), 4)), strict=True)
     of_sex = {"M": slice(0, 2), "F": slice(2, 4)}.get(sex or "", slice(0, 4))
     return {name: (min(four[of_sex]), max(four[of_sex])) for name, four in fours}
 

@@ -170,8 +170,8 @@ def _crossing(falling: Floats, level: float) -> float:
     below = np.flatnonzero(falling <= level)
     if not len(below) or not below[0]:
         return math.inf
-    at = int(below[0])
-    return float(at - (level - falling[at]) / (falling[at - 1] - falling[at]))
+    first = int(below[0])
+    return float(first - (level - falling[first]) / (falling[first - 1] - falling[first]))
 
 
 def _smoothed(velocity_B: Floats) -> tuple[Floats, int, float]:
@@ -191,10 +191,10 @@ def _qrs(velocity_B: Floats) -> tuple[float, float]:
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
     """Return the last sample above a level on the way outwards, skipping short rests."""
-    last = place = peak
-    while BEFORE - QRS_REACH[0] < place < BEFORE + QRS_REACH[1] and abs(place - last) <= BRIDGE:
-        place += step
-        last = place if velocity_B[place] > level else last
+    last = sample = peak
+    while BEFORE - QRS_REACH[0] < sample < BEFORE + QRS_REACH[1] and abs(sample - last) <= BRIDGE:
+        sample += step
+        last = sample if velocity_B[sample] > level else last
     return last
 
 
@@ -248,7 +248,7 @@ def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[floa
 
 
 def _tops(x_B: Floats, first: int, end: int) -> list[int]:
-    return [place for place in range(first, end) if x_B[place - 1] <= x_B[place] > x_B[place + 1]]
+    return [sample for sample in range(first, end) if x_B[sample - 1] <= x_B[sample] > x_B[sample + 1]]
 
 
 def _falls(x: NDArray[np.float64], share: float) -> int:

@@ -140,9 +140,9 @@ def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements
     """
     loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
     if loose is not None:
-        others = replace(aligned, x_KL=np.delete(aligned.x_KL, loose, axis=0))
+        remaining = replace(aligned, x_KL=np.delete(aligned.x_KL, loose, axis=0))
         names = [name for row, name in enumerate(leads) if row != loose]
-        measured = _measure_and_doubt(others, names)
+        measured = _measure_and_doubt(remaining, names)
         if measured.rate is None or "axis" in measured.reasons:
             return measured
         return measured._replace(axis=_qrs_axis(aligned.median_KB, [name.strip().lower() for name in leads]))
@@ -308,9 +308,11 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
 
 def _medians_of_others(x_NKB: Floats) -> Floats:
     """Return for each beat the median over all other beats, [N, K, B], with a single sort."""
-    sorted_NKB, others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
-    places = (others - 1) // 2, others // 2  # the middle two, or one twice; 1 higher past the beat itself
-    low, high = (np.where(x_NKB <= sorted_NKB[at], sorted_NKB[at + 1], sorted_NKB[at]) for at in places)
+    sorted_NKB, n_others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
+    ranks = (n_others - 1) // 2, n_others // 2  # the middle two, or one twice; 1 higher past the beat itself
+    low, high = (
+        np.where(x_NKB <= sorted_NKB[rank], sorted_NKB[rank + 1], sorted_NKB[rank]) for rank in ranks
+    )
     return np.asarray((low + high) / 2)
 
 

@@ -82,7 +82,9 @@ class AlignedBeats:
         Samples are NaN outside the record, and from the next beat on if that beat isn't chosen.
         """
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
-        windows_NKB = np.stack([padded_KL[:, at : at + BEFORE + AFTER] for at in self.peaks_N[chosen_N]])
+        windows_NKB = np.stack(
+            [padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[chosen_N]]
+        )
         for window_KB, beat in zip(windows_NKB, np.flatnonzero(chosen_N).tolist(), strict=True):
             if not chosen_N[beat + 1 : beat + 2].any():
                 window_KB[:, BEFORE + max(0, self.next_N[beat] - self.peaks_N[beat]) :] = np.nan

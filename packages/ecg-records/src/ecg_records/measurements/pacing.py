@@ -21,11 +21,11 @@ PACED_S = (-0.4, 0.02)
 
 def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     """Return the samples at which several leads stand out of a level baseline."""
-    near = max(1, round(SPIKE_SIDE_S * fs))
-    if x_KL.shape[1] <= 4 * near:
+    side = max(1, round(SPIKE_SIDE_S * fs))
+    if x_KL.shape[1] <= 4 * side:
         return np.zeros(0, np.int64)
-    middle_KL = x_KL[:, 2 * near : -2 * near]
-    before_KL, behind_KL = x_KL[:, near : -3 * near], x_KL[:, 3 * near : -near]
+    middle_KL = x_KL[:, 2 * side : -2 * side]
+    before_KL, behind_KL = x_KL[:, side : -3 * side], x_KL[:, 3 * side : -side]
     screened = slice(None, None, 2)  # in half the time; misses spikes that only the other leads have
     twice_KL = before_KL[screened] + behind_KL[screened]
     twice_KL -= 2 * middle_KL[screened]
@@ -37,12 +37,12 @@ def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
         [
             abs(behind_KL[:, places] - before_KL[:, places]),
             abs(before_KL[:, places] - x_KL[:, places]),
-            abs(behind_KL[:, places] - x_KL[:, places + 4 * near]),
+            abs(behind_KL[:, places] - x_KL[:, places + 4 * side]),
         ],
         axis=0,
     )
     stands_KP = (height_KP > SPIKE_MV) & (uneven_KP < SPIKE_UNEVEN * height_KP)
-    return np.asarray(places[stands_KP.sum(0) >= SPIKE_LEADS] + 2 * near, np.int64)
+    return np.asarray(places[stands_KP.sum(0) >= SPIKE_LEADS] + 2 * side, np.int64)
 
 
 def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
@@ -50,9 +50,9 @@ def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
     spikes = spike_samples(x_KL, fs)
     if not len(spikes):
         return x_KL
-    near, flat_KL = max(1, round(SPIKE_SIDE_S * fs)), x_KL.copy()
-    for place in spikes:
-        first, last = place - near, min(place + 2 * near, x_KL.shape[1] - 1)
+    side, flat_KL = max(1, round(SPIKE_SIDE_S * fs)), x_KL.copy()
+    for spike in spikes:
+        first, last = spike - side, min(spike + 2 * side, x_KL.shape[1] - 1)
         flat_KL[:, first : last + 1] = np.linspace(
             flat_KL[:, first], flat_KL[:, last], last - first + 1, axis=1
         )

@@ -160,7 +160,7 @@ def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     total_1L = _over_leads(energy(x_CL, fs, STEEP_HZ))
     squared_1L = _over_leads(np.square(np.diff(in_band(x_CL, fs), axis=1)))
     forth, back = (search(each_1L, fs, REFRACTORY)[0] for each_1L in (squared_1L, squared_1L[:, ::-1]))
-    answers = np.array([*forth, *(x_CL.shape[1] - 1 - place for place in back)], np.int64)
+    answers = np.array([*forth, *(x_CL.shape[1] - 1 - peak for peak in back)], np.int64)
     return refined([answers], np.sqrt(total_1L), total_1L, fs, WEAK_IN_ALL)[0]
 
 

@@ -94,7 +94,7 @@ def find(
         InputError: If an array file can't be read.
     """
     candidates: dict[tuple[str, int], Candidate] = {}
-    place = _places()
+    place_of = _places()
     passed_over: list[Path] = []
     for root in roots:
         if root.is_file():
@@ -104,7 +104,7 @@ def find(
         for candidate in inside:
             in_fold = candidate.fold is None or not folds or candidate.fold in folds
             if in_fold and (not only or candidate.source in only):
-                candidates.setdefault((place(candidate.file), candidate.row), candidate)
+                candidates.setdefault((place_of(candidate.file), candidate.row), candidate)
     if not candidates:
         if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
             remedy = "Use it with train, probe or embed, or prepare the original folders"
@@ -191,17 +191,17 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file follow each other
     for candidate in candidates:
-        place = f"{candidate.root_name}/{candidate.path}"
-        state = None if left_out and place in left_out else content(candidate.file)
+        name = f"{candidate.root_name}/{candidate.path}"
+        state = None if left_out and name in left_out else content(candidate.file)
         if state is None:
-            if left_out is not None and place not in left_out:
+            if left_out is not None and name not in left_out:
                 remedy = "Run the same command again when the file is available"
                 raise CorpusError("is currently unavailable", where=candidate.place, remedy=remedy)
             refuse_gone(candidate.root)
-            unhashed.append(place)
+            unhashed.append(name)
         stated = "" if candidate.stated is None else f" {candidate.stated.key}"
         identity = candidate.unusable or candidate.own_name or candidate.key
-        digest.update(f"{place} {identity!r} {state or 'unreadable'}{stated}\n".encode())
+        digest.update(f"{name} {identity!r} {state or 'unreadable'}{stated}\n".encode())
     return SourcesHash(digest.hexdigest(), tuple(unhashed))
 
 

@@ -42,10 +42,10 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
         lead_places(layout.leads)
     candidates: dict[tuple[str, int], Candidate] = {}
     files: set[Path] = set()
-    for given in (ensure_local(path).absolute() for path in inputs):
-        for candidate in _find(given, layout):
+    for local_path in (ensure_local(path).absolute() for path in inputs):
+        for candidate in _find(local_path, layout):
             candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
-            if not given.is_dir():
+            if not local_path.is_dir():
                 files.add(candidate.file)
     apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
     by_name: dict[str, Candidate] = {}

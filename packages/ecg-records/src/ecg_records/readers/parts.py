@@ -54,11 +54,11 @@ def name_of(root_name: str, path: str) -> str:
         >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17@9.4")
         ('georgia/g1/E00001', 'clinic/ecgs/17@9.4')
     """
-    path, at = whole_of(path)
+    path, suffix = whole_of(path)
     file, mark, row = path.rpartition("#")
     if mark and row.isdecimal():
-        return f"{root_name}/{without_ending(file)}/{row}{at}"
-    return f"{root_name}/{without_ending(path)}{at}"
+        return f"{root_name}/{without_ending(file)}/{row}{suffix}"
+    return f"{root_name}/{without_ending(path)}{suffix}"
 
 
 def whole_of(path: str) -> tuple[str, str]:

@@ -123,7 +123,7 @@ class _SignalFile:
     def of(cls, header: WfdbHeader, name: str) -> "_SignalFile":
         shared = [(row, channel) for row, channel in enumerate(header.channels) if channel.file == name]
         ends = np.cumsum([0, *(channel.per_frame for _, channel in shared)]).tolist()
-        columns = {row: ends[place] for place, (row, _) in enumerate(shared)}
+        columns = {row: ends[index] for index, (row, _) in enumerate(shared)}
         first = shared[0][1]
         return cls(header.path.parent / name, first.format, first.offset, ends[-1], columns)
 
@@ -142,8 +142,8 @@ class _SignalFile:
             d_LF = self.frames(0, length)
             return d_LF[: cut.stop], _column_sums(d_LF)
         state = self.path.stat()
-        place = (str(self.path), state.st_size, state.st_mtime_ns)
-        return self.frames(0, cut.stop), _sums(place, self.format, self.offset, self.width, length)
+        file_state = (str(self.path), state.st_size, state.st_mtime_ns)
+        return self.frames(0, cut.stop), _sums(file_state, self.format, self.offset, self.width, length)
 
     def _samples(self, start: int, count: int) -> NDArray[np.signedinteger]:
         """Decode samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
@@ -154,11 +154,11 @@ class _SignalFile:
         elif packed:
             size, offset = packed * count, self.offset + packed * start
         else:
-            kind = np.dtype({16: "<i2", 32: "<i4", 61: ">i2", 160: "<u2"}[self.format])
-            d_n = self._read(kind, count, self.offset + kind.itemsize * start)
+            dtype = np.dtype({16: "<i2", 32: "<i4", 61: ">i2", 160: "<u2"}[self.format])
+            d_n = self._read(dtype, count, self.offset + dtype.itemsize * start)
             if self.format == 160:
                 return d_n.astype(np.int32) - 32768
-            return d_n.astype(kind.newbyteorder("="), copy=False)
+            return d_n.astype(dtype.newbyteorder("="), copy=False)
         raw = self._read(np.dtype(np.uint8), size, offset)
         if self.format == 80:
             return raw.astype(np.int16) - 128
@@ -224,11 +224,11 @@ def millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDAr
     per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
     exact = d_KL.dtype == np.int16 and np.abs(baseline_K1).max() < 1 << 23
     exact = exact and (per_mv_K1.astype(np.float32) == per_mv_K1).all()
-    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-    x_KL: NDArray[Any] = d_KL.astype(kind)
+    float_type: type[np.floating[Any]] = np.float32 if exact else np.float64
+    x_KL: NDArray[Any] = d_KL.astype(float_type)
     if baseline_K1.any():
-        x_KL -= baseline_K1.astype(kind)
-    x_KL /= per_mv_K1.astype(kind)
+        x_KL -= baseline_K1.astype(float_type)
+    x_KL /= per_mv_K1.astype(float_type)
     return x_KL.astype(np.float32, copy=False)
 
 

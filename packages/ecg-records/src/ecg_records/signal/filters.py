@@ -57,7 +57,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
     beats: list[int] = []
     signal = noise = 0.0
     last, last_place, deaf_until, rest = 0, -1, apart, 1 - MEMORY
-    for place, (top, height) in enumerate(zip(tops, heights, strict=True)):
+    for index, (top, height) in enumerate(zip(tops, heights, strict=True)):
         if top <= deaf_until or height <= (threshold := noise + THRESHOLD * (signal - noise)):
             noise = MEMORY * height + rest * noise
             continue
@@ -65,7 +65,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
         if len(beats) > INTERVALS + 1:
             mean = (beats[-2] - beats[-2 - INTERVALS]) // INTERVALS
             if top - last > int(LATE * mean):
-                between = range(last_place + 1, place)
+                between = range(last_place + 1, index)
                 missed = [
                     peak
                     for peak in between
@@ -73,7 +73,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
                 ]
                 if missed:
                     beats.insert(-1, tops[max(missed, key=heights.__getitem__)])
-        last, last_place, deaf_until = top, place, top + apart
+        last, last_place, deaf_until = top, index, top + apart
         signal = MEMORY * height + rest * signal
     return beats
 

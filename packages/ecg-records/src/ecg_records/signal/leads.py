@@ -52,10 +52,10 @@ def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator
         ...     lead_name("MLII")
         'II'
     """
-    given = dict(leads)
-    places = lead_places(list(given.values())) if given else []
-    pairs = zip(given, places, strict=True)
-    token = _GIVEN.set(tuple((name.strip().lower(), LEADS[place]) for name, place in pairs))
+    lead_of_signal = dict(leads)
+    indices = lead_places(list(lead_of_signal.values())) if lead_of_signal else []
+    pairs = zip(lead_of_signal, indices, strict=True)
+    token = _GIVEN.set(tuple((name.strip().lower(), LEADS[index]) for name, index in pairs))
     try:
         yield
     finally:
@@ -94,8 +94,8 @@ def read_label(text: str) -> Label | None:
          Label(lead='aVR', negative=True, unit=None), None)
     """
     name = text.strip().strip('"').strip()
-    given = dict(_GIVEN.get()).get(name.lower())
-    return _label(name) if given is None else Label(given)
+    lead = dict(_GIVEN.get()).get(name.lower())
+    return _label(name) if lead is None else Label(lead)
 
 
 @lru_cache(maxsize=1024)

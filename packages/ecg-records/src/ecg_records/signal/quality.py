@@ -190,11 +190,11 @@ def mended(
     hidden_C = np.isin(np.arange(len(x_CL)), [*_faults(measures, limits)])
     alike: dict[tuple[str, NoteKind], list[str]] = {}
     for row, problem in faults.items():
-        kind = NoteKind.hidden if hidden_C[row] else NoteKind.derived
-        alike.setdefault((problem, kind), []).append(leads[row])
+        note_kind = NoteKind.hidden if hidden_C[row] else NoteKind.derived
+        alike.setdefault((problem, note_kind), []).append(leads[row])
     notes += tuple(
-        Note(f"{', '.join(names)}: {problem}: {kind}", kind, names)
-        for (problem, kind), names in alike.items()
+        Note(f"{', '.join(names)}: {problem}: {note_kind}", note_kind, names)
+        for (problem, note_kind), names in alike.items()
     )
     return Mended(np.where(hidden_C[:, None], np.float32(0), x_CL), hidden_C, measures, notes)
 
@@ -292,11 +292,11 @@ def _montage(x_CL: Signal) -> float:
     The misfit is its rms over the rms of the limb leads.
     """
     limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
-    one, two, three, right, left, foot = limb_CL
+    lead_i, lead_ii, lead_iii, right, left, foot = limb_CL
     misfits = np.empty((4, x_CL.shape[1]), x_CL.dtype)
-    np.add(three - two, one, out=misfits[0])
-    np.add(right, (one + two) / 2, out=misfits[1])
-    np.add(left - one, two / 2, out=misfits[2])
-    np.add(foot - two, one / 2, out=misfits[3])
+    np.add(lead_iii - lead_ii, lead_i, out=misfits[0])
+    np.add(right, (lead_i + lead_ii) / 2, out=misfits[1])
+    np.add(left - lead_i, lead_ii / 2, out=misfits[2])
+    np.add(foot - lead_ii, lead_i / 2, out=misfits[3])
     largest = np.sqrt(np.mean(np.square(misfits, out=misfits), axis=1)).max()
     return float(largest / max(np.sqrt(np.mean(np.square(limb_CL, out=limb_CL))), 1e-6))

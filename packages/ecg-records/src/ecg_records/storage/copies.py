@@ -96,8 +96,8 @@ def upload(where: str, last: str) -> Iterator[Path]:
     names = Place(where).names()
     if last in names:
         ensure_local(where)
-    elif others := [name for name in names if not (mirror.copy / name).exists()]:
-        problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
+    elif foreign := [name for name in names if not (mirror.copy / name).exists()]:
+        problem = f"is not empty ({', '.join(foreign[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address")
     yield mirror.copy
     further = f"; finished files are in {mirror.copy}, and the same command sends them"

@@ -142,7 +142,7 @@ def _mat(path: Path) -> Mapping[str, Lazy]:
 
 
 def _level_4(path: Path) -> Mapping[str, Lazy]:
-    shapes = {name: shape for name, shape, kind in whosmat(path) if kind == "double"}
+    shapes = {name: shape for name, shape, array_class in whosmat(path) if array_class == "double"}
     most, found = LARGEST_CHUNK * 4, sum(map(math.prod, shapes.values())) * 8
     if found > most:
         problem = f"a MATLAB file of level 4 must have at most {most >> 20} MB, got {found >> 20:,} MB"

@@ -43,7 +43,7 @@ class Form(NamedTuple):
     @property
     def leads(self) -> dict[int, str]:
         """Return the headings of the columns that are named after leads."""
-        return {place: name for place, name in enumerate(self.headings) if is_lead(name)}
+        return {column: name for column, name in enumerate(self.headings) if is_lead(name)}
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -86,7 +86,9 @@ def form_of(path: Path) -> Form | None:
     form = Form(separator, decimal, tuple(heading) if has_names else None, len(row))
     if len(heading) != len(row) or (has_names and not form.numbers):
         return None
-    return form if all(_is_number(row[place], decimal) for place in form.numbers or range(len(row))) else None
+    return (
+        form if all(_is_number(row[column], decimal) for column in form.numbers or range(len(row))) else None
+    )
 
 
 def _is_number(cell: str, decimal: str) -> bool:
@@ -175,7 +177,7 @@ class Several:
             problem = f"must have at most {most} MB, because it has many records; got {found:,} MB"
             raise ValueError(f"{problem}: write a file for each record")
         time, lead = form.column(*TIME), None if form.leads else form.column("lead")
-        columns = [record, *form.numbers, *(place for place in (time, lead) if place is not None)]
+        columns = [record, *form.numbers, *(column for column in (time, lead) if column is not None)]
         table = pd.read_csv(
             path,
             sep=form.separator,

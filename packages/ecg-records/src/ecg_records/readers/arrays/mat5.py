@@ -54,8 +54,8 @@ class Variable:
     def __init__(self, element: Element, order: str) -> None:
         """Read the beginning of the variable. Raises `ValueError`."""
         self._element, self._order = element, order
-        kind, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
-        self.real = kind in NUMBERS and not flags & COMPLEX
+        array_class, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
+        self.real = array_class in NUMBERS and not flags & COMPLEX
 
     @cached_property
     def value(self) -> Any:
@@ -74,8 +74,8 @@ class Variable:
         places = list(islice(_places(matrix, self._order), 4))
         if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
             raise ValueError("a variable is incomplete")
-        kind, start, size = places[3]
-        dtype, count = np.dtype(self._order + STORED[kind]), math.prod(self.shape)
+        element_type, start, size = places[3]
+        dtype, count = np.dtype(self._order + STORED[element_type]), math.prod(self.shape)
         if size != count * dtype.itemsize:
             raise ValueError(f"a variable must have {count} numbers, got {size / dtype.itemsize:g}")
         if self._element[0] == COMPRESSED:
@@ -104,10 +104,10 @@ def variables(path: Path) -> list[Variable]:
 
 def _elements(content: memoryview, order: str) -> Iterator[Element]:
     """Yield type and content of consecutive elements."""
-    for kind, start, size in _places(content, order):
+    for element_type, start, size in _places(content, order):
         if start + size > len(content):
             raise ValueError(ASTRAY)
-        yield kind, content[start : start + size]
+        yield element_type, content[start : start + size]
 
 
 def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
@@ -115,28 +115,30 @@ def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
 
     An element follows a tag with type and size, and is padded to a multiple of 8 bytes.
     """
-    at = 0
-    while at < len(content):
-        kind, size = (int(number) for number in _numbers((UINT32, content[at : at + TAG]), order, 2))
-        start = at + TAG
-        if kind >> 16:  # a small element: type and size share 4 bytes, and the other 4 are the content
-            kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
-        if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED}:
+    position = 0
+    while position < len(content):
+        element_type, size = (
+            int(number) for number in _numbers((UINT32, content[position : position + TAG]), order, 2)
+        )
+        start = position + TAG
+        if element_type >> 16:  # a small element: type and size share 4 bytes, the other 4 are the content
+            element_type, size, start = element_type & 0xFFFF, element_type >> 16, position + 4
+        if element_type not in {*STORED, *TEXT, MATRIX, COMPRESSED}:
             raise ValueError(ASTRAY)
-        yield kind, start, size
-        at = start + size if kind == COMPRESSED else -(-(start + size) // 8) * 8
+        yield element_type, start, size
+        position = start + size if element_type == COMPRESSED else -(-(start + size) // 8) * 8
 
 
 def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
     """Return a variable's content and its size in bytes. Compressed content has at most `most` bytes."""
-    kind, content = element
-    if kind == MATRIX:
+    element_type, content = element
+    if element_type == MATRIX:
         return content, len(content)
-    if kind != COMPRESSED:
+    if element_type != COMPRESSED:
         raise ValueError("expected a variable, got another element")
     inflated = memoryview(_beginning(content, most + TAG))
-    kind, size = (int(number) for number in _numbers((UINT32, inflated[:TAG]), order, 2))
-    if kind != MATRIX or len(inflated) < min(size, most) + TAG:
+    element_type, size = (int(number) for number in _numbers((UINT32, inflated[:TAG]), order, 2))
+    if element_type != MATRIX or len(inflated) < min(size, most) + TAG:
         raise ValueError("a compressed variable is incomplete")
     return inflated[TAG : size + TAG], size
 
@@ -165,14 +167,14 @@ def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...
 
 def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
     """Return a variable's value, see `Variable.value`. Structs `inside` other structs are not entered."""
-    kind, flags, shape, _ = _announced(matrix, order)
+    array_class, flags, shape, _ = _announced(matrix, order)
     parts = list(_elements(matrix, order))[3:]
-    if kind in NUMBERS and not flags & COMPLEX and parts:
+    if array_class in NUMBERS and not flags & COMPLEX and parts:
         return _numbers(parts[0], order, math.prod(shape)).reshape(shape, order="F")
-    if kind == CHAR and parts and parts[0][0] in TEXT:
+    if array_class == CHAR and parts and parts[0][0] in TEXT:
         encoding, ending = TEXT[parts[0][0]], {"<": "-le", ">": "-be"}[order]
         return bytes(parts[0][1]).decode(encoding + ending if encoding in ("utf-16", "utf-32") else encoding)
-    if kind == STRUCT and math.prod(shape) == 1 and len(parts) > 1 and not inside:
+    if array_class == STRUCT and math.prod(shape) == 1 and len(parts) > 1 and not inside:
         width = int(_numbers(parts[0], order, 1)[0])
         text = bytes(parts[1][1]).decode("latin-1")
         names = [text[start : start + width].rstrip("\0") for start in range(0, len(text), max(width, 1))]
@@ -183,10 +185,10 @@ def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
 
 def _numbers(element: Element, order: str, count: int | None = None) -> NDArray[Any]:
     """Return the numbers of an element. Raises `ValueError` for other types, or if there are not `count`."""
-    kind, content = element
-    if kind not in STORED:
+    element_type, content = element
+    if element_type not in STORED:
         raise ValueError("expected numbers, got another element")
-    numbers = np.frombuffer(content, order + STORED[kind])
+    numbers = np.frombuffer(content, order + STORED[element_type])
     if count not in (None, len(numbers)):
         raise ValueError(f"an element must have {count} numbers, got {len(numbers)}")
     return numbers

@@ -141,18 +141,21 @@ def _refuse_many(content: bytes) -> None:
 
     The walk enters any value that begins like an item, whether or not it is declared as a sequence.
     """
-    place = PREAMBLE + 4
+    position = PREAMBLE + 4
     for _ in range(MOST_ELEMENTS):
-        if place >= len(content):
+        if position >= len(content):
             return
-        tag, kind = content[place : place + 4], content[place + 4 : place + 6]
-        if kind in LONG_HEADS:
-            head, size = 12, content[place + 8 : place + 12]
+        tag, representation = content[position : position + 4], content[position + 4 : position + 6]
+        if representation in LONG_HEADS:
+            head, size = 12, content[position + 8 : position + 12]
         else:
-            head, size = 8, content[place + 6 if kind in SHORT_HEADS else place + 4 : place + 8]
-        place += head
-        entered = tag[:2] == ITEM[:2] or content[place : place + 4] == ITEM or size == UNDEFINED
-        place += 0 if entered else int.from_bytes(size, "little")
+            head, size = (
+                8,
+                content[position + 6 if representation in SHORT_HEADS else position + 4 : position + 8],
+            )
+        position += head
+        entered = tag[:2] == ITEM[:2] or content[position : position + 4] == ITEM or size == UNDEFINED
+        position += 0 if entered else int.from_bytes(size, "little")
     raise RecordError(Reason.too_long, f"must have at most {MOST_ELEMENTS:,} elements, got more")
 
 
@@ -240,7 +243,7 @@ def _largest_shift(groups: Sequence[Any]) -> float:
 
 def _group(group: Any) -> Group:
     """Return the leads of a multiplex group. Signals are read on demand."""
-    places = [place for place, (_, lead) in enumerate(_channels(group)) if lead]
+    places = [row for row, (_, lead) in enumerate(_channels(group)) if lead]
     shifts, fs = _shifts(group), float(group.SamplingFrequency)
     offset = group.get("MultiplexGroupTimeOffset")
     span = max(shifts, default=0) - min(shifts, default=0)
@@ -287,12 +290,13 @@ def _lead(channel: Any) -> str:
 def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
     from pydicom.waveforms.numpy_handler import WAVEFORM_DTYPES  # noqa: PLC0415 — optional
 
-    kind = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
-    if kind not in WAVEFORM_DTYPES:
+    sample_type = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
+    if sample_type not in WAVEFORM_DTYPES:
         raise RecordError(
-            Reason.signal_format, f"has {kind[0]}-bit samples of type {kind[1]}, which isn't supported"
+            Reason.signal_format,
+            f"has {sample_type[0]}-bit samples of type {sample_type[1]}, which isn't supported",
         )
-    dtype: np.dtype[Any] = np.dtype(WAVEFORM_DTYPES[kind])
+    dtype: np.dtype[Any] = np.dtype(WAVEFORM_DTYPES[sample_type])
     channels, samples = int(group.NumberOfWaveformChannels), int(group.NumberOfWaveformSamples)
     if channels != len(group.ChannelDefinitionSequence):
         problem = (
@@ -306,14 +310,14 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
     d_LK = np.frombuffer(content, dtype, channels * samples).reshape(samples, channels)
     missing_LK = _padding(d_LK, group.get("WaveformPaddingValue"))
     rows = []
-    for place in places:
-        channel = group.ChannelDefinitionSequence[place]
+    for column in places:
+        channel = group.ChannelDefinitionSequence[column]
         units = channel.get("ChannelSensitivityUnitsSequence") or [{}]
         step = finite_gain(channel.get("ChannelSensitivity"))
         step *= finite_gain(channel.get("ChannelSensitivityCorrectionFactor", 1))
-        x_L = d_LK[:, place] * step + float(channel.get("ChannelBaseline") or 0)
+        x_L = d_LK[:, column] * step + float(channel.get("ChannelBaseline") or 0)
         if missing_LK is not None:
-            x_L[missing_LK[:, place]] = np.nan
+            x_L[missing_LK[:, column]] = np.nan
         rows.append(x_L / per_mv(str(units[0].get("CodeValue", ""))))
     return stacked(rows)
 

@@ -60,7 +60,7 @@ def waveform(root: Element) -> Waveform:
     off = {_text(lead, "LeadID"): "lead off" for lead in leads if _text(lead, "LeadOff").upper() in _TRUE}
     demographics = root.find("PatientDemographics")
     demographics = Element("") if demographics is None else demographics
-    others = (_text(lead, "LeadID") for part in rhythms for lead in part.findall("LeadData"))
+    signal_names = (_text(lead, "LeadID") for part in rhythms for lead in part.findall("LeadData"))
     return Waveform(
         names=names,
         x_KL=silenced(names, x_KL, off),
@@ -75,7 +75,7 @@ def waveform(root: Element) -> Waveform:
             *flagged(off),
             *filtered(high=_text(rhythms[0], "LowPassFilter"), notch=_text(rhythms[0], "ACFilter")),
         ),
-        unused=tuple(dict.fromkeys(name for name in others if not is_lead(name))),
+        unused=tuple(dict.fromkeys(name for name in signal_names if not is_lead(name))),
         device=_text(root, "TestDemographics/AcquisitionDevice"),
         machine=_machine(root),
     )

@@ -119,11 +119,11 @@ def _lead_names(waves: Element, signal: Element) -> list[str]:
 
 
 def _leads(content: bytes, names: Sequence[str], samples: int) -> Iterator[NDArray[np.float64]]:
-    place = 0
+    position = 0
     for name in names:
-        size, _, first = struct.unpack_from("<ihh", content, place)
-        stream = content[place + 8 : place + 8 + max(size, 0)]
-        place += 8 + max(size, 0)
+        size, _, first = struct.unpack_from("<ihh", content, position)
+        stream = content[position + 8 : position + 8 + max(size, 0)]
+        position += 8 + max(size, 0)
         unpacked = _expanded(stream, 2 * samples)
         if len(unpacked) < 2 * samples:
             problem = f"has {len(unpacked) // 2} of {samples} samples in lead {name}"

@@ -81,11 +81,11 @@ def _machine(measured: bytes, report: bytes) -> MachineReport:
         values = {name: end - start for name, (start, end) in ends.items() if max(start, end) < _UNKNOWN}
         values |= {"rr": rr, "axis": struct.unpack_from("<h", measured, 18)[0]}
     texts: list[str] = []
-    place = 9
-    while place + 3 <= len(report) and len(texts) < report[8]:
-        _, size = struct.unpack_from("<BH", report, place)
-        texts.append(report[place + 3 : place + 3 + size].split(b"\0")[0].decode("latin-1"))
-        place += 3 + size
+    position = 9
+    while position + 3 <= len(report) and len(texts) < report[8]:
+        _, size = struct.unpack_from("<BH", report, position)
+        texts.append(report[position + 3 : position + 3 + size].split(b"\0")[0].decode("latin-1"))
+        position += 3 + size
     return MachineReport.of(values, texts)
 
 
@@ -93,8 +93,8 @@ def _sections(content: bytes) -> dict[int, bytes]:
     """Return the content of each section by number."""
     sections = {}
     _, _, length = struct.unpack_from("<HHI", content, 6)
-    for place in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
-        number, size, index = struct.unpack_from("<HII", content, place)
+    for position in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
+        number, size, index = struct.unpack_from("<HII", content, position)
         if size > _HEAD:
             if index < 1 or index - 1 + size > len(content):
                 raise RecordError(Reason.truncated, f"section {number} extends beyond the end of the file")
@@ -107,7 +107,7 @@ def _leads(section: bytes) -> list[_Lead]:
     count, flags = section[0], section[1]
     if flags & 1:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
-    rows = [struct.unpack_from("<IIB", section, 2 + 9 * place) for place in range(count)]
+    rows = [struct.unpack_from("<IIB", section, 2 + 9 * row) for row in range(count)]
     if len({first for first, _, number in rows if number in BY_NUMBER}) > 1:
         raise RecordError(Reason.shape, "leads must begin at the same time")
     return [
@@ -182,13 +182,13 @@ def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
 
 def _patient(section: bytes) -> dict[str, Any]:
     tags: dict[int, bytes] = {}
-    place = 0
-    while place + 3 <= len(section):
-        tag, size = struct.unpack_from("<BH", section, place)
+    position = 0
+    while position + 3 <= len(section):
+        tag, size = struct.unpack_from("<BH", section, position)
         if tag == _END:
             break
-        tags.setdefault(tag, section[place + 3 : place + 3 + size])
-        place += 3 + size
+        tags.setdefault(tag, section[position + 3 : position + 3 + size])
+        position += 3 + size
     day, time = _day(tags, _DAY), tags.get(_TIME, b"")[:3]
     count, unit = struct.unpack("<HB", tags[_AGE]) if len(tags.get(_AGE, b"")) == 3 else (0, 0)
     when = None

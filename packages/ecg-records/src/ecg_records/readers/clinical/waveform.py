@@ -92,9 +92,9 @@ class Format:
 
     def begins(self, file: Path) -> bool:
         """Return whether a file begins with the format's signature."""
-        place, magic = self.magic or (0, b"")
+        offset, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
-            return content.read(place + len(magic))[place:] == magic
+            return content.read(offset + len(magic))[offset:] == magic
         return False
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
@@ -204,10 +204,10 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
         (('filtered from 0.05 to 150 Hz',), (), ('filtered to 40 Hz, notch at 50 Hz',))
     """
     words = (("from", _hertz(low)), ("to", _hertz(high)), ("notch at", _hertz(notch)))
-    from_, to, at = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
+    from_, to, notch_text = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
     band = " ".join(filter(None, (from_, to)))
-    text = ", ".join(f"{limit} Hz" for limit in (band, at) if limit)
-    notes = (f"filtered {text}",) if band else (f"filtered with a {text}",) if at else ()
+    text = ", ".join(f"{limit} Hz" for limit in (band, notch_text) if limit)
+    notes = (f"filtered {text}",) if band else (f"filtered with a {text}",) if notch_text else ()
     return tuple(Note(note, NoteKind.filters) for note in notes)
 
 

@@ -121,17 +121,17 @@ def entries(root: Path, rate: int = FS) -> list[Entry]:
 
 def statements(root: Path) -> dict[str, Statement]:
     """Return the SCP-ECG statements by name. Raises `CorpusError` if their table can't be read."""
-    kinds = ("diagnostic", "form", "rhythm")
+    categories = ("diagnostic", "form", "rhythm")
     return {
         row[""]: Statement(
             name=row[""],
             description=row["description"],
-            **{kind: row[kind] in ("1", "1.0") for kind in kinds},
+            **{category: row[category] in ("1", "1.0") for category in categories},
             superclass=row["diagnostic_class"] or None,
             subclass=row["diagnostic_subclass"] or None,
         )
         for row in rows(
-            root / STATEMENTS, "", "description", *kinds, "diagnostic_class", "diagnostic_subclass"
+            root / STATEMENTS, "", "description", *categories, "diagnostic_class", "diagnostic_subclass"
         )
     }
 
