@@ -77,9 +77,12 @@ def prior_row() -> tuple[str, str, str]:
         for of, where in zip(scores.values(), ("on PTB-XL", "in other hospitals"), strict=True)
         if of is not None
     ]
-    question = "1 to 5 labelled ECGs of a finding: does its *family's* score help a plain classifier?"
+    question = (
+        "If a finding has 1 to 5 labelled ECGs, does the score of its *family* help a plain classifier?"
+    )
     abnormal = scores["ptbxl"].gain(GRAPHS.index("abnormal")) if scores["ptbxl"] else np.zeros(0)
-    verdict = f"on PTB-XL, where *any abnormal finding* for a family gives {signed(abnormal.mean())}"
+    gain = signed(abnormal.mean())
+    verdict = f"on PTB-XL yes, but *any abnormal finding* in place of the family gives {gain}"
     return question, ", ".join(parts), verdict
 
 
@@ -111,35 +114,40 @@ def table() -> str:
         for word, name in (("conduction", "Conduction"), ("ischaemia", "Ischemic"), ("rhythm", "Rhythm"))
     )
     rows = [
-        ("we asked", "points of AUC (95 %)", "so"),
+        ("question", "difference in points of AUC (95 %)", "answer"),
         ("---", "---", "---"),
         prior_row(),
         (
             "Does the paper's step from C2′ (all losses without the graph) to C2 (with the graph) "
             "make a better encoder?",
             f"{span(*step)}, five short trainings, twelve cells (four tasks at three shares of the labels)",
-            f"open: the paper's own table has {signed(of_published())} on these cells, which is inside",
+            f"open: the paper's own table has {signed(of_published())} here, which lies in the interval",
         ),
-        ("… and does it need the graph's edges?", f"{span(*edges)} against no edges", "not shown"),
         (
-            "Heads taught by the graph, 1 to 5 records of a finding",
+            "Does this step need the graph's edges?",
+            f"{span(*edges)}, compared with a graph without edges",
+            "not shown",
+        ),
+        (
+            "Does a classifier trained with the graph need fewer labels (1 to 5 records of a finding)?",
             f"{span(*clustered(real))} over 20 findings; {few_families}",
-            f"not shown; plain labels are {span(*clustered(labels))} better",
+            f"not shown; a classifier of plain labels is better by {span(*clustered(labels))}",
         ),
         (
-            "A finding that nobody has coded: score it by its family?",
+            "Can a finding without any code be scored by its family?",
             f"{span(*over(untaught))} over 25 findings; {turn_families}",
-            "in two families, chosen on these findings",
+            "in two families, which were chosen on these findings",
         ),
         (
             "Is a wrong graph as good?",
-            f"real − wrong: {wrong[0]} outside rhythm, {wrong[1]} in rhythm",
-            "outside rhythm the right one carries information",
+            f"real minus wrong graph: {wrong[0]} outside rhythm, {wrong[1]} in rhythm",
+            "outside rhythm, the real graph is better",
         ),
         (
-            "Are *families* ranked better?",
-            f"{span(*ranked)} over no graph; a classifier of the family has another {span(*by_labels)}",
-            "not by the graph",
+            "Are *families* ranked better with the graph?",
+            f"{span(*ranked)}, compared with no graph; a classifier of the family has another "
+            f"{span(*by_labels)}",
+            "yes, but a plain classifier of the family is better",
         ),
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -53,7 +53,7 @@ def application(summary: str, panels: Panels, argv: Sequence[str] = ()) -> typer
 
 
 def tree(app: typer.Typer) -> TyperGroup:
-    """Return the commands with -q and -v, which refuse an address in place of a path."""
+    """Return the command group. Its commands accept -q and -v, and refuse a URL as a path."""
     group = cast(TyperGroup, typer.main.get_command(app))
     loudness = [param for param in group.params if param.name in ("quiet", "verbose")]
     (help_settings,) = (param for param in group.params if param.name == "help_settings")

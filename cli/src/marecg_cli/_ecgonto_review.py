@@ -51,7 +51,7 @@ def coverage(
     ontology: Source = None,
     form: As = "text",
 ) -> None:
-    """Show which codes of a corpus are routed, and which are not.
+    """Show which codes of a corpus are routed, that is, mapped to a concept of the graph.
 
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """

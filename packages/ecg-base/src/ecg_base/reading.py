@@ -53,16 +53,17 @@ def read_bounded(
     error: type[InputError] = InputError,
     most: int = MOST_BYTES,
 ) -> bytes:
-    """Return the bytes of a whole file.
+    """Return the content of a file, unless the file is too large.
 
     Args:
         path: file to read.
-        remedy: remedy of the error.
-        error: class of the error.
-        most: largest size in bytes.
+        remedy: advice for the user, appended to each error.
+        error: exception to raise.
+        most: largest accepted size in bytes.
 
     Raises:
-        InputError: the file is missing, isn't a regular file, is too large, or can't be read.
+        InputError: the file is missing, isn't a regular file, is too large, or can't be read. The class of
+            the exception is `error`.
 
     Example:
         >>> import tempfile

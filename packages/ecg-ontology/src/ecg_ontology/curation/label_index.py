@@ -87,7 +87,7 @@ class LabelIndex(Generic[T]):
         self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
 
     def same(self, label: str) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness 1, text and owner of each text that equals the label after folding."""
+        """Yield (1.0, text, owner) for each text that equals the label after `fold`."""
         folded = fold(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         rarest = min(words, key=lambda word: len(self._by_word.get(word, ())), default="")

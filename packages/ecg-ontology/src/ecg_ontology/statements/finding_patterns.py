@@ -15,7 +15,10 @@ class Pattern(NamedTuple):
 
 @cache
 def patterns() -> dict[str, tuple[Pattern, ...]]:
-    """Return the findings of the tables by their first term."""
+    """Return the patterns of `findings.tsv`, grouped by their first term.
+
+    A pattern whose first term has alternatives is listed under each of them.
+    """
     table: dict[str, list[Pattern]] = {}
     for terms, concepts in table_rows("findings.tsv"):
         sets = tuple(frozenset(term.split("|")) for term in terms.split())

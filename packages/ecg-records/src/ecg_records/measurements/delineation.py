@@ -120,11 +120,11 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
 
 
 def sharp_edges(beat_KB: Floats) -> tuple[float, float]:
-    """Return by how many samples QRS begins later and ends earlier than `delineate` places its ends.
+    """Return how many samples to move the onset of QRS later and its offset earlier.
 
-    Readers mark the ends of a gradual QRS complex outside its visible slope, and so does `delineate`. If both
-    edges are sharp, the complex begins and ends at the edges. (0, 0) if an edge is gradual or a pacemaker
-    paces.
+    Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and so does `delineate`.
+    If both edges are sharp, the complex begins and ends at the edges. If an edge is gradual, or if the beat
+    has pacemaker spikes, the result is (0, 0).
     """
     beat_KB = np.nan_to_num(beat_KB)
     if len(spike_samples(beat_KB, FS)):

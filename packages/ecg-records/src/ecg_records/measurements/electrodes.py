@@ -46,7 +46,10 @@ class Doubts(NamedTuple):
 
 
 def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubts:
-    """Return the electrode faults of a recording in mV. Swapped arms need leads I and V6."""
+    """Return the electrode faults of a recording in mV.
+
+    Swapped arm electrodes are only found if leads I and V6 are present.
+    """
     finite_KL = np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0)
     mv_KL = resample(finite_KL, fs, FS).astype(np.float64)
     low_K, high_K = np.percentile(mv_KL, [1, 99], axis=1)

@@ -25,12 +25,13 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
 
     Args:
         folder: Folder to lock.
-        doing: Activity for the error message, such as `written`. If None, wait for the other process.
+        doing: Activity for the error message, such as `written`. If None, the function doesn't raise, but
+            waits until the other process releases the lock.
 
     Raises:
-        CorpusError: If another process holds the lock, and `doing` is given.
+        CorpusError: If another process holds the lock and `doing` isn't None.
         OutputError: If the folder can't be created.
-        UsageError: If the folder is an address.
+        UsageError: If the folder is a URL, such as `s3://bucket/corpus`.
     """
     refuse_address(folder)
     try:

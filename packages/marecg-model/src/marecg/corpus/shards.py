@@ -92,7 +92,7 @@ def prepare_into(
 ) -> PreparedRecords:
     """Prepare candidates, and write their signals into a shard, starting at record `first`.
 
-    The returned block then holds no signals. Without a shard, the block keeps its signals.
+    If there is a shard, the returned records have no signals, because the shard has them.
     """
     keep_freed()  # the next record needs the memory that a record frees
     if shard is None:

@@ -44,7 +44,11 @@ def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
 
 
 class Embeddings(NamedTuple):
-    """Embeddings as float32 arrays: h_rhythm [B, D] and H̄ [B, T, D]; patch i of H̄ begins at sample i·S_t.
+    """Embeddings of B records, float32.
+
+    Attributes:
+        rhythm: [B, D], a vector per record (h_rhythm in the paper).
+        patch: [B, T, D], a vector per patch (H̄ in the paper). Patch i begins at sample i times the stride.
 
     Example:
         >>> Embeddings(np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)).rhythm.shape

@@ -66,10 +66,14 @@ class ModelUnderTest:
 
 
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
-    """Load the tested model: the encoder of a run, or without a run the first of the features.
+    """Load the model under test: the encoder of a run or, without a run, the first file of features.
 
-    Other rows are compared with the row of the request's readout, or of its protocol. Raises `UsageError` if
-    there is neither a run nor features, or if concepts are requested and the model has no prototypes.
+    The model's row has the name that the protocol gives it, otherwise the name of the requested readout. The
+    report compares all other rows with this row.
+
+    Raises:
+        UsageError: there is neither a run nor features, or concepts are requested from a model without
+            prototypes.
     """
     if run is None:
         if not features:

@@ -62,7 +62,11 @@ class ModelConfig(Settings):
         return self
 
     def of_concepts(self, count: int) -> "ModelConfig":
-        """Return the settings with a graph's number N of concepts. Raises `ConfigError` for another N."""
+        """Return the settings with the number of concepts of a graph.
+
+        Raises:
+            ConfigError: the settings already have another number of concepts.
+        """
         if self.concepts not in (None, count):
             problem = f"model.concepts must be the ontology's {count} concepts, got {self.concepts}"
             raise ConfigError(problem, remedy="Omit model.concepts, which follows from the ontology")

@@ -29,7 +29,13 @@ class Amplitude(nn.Module):
         self.apply(init_linear)
 
     def forward(self, scale: Scale, hidden_BTC: Tensor | None = None) -> Tensor:
-        """Embed RevIN's scale; `hidden_BTC` is True for masked or padded pairs."""
+        """Return the embedding [B, C, D] of each lead's scale.
+
+        Args:
+            scale: scale that RevIN removed.
+            hidden_BTC: True for patches of a lead that are masked or padded. A lead without any visible patch
+                is embedded as zero.
+        """
         standard_BC1 = (scale.std_BC1.log() - self.MEAN) / self.SPREAD
         embedding_BCD: Tensor = self.mix(gelu(self.widen(standard_BC1)))
         if hidden_BTC is None:

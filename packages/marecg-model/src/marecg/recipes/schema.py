@@ -214,7 +214,11 @@ class Config(Settings):
         return self.model_validate({**dict(self), **changes})
 
     def of_ontology(self, ontology: Ontology) -> Self:
-        """Return the recipe with a graph's number N of concepts. Raises `ConfigError` for another N."""
+        """Return the recipe with as many concepts as a graph has.
+
+        Raises:
+            ConfigError: the recipe already has another number of concepts.
+        """
         return self.derived(model=self.model.of_concepts(len(ontology)))
 
     def step_flops(self) -> int:

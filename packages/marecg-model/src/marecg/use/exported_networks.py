@@ -107,7 +107,7 @@ class ExportedClassifier(ExportedEncoder):
 
     def __init__(self, classifier: EcgClassifier) -> None:
         if classifier.readout_ != "wide":
-            problem = f"reads {classifier.readout_}, whose R-peaks no file of a network finds"
+            problem = f"must read the wide readout, got {classifier.readout_}, which needs R-peaks"
             raise UsageError(problem, remedy="Fit it again with --set readout=wide")
         super().__init__(classifier.encoder)
         self.net, self.several = classifier.tuned_.net, classifier.several_

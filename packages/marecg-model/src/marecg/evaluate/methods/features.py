@@ -43,11 +43,12 @@ def extract(
     progress: Progress = shown,
     files: Mapping[str, Path] | None = None,
 ) -> dict[str, FeatureTable]:
-    """Return the features of all methods and `files` by name, from the cache or computed.
+    """Return the features of several methods and files, by name.
 
-    Features in `folder` for the same method and data are reused. All others are computed and kept there block
-    by block, so that the next call continues after an interruption. A recording is read once, or twice if
-    only some methods can run in other processes. Files are read first, because the rest takes long.
+    Features that `folder` already has for the same method and data are reused. Other features are computed
+    and written there in blocks, so that the next call continues after an interruption. A recording is read
+    once, or twice if only some methods can run in other processes. `files` are read first, so that a wrong
+    file is reported before the long computation.
     """
     read = {name: read_features(path, recordings) for name, path in (files or {}).items()}
     tables = {method: _Table(recordings, method, folder) for method in methods}

@@ -96,10 +96,11 @@ class Protocol:
         """Yield a trial for each share of the training records and each seed. The full set is probed once.
 
         Args:
-            learn: function that learns from the task's records by their numbers.
+            learn: function that fits a classifier. It takes the record numbers of the training and validation
+                parts.
             task: labels and split.
             fractions: shares of the training part.
-            seeds: number of draws of each share below 1.
+            seeds: number of random draws of each share below 1.
 
         Raises:
             InputError: a part has no records, or no class has both positives and negatives in test or val.

@@ -64,7 +64,7 @@ def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations = None) -> float:
-    """Return the mean AUC over the scorable classes; NaN without scorable classes."""
+    """Return the mean AUC over the classes with positives and negatives, or NaN if there are none."""
     auc = []
     for rows in rotated(rotation_M):
         auc_K = class_auc(y_MK[rows], logits_MK[rows])[scorable(y_MK[rows])]

@@ -40,9 +40,15 @@ PairedTest = Literal["bootstrap", "delong"]
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions behind a report's numbers: logits [S, M, K] by method and fraction.
+    """Predictions from which a report's numbers are computed.
 
-    `reference` is the method that the report is about. `rotation_M` (int64) is None for a single rotation.
+    Attributes:
+        ids: names of the M test records.
+        classes: names of the K classes.
+        y_MK: labels.
+        logits: [S, M, K], for S seeds, by method and share of the training records.
+        reference: method that the other methods are compared with.
+        rotation_M: split in which each record was tested, int64. None if there is a single split.
     """
 
     ids: tuple[str, ...]
