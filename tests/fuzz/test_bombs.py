@@ -116,7 +116,7 @@ def test_a_model_that_is_swapped_while_its_files_are_read_is_one_of_both_or_refu
         return described
 
     monkeypatch.setattr(pretrained, "read", swapped)
-    with pytest.raises(CheckpointError, match=r"model.safetensors.*, not F32"):
+    with pytest.raises(CheckpointError, match=r"model.safetensors.*, got F32"):
         MarEcg.from_pretrained(tmp_path / "model")
 
 

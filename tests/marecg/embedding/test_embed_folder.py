@@ -156,7 +156,7 @@ def test_an_address_works_as_a_folder_does(place):
     run(place, "memory://bucket/embeddings")
     quiet = {f"/bucket/embeddings/{path.name}": path.read_bytes() for path in (place / "quiet").iterdir()}
     assert store.cat("/bucket/embeddings/*") == quiet
-    with pytest.raises(UsageError, match="holds embeddings of other readout"):
+    with pytest.raises(UsageError, match="already has embeddings with other readout"):
         run(place, "memory://bucket/embeddings", readout="wide")
     with pytest.raises(UsageError, match=r"s4://bucket: isn't an address \(Protocol not known: s4\)"):
         run(place, "s4://bucket")

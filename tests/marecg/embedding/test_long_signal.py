@@ -71,5 +71,5 @@ def test_a_model_that_was_cast_takes_signals_of_its_kind(micro, kind, x_CL):
 
 def test_a_signal_without_its_sampling_rate_is_refused(model, x_CL):
     for function in (embed, predict):
-        with pytest.raises(UsageError, match="fs isn't given"):
+        with pytest.raises(UsageError, match="fs, the sampling rate in Hz, is required"):
             function(model, x_CL[None, :, :5000])

@@ -56,5 +56,5 @@ def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_eac
 
 
 def test_a_corpus_has_windows_and_no_steps(place, tmp_path):
-    with pytest.raises(UsageError, match="holds windows"):
+    with pytest.raises(UsageError, match="must be recordings, got a corpus of windows"):
         embed_records(place / "model", [place / "corpus"], tmp_path / "out.parquet", step=10)

@@ -27,7 +27,7 @@ def test_a_run_folder_stands_for_the_model_in_it(saved, monkeypatch):
 
 def test_without_network_a_hub_id_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(CheckpointError, match=r"\A.*isn't a folder here, and .* hub can't.*\Z"):
+    with pytest.raises(CheckpointError, match=r"\A.*isn't a local folder, and can't be downloaded.*\Z"):
         MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
 
 

@@ -83,7 +83,7 @@ def test_a_python_expression_in_the_place_of_statements_is_not_run(ptbxl_copy):
     table, mark = ptbxl_copy / "ptbxl_database.csv", ptbxl_copy / "ran"
     trap = f"__import__('pathlib').Path('{mark}').touch()"
     table.write_text(table.read_text().replace("{'SR': 0.0}", trap, 1))
-    with pytest.raises(InputError, match=r"row '3' can't be understood"):
+    with pytest.raises(InputError, match=r"row '3' can't be parsed"):
         task_named("ptbxl-super").open(ptbxl_copy)
     assert not mark.exists()
 
