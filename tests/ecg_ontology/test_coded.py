@@ -90,6 +90,11 @@ def test_a_code_may_be_a_whole_number(number):
     assert CodedRecords.of([[number(164889003), "164889003"]]).vocabulary == ("164889003",)
 
 
+def test_a_whole_number_of_128_bits_is_still_a_code():
+    longest = (1 << 128) - 1
+    assert ONTO.route(longest) == ONTO.route(str(longest))
+
+
 @pytest.mark.parametrize("code", [164889003.0, None, True, b"164889003"])
 def test_another_value_is_no_code(code):
     with pytest.raises(UsageError, match="isn't a code"):

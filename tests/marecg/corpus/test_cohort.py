@@ -291,6 +291,12 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_nobody_but_owner_and_group_may_read_who_is_in_a_cohort(corpus, tmp_path):
+    write_subset(corpus, [0, 1], tmp_path / "few", "AF")
+    assert not (tmp_path / "few").stat().st_mode & 0o007
+    assert not (tmp_path / "few" / "index.parquet").stat().st_mode & 0o007
+
+
 def test_real_records_are_found_by_date_device_and_sex(realdata, tmp_path):
     """PTB-XL's table says all three, and who a record is to the world."""
     prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)
