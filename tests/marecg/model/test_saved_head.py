@@ -45,7 +45,7 @@ def test_embed_takes_a_classifier_arrays_of_names_and_numbers_of_numpy(net):
     assert np.array_equal(given.rhythm, marecg.embed(net.model, x, fs=500, leads=["I", "II"]).rhythm)
     with pytest.raises(UsageError, match="signals must be an array, got a name"):
         marecg.embed(net, "/data/records", fs=500)
-    with pytest.raises(UsageError, match="The model comes first"):
+    with pytest.raises(UsageError, match="Give the model first"):
         marecg.embed(x, "marecg-small", fs=500)
     with pytest.raises(UsageError):
         marecg.embed(net, x[:, :2], fs=500, leads="II")
