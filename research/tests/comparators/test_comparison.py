@@ -38,7 +38,7 @@ TINY = [name for name in COMPARISON if name.startswith("tiny-")]
 
 @pytest.mark.parametrize("name", COMPARATORS)
 def test_every_value_has_a_source(name):
-    assert all(source.startswith(("paper ", "chosen: ")) for _, source in sources(COMPARATORS[name]))
+    assert all(source.startswith(("paper, ", "chosen: ")) for _, source in sources(COMPARATORS[name]))
 
 
 @pytest.mark.parametrize("kind", COMPARATORS.values())
