@@ -91,6 +91,15 @@ def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment, pr
 
 
 @pytest.mark.parametrize(
+    "weight", ["lambda_rhythm", "lambda_pos", "alpha_alt", "alpha_rate", "alpha_mrr", "alpha_cv"]
+)
+def test_a_weight_in_the_loss_of_msps_may_be_zero_and_not_negative(weight):
+    assert attrgetter(f"msps.{weight}")(override(recipes.c3(), [f"msps.{weight}=0"])) == 0
+    with pytest.raises(ConfigError, match=rf"msps\.{weight} must be greater than or equal to 0"):
+        override(recipes.c3(), [f"msps.{weight}=-0.1"])
+
+
+@pytest.mark.parametrize(
     ("assignment", "positions"),
     [("model.patch=25", 188), ("data.window=5000", 199), ("model.positions=200", 200)],
 )
