@@ -39,6 +39,8 @@ PASSED_OVER = [
     if line and not line.startswith("#")
 ]
 """Names of files, what is passed over in them (`*`: everything) and why."""
+KEPT_WITH_A_CORPUS = ("corpus-embedding", "corpus/supervision/checked.json")
+"""What `classify fit` and `train` write for the next time. It is removed, so that each tree starts anew."""
 SURROUNDINGS = {
     **{"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "SOURCE_DATE_EPOCH": "0"},
     **{"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"},
@@ -64,7 +66,7 @@ def call(environment: Path, script: str, *arguments: object, where: Path, log: P
     variables |= {name: os.environ[name] for name in names if name in os.environ}
     if script == "made.py":
         variables["PYTHONPATH"] = str(root(environment))
-    command = [environment / "bin" / "python", HERE / script, *map(str, arguments)]
+    command = [environment.absolute() / "bin" / "python", HERE / script, *map(str, arguments)]
     with log.open("w") as file:
         done = subprocess.run(
             command, cwd=where, env=variables, stdout=file, stderr=subprocess.STDOUT, check=False
@@ -84,6 +86,9 @@ def results(environment: Path, out: Path, mode: str, *, again: bool) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
     work.mkdir()
     call(environment, "steps.py", out / "inputs", mode, where=work, log=out / "steps.log")
+    for name in KEPT_WITH_A_CORPUS:
+        path = out / "inputs" / "saved" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     if digest(out / "inputs") != (out / "inputs" / "whole").read_text():
         sys.exit("a step has changed the inputs: remove the folder inputs, and let it write elsewhere")
     shutil.rmtree(work / "cache", ignore_errors=True)
