@@ -44,6 +44,14 @@ def test_codes_are_routed_as_json():
     assert "as the paper prints it" in printed["notes"][0]
 
 
+def test_the_notes_of_a_route_are_lines_of_their_own_and_a_code_is_on_one_line():
+    _, out, _ = call("route", "426783006", "a\nb")
+    of_code, note, strange, *_ = out.splitlines()
+    assert of_code.endswith("NSR (34), Normal (0)")
+    assert note.startswith("    the Challenge's sinus rhythm")
+    assert strange.startswith("a\\nb")
+
+
 def test_an_unknown_or_malformed_code_is_answered_and_exits_1():
     code, out, err = call("route", "164889003", "251238007", "STE", "--format", "json")
     assert code == 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
-from ecg_base import UsageError
+from ecg_base import UsageError, printable
 from marecg_cli._options import As, Profile
 from marecg_cli._output import (
     EXIT_FINDINGS,
@@ -274,7 +274,8 @@ def _as_text(onto: "Ontology", answer: "Route") -> str:
     names = ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in answer.nodes)
     where = names if answer.status is ecg_ontology.Status.routed else answer.status.value
     label = f"  {answer.label}" if answer.label else ""
-    return "\n".join((f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes)))
+    lines = (f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes))
+    return "\n".join(map(printable, lines))
 
 
 def _exit_if_unknown(routes: "Iterable[Route]") -> None:

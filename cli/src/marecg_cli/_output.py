@@ -54,9 +54,9 @@ def result(text: str) -> None:
 
 
 def result_list(texts: Iterable[str]) -> None:
-    """Print millions of results to stdout one by one."""
+    """Print millions of results to stdout one by one, each like `result`."""
     for text in texts:
-        sys.stdout.write(f"{printable(text)}\n")
+        sys.stdout.write(printable(text, keep="\n") + "\n")
 
 
 def result_json(value: Any) -> None:
