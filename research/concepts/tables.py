@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from research.graph.prior.tables import estimate
 
-from marecg.evaluate.scores.metrics import RELIABLE_COUNT, class_auc, interval, resampled_macro_auc
+from marecg.evaluate.scores.metrics import RELIABLE_COUNT, interval, mean_macro_auc, resampled_macro_auc
 
 FOLDER = Path(__file__).parent
 TASKS = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm")
@@ -16,6 +17,8 @@ JUDGED = "5-8"
 PARTS = ("rhythm", "mean", "max", "std", "leads", "log_std", "modulation", "beat", "qrs")
 SHARES = {0.01: "16", 0.1: "160", 1.0: "1,600"}
 SHOWN = ("PAC", "1AVB", "PVC", "AF", "STD")
+ROWS = (("zero-shot", "0"), ("concepts", "0.01"), ("concepts", "0.1"), ("full", "0.01"), ("full", "0.1"))
+"""Rows of rows.npz, and the shares of the training records."""
 
 
 def aucs() -> pd.DataFrame:
@@ -115,22 +118,28 @@ def by_part() -> Iterator[str]:
         yield f"| {title} | {' | '.join(f'{value:.1f}' for value in table.loc[arm])} |"
 
 
-def of_shipped() -> Iterator[str]:
-    """Yield the table of the shipped scores: the four tasks without labels, classes with enough positives."""
-    yield "| task | records | classes | prototypes | shipped | gain (95 %) |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    with np.load(FOLDER / "shipped.npz") as file:
-        for task in TASKS:
-            y_MK = file[f"{task}/y"]
-            scored_MK = [file[f"{task}/{scores}"].astype(np.float64) for scores in ("prototypes", "shipped")]
-            enough_K = (y_MK.sum(0, dtype=int) >= RELIABLE_COUNT) & (scored_MK[0].std(0) > 0)
-            y_MK, scored_MK = y_MK[:, enough_K], [score_MK[:, enough_K] for score_MK in scored_MK]
-            before, after = (100 * float(class_auc(y_MK, score_MK).mean()) for score_MK in scored_MK)
-            drawn = [100 * resampled_macro_auc(y_MK, score_MK[None]) for score_MK in scored_MK]
-            low, high = interval(drawn[1] - drawn[0])
-            gain = f"{after - before:+.1f} ({low:+.1f} to {high:+.1f})".replace("-", "−")
-            counts = f"{len(y_MK):,} | {enough_K.sum()}"
-            yield f"| {task.removeprefix('ptbxl-')} | {counts} | {before:.1f} | {after:.1f} | {gain} |"
+def of_rows() -> Iterator[str]:
+    """Yield the table of the rows that read concept scores, by the prototypes alone and as shipped."""
+    yield f"| labels | row | {' | '.join(task.removeprefix('ptbxl-') for task in TASKS)} | mean, gain |"
+    yield "| --- | --- |" + " ---: |" * (len(TASKS) + 1)
+    for row, share in ROWS:
+        pairs = [(_row(task, "former", row, share), _row(task, "shipped", row, share)) for task in TASKS]
+        cells = [f"{100 * before:.1f} → {100 * after:.1f}" for (before, _), (after, _) in pairs]
+        mean = 100 * np.mean([after - before for (before, _), (after, _) in pairs])
+        low, high = interval(100 * np.mean([after - before for (_, before), (_, after) in pairs], axis=0))
+        gain = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+        yield f"| {SHARES.get(float(share), 'none')} | {row} | {' | '.join(cells)} | {gain} |"
+
+
+def _row(task: str, scores: str, row: str, share: str) -> tuple[float, NDArray[np.float64]]:
+    """Return the macro AUC of a row, averaged over draws and rotations, and its resamples [R]."""
+    with np.load(FOLDER / "rows.npz") as file:
+        y_MK = np.unpackbits(file[f"{task}/y"], axis=1)[:, : len(file[f"{task}/classes"])]
+        keys = [key for key in file.files if key.startswith(f"{task}/{scores}/{row}/{share}/")]
+        logits_SMK = np.stack([file[key].astype(np.float64) for key in keys])
+        rotation_M = file[f"{task}/rotation"]
+    resampled_R = resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)
+    return mean_macro_auc(y_MK, logits_SMK, rotation_M), resampled_R
 
 
 TABLES = (without_labels, with_labels, by_part)
@@ -138,5 +147,5 @@ TABLES = (without_labels, with_labels, by_part)
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page, of_shipped)) + "\n")
+    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page, of_rows)) + "\n")
     sys.stdout.write("mixture − prototypes over records: {:+.1f} to {:+.1f}\n".format(*over_records()))

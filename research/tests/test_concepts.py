@@ -28,5 +28,5 @@ def test_the_report_and_the_page_have_the_tables_that_the_scores_give():
     for table in tables.TABLES:
         assert "\n".join(table()) in report, "python -m research.concepts.tables"
     page = (ROOT / "docs" / "pretrained.md").read_text(encoding="utf-8")
-    for table in (tables.of_page, tables.of_shipped):
+    for table in (tables.of_page, tables.of_rows):
         assert "\n".join(table()) in page, "python -m research.concepts.tables"
