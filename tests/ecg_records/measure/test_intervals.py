@@ -65,6 +65,18 @@ def test_a_qrs_complex_with_sharp_edges_begins_and_ends_at_them(qrs, noise):
     assert found.qt == pytest.approx(400, abs=12)
 
 
+@pytest.mark.parametrize("ramp_s", [0.35, 0.55])
+def test_a_ramp_that_ends_in_the_qrs_complex_is_no_edge_of_it(ramp_s):
+    """Its sharp beginning lies far before the complex, or before the window of the beat."""
+    x_KL, t_L = drawn(p=0.0, t=0.0, foot=1), np.arange(10 * FS) / FS
+    r_K1 = x_KL[:, [round(0.65 * FS)]]
+    for onset in np.arange(0.6, 9.6, 0.8):
+        x_KL += r_K1 * np.float32(np.interp(t_L, [onset - ramp_s, onset, onset + 0.1], [0, 4 * ramp_s, 0]))
+    found = measure(x_KL, FS, LEADS)
+    assert 80 < found.qrs < 210
+    assert found.pr is None or found.pr > 0
+
+
 def test_a_fast_heart_has_no_pr_that_reaches_into_the_beat_before():
     found = measure(drawn(p=0.0, qrs=0.08, qt=0.24, rr=0.26), FS, LEADS)
     assert found.rate == pytest.approx(230, abs=3)

@@ -157,7 +157,8 @@ def _edge(velocity_B: Floats, step: int) -> _Edge:
         top -= step
     outwards = (velocity_B[top::step] - rest) / max(velocity_B[top] - rest, np.finfo(float).tiny)
     high, half, tenth = (_crossing(outwards, share) for share in (0.9, 0.5, 0.1))
-    if not step * (start - top) - tenth <= FOOT:  # a low wave lies outside the edge
+    within_reach = BEFORE - QRS_REACH[0] < top + step * tenth < BEFORE + QRS_REACH[1]
+    if not within_reach or step * (start - top) - tenth > FOOT:  # or a low wave lies outside the edge
         return _Edge(math.nan, math.inf, -math.inf)
     rise = tenth - half
     end = top - BEFORE + step * (tenth - SHARP_INWARD + RISE_OUTWARD * rise)
