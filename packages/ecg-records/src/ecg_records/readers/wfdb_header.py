@@ -119,18 +119,20 @@ def parse_header(text: str, path: Path) -> WfdbHeader:
 def _channel(line: str) -> Channel:
     fields = line.split(None, 8)
     file, layout, gain, _, zero, _, checksum, _, name = fields + [""] * (9 - len(fields))
-    if _FORMAT.fullmatch(layout) is None:
-        raise RecordError(Reason.header, f"a signal line must state its format, got {line[:80]!r}")
     stated = int(checksum) if _INTEGER.fullmatch(checksum) else None
     used = not name.strip() or is_lead(name)  # unused signals may be in any unit
-    return _signal(layout, gain, zero, name.strip(), used)._replace(file=file, checksum=stated)
+    signal = _signal(layout, gain, zero, name.strip(), used)
+    if signal is None:
+        raise RecordError(Reason.header, f"a signal line must state its format, got {line[:80]!r}")
+    return signal._replace(file=file, checksum=stated)
 
 
 @lru_cache(maxsize=256)
-def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel:
-    """Parse the fields of a signal line that a collection repeats a million times."""
+def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel | None:
+    """Parse the fields of a signal line that a collection repeats. Return None if it has no format."""
     parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
-    assert parts is not None
+    if parts is None:
+        return None
     if used and (parts["per_frame"] not in (None, "1") or parts["skew"] not in (None, "0")):
         problem = (
             f"signals must have no skew and the same rate, got {name[:80] or '?'} in format {layout[:80]}"

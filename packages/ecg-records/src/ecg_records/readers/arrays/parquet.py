@@ -42,9 +42,8 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
     leads = {field.name: field for field in file.schema_arrow if is_lead(field.name)}
     kinds = {_depth(field.type) for field in leads.values()}
     alike = [field.name for field in file.schema_arrow if {_depth(field.type)} == kinds]
-    other_columns = (
-        name for name in alike if name not in leads and not name.startswith("__")
-    )  # indexes of pandas
+    # Names with two underscores are indexes of pandas.
+    other_columns = (name for name in alike if name not in leads and not name.startswith("__"))
     unused = tuple(name for name in other_columns if name.lower() not in {*TIME, *RECORD})
     if kinds in ({0}, {1}):
         names_in_file = [field.name for field in leads.values()]

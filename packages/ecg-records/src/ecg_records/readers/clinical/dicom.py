@@ -149,10 +149,8 @@ def _refuse_many(content: bytes) -> None:
         if representation in LONG_HEADS:
             head, size = 12, content[position + 8 : position + 12]
         else:
-            head, size = (
-                8,
-                content[position + 6 if representation in SHORT_HEADS else position + 4 : position + 8],
-            )
+            start = position + (6 if representation in SHORT_HEADS else 4)
+            head, size = 8, content[start : position + 8]
         position += head
         entered = tag[:2] == ITEM[:2] or content[position : position + 4] == ITEM or size == UNDEFINED
         position += 0 if entered else int.from_bytes(size, "little")
