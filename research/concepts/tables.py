@@ -142,10 +142,10 @@ def _row(task: str, scores: str, row: str, share: str) -> tuple[float, NDArray[n
     return mean_macro_auc(y_MK, logits_SMK, rotation_M), resampled_R
 
 
-TABLES = (without_labels, with_labels, by_part)
+TABLES = (without_labels, with_labels, by_part, of_rows)
 """The tables of report.md."""
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page, of_rows)) + "\n")
+    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page)) + "\n")
     sys.stdout.write("mixture − prototypes over records: {:+.1f} to {:+.1f}\n".format(*over_records()))
