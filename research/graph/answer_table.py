@@ -82,7 +82,7 @@ def prior_row() -> tuple[str, str, str]:
     )
     abnormal = scores["ptbxl"].gain(GRAPHS.index("abnormal")) if scores["ptbxl"] else np.zeros(0)
     gain = signed(abnormal.mean())
-    verdict = f"on PTB-XL yes, but *any abnormal finding* in place of the family gives {gain}"
+    verdict = f"yes on PTB-XL, but a score of *any abnormal finding* gives {gain}"
     return question, ", ".join(parts), verdict
 
 
@@ -121,7 +121,7 @@ def table() -> str:
             "Does the paper's step from C2′ (all losses without the graph) to C2 (with the graph) "
             "make a better encoder?",
             f"{span(*step)}, five short trainings, twelve cells (four tasks at three shares of the labels)",
-            f"open: the paper's own table has {signed(of_published())} here, which lies in the interval",
+            f"open: the paper's own table has {signed(of_published())}, which lies in this interval",
         ),
         (
             "Does this step need the graph's edges?",
@@ -131,7 +131,7 @@ def table() -> str:
         (
             "Does a classifier trained with the graph need fewer labels (1 to 5 records of a finding)?",
             f"{span(*clustered(real))} over 20 findings; {few_families}",
-            f"not shown; a classifier of plain labels is better by {span(*clustered(labels))}",
+            f"not shown; training on plain labels is better by {span(*clustered(labels))}",
         ),
         (
             "Can a finding without any code be scored by its family?",
@@ -145,7 +145,7 @@ def table() -> str:
         ),
         (
             "Are *families* ranked better with the graph?",
-            f"{span(*ranked)}, compared with no graph; a classifier of the family has another "
+            f"{span(*ranked)}, compared with no graph; a plain classifier of the family gains another "
             f"{span(*by_labels)}",
             "yes, but a plain classifier of the family is better",
         ),
