@@ -54,8 +54,8 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="CLASS=SHARE",
-            help="Prevalence of a class where the classifier will be used; adds the PPV there; may "
-            "be repeated.",
+            help="Expected prevalence of a class, for example AF=0.02; adds the PPV at this prevalence; "
+            "may be repeated.",
         ),
     ] = None,
     set_: Set = None,

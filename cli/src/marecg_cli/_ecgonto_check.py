@@ -36,7 +36,8 @@ def validate(
     engine: Annotated[
         Literal["rules", "reasoner", "shacl"],
         typer.Option(
-            help="rules; reasoner: also an OWL reasoner (needs Java); shacl: only print the shapes as Turtle."
+            help="Checks to run; reasoner adds an OWL reasoner (needs Java), shacl checks only the SHACL "
+            "shapes."
         ),
     ] = "rules",
     release: Annotated[

@@ -105,8 +105,8 @@ def diff(
 ) -> None:
     """Show what a revision of the ontology changes in supervision.
 
-    After twenty distances the rest is only counted, and so are codes whose target moves by less than .05 in
-    total variation. --format json lists all.
+    The text lists at most twenty distances. It only counts codes that keep their leaves and c* and whose
+    target moves by less than .05 in total variation. --format json lists all.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """

@@ -136,10 +136,9 @@ def predict(
     """Print the concepts nearest to a record, or a classifier's probabilities. This is not a diagnosis.
 
     The shares of all concepts add up to 100 %. They are not calibrated. If the model has calibrated answers
-    (marecg-small-codes), findings follow that are wrong in at most 10 % of cases. This holds only
-    for hospitals like the hospital whose records calibrated the answers, which is PTB-XL for
-    marecg-small-codes. Several records give a CSV table with a row per record and a column per concept or
-    class.
+    (marecg-small-codes), findings follow that are wrong in at most 10 % of cases. This holds only for
+    hospitals similar to the calibration hospital (PTB-XL for marecg-small-codes). Several records give a CSV
+    table with a row per record and a column per concept or class.
 
     Example: marecg predict /data/georgia/E00001
 

@@ -29,7 +29,9 @@ def report(
     ] = None,
     beats: Annotated[
         Path | None,
-        typer.Option(help="Also write the beats: .csv with one row each, or WFDB annotations, .ecgann."),
+        typer.Option(
+            help="Also write the beats, as a .csv with one row per beat or as WFDB annotations (.ecgann)."
+        ),
     ] = None,
     leads: Leads = "",
     fs: Fs = None,
@@ -42,7 +44,7 @@ def report(
     age: Annotated[
         float | None,
         typer.Option(
-            metavar="YEARS", help="Age on a record's page, such as 0.5. [default: the file's]", min=0
+            metavar="YEARS", help="Patient's age, for example 0.5. [default: the age in the file]", min=0
         ),
     ] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="Language of a record's page.")] = "en",
@@ -54,7 +56,7 @@ def report(
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
     if beats is not None and beats.suffix not in (".csv", ".ecgann"):
-        raise UsageError(f"can't tell a format from {beats}", remedy="End it in .csv or .ecgann")
+        raise UsageError(f"--beats must end in .csv or .ecgann, got {beats}")
     if out is None:
         for option, value in {"--beats": beats, "--age": age, "--fs": fs, "--set": set_ or None}.items():
             if value is not None:
