@@ -49,13 +49,13 @@ def test_settings_are_read_with_their_types():
 )
 def test_a_setting_of_a_corpus_or_a_recipe_names_its_command(key, commands):
     code, _, err = invoke("probe", "--root", "x", "--set", f"{key}=3")
-    assert (code, err.endswith(f" It is of {commands}.\n")) == (2, True)
+    assert (code, err.endswith(f" It is a setting of {commands}.\n")) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["prepare x --out y", "train --data . --out y", "probe --root x"])
 def test_every_command_answers_a_setting_of_another_with_its_name(command):
     code, _, err = invoke(*command.split(), "--set", "patience=3")
-    assert (code, err.count("It is of fit."), err.count("\n")) == (2, 1, 1)
+    assert (code, err.count("It is a setting of fit."), err.count("\n")) == (2, 1, 1)
 
 
 def test_an_unknown_setting_names_the_known_ones():

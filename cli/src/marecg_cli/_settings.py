@@ -223,10 +223,10 @@ def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str
 
 
 def owners(name: str) -> str:
-    """Return the sentence that names the commands with a setting, after a blank; "" where none has it."""
+    """Return the sentence that names the commands with a setting, after a blank, or "" if no command has it."""
     light = [command for command in OF_COMMAND if command != "train" or "." in name]  # its keys have a dot
     commands = [command for command in light if name in _keys(command)]
-    return f" It is of {', '.join(commands)}." if commands else ""
+    return f" It is a setting of {', '.join(commands)}." if commands else ""
 
 
 def _keys(command: str) -> set[str]:
