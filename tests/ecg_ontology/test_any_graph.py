@@ -66,7 +66,7 @@ def lungs(draw):
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=8)) if pairs else []
     kinds = (Kind.sibling, Kind.subtype_of, Kind.manifestation_of)
     drawn = [(draw(st.sampled_from(kinds)), a, b) for a, b in chosen]
-    # A subtype stands after its parent.
+    # A subtype has a higher index than its parent.
     return lung(families, leaves, [(k, a, b) if k is Kind.sibling else (k, b, a) for k, a, b in drawn])
 
 

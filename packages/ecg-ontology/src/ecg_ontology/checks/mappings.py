@@ -41,7 +41,7 @@ def _unknown_node(draft: Draft) -> Iterator[Breach]:
 
 @DECISIVE.rule(
     "CCG-E308",
-    "A code stands in one table",
+    "A code is in only one table",
     why="The rows of two tables would add up, unnoticed by their curators.",
     fix="Keep its rows in one table; only a profile's table (paper, curated) replaces rows",
 )

@@ -270,7 +270,7 @@ def _broken_ring(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-W014",
-    "A subtype stands after its parent",
+    "A subtype has a higher index than its parent",
     why="The rule max-index chooses the higher index, so a subtype before its parent would never be chosen.",
     fix="Append new subtypes at the end, or use the rule most-specific",
 )
