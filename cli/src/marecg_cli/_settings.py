@@ -223,7 +223,7 @@ def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str
 
 
 def owners(name: str) -> str:
-    """Return the sentence that names the commands with a setting, after a blank, or "" if no command has it."""
+    """Return " It is a setting of …." with the commands that have the setting, or "" if no command has it."""
     light = [command for command in OF_COMMAND if command != "train" or "." in name]  # its keys have a dot
     commands = [command for command in light if name in _keys(command)]
     return f" It is a setting of {', '.join(commands)}." if commands else ""
