@@ -67,6 +67,8 @@ REFUSED = [
     ("cohort P/corpus --where AF --format parquet", 2, "--format parquet needs --out FILE"),
     ("cohort P/corpus --where AF --out af.xlsx", 2, "can't tell a format from af.xlsx"),
     ("probe P/run --root empty --task ptbxl-everything", 2, "ptbxl-super"),
+    ("report P/run --leads MLII=II", 2, "--leads needs a record"),
+    ("report P/run --out x.html --age 5", 2, "--age needs a record"),
     ("probe P/run --root empty --fraction 2", 2, "fraction"),
     ("probe P/run --root empty --seeds 0", 2, "seeds"),
     ("probe P/run --root no-such-folder", 3, "no-such-folder"),

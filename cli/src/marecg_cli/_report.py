@@ -57,11 +57,12 @@ def report(
     """
     if beats is not None and beats.suffix not in (".csv", ".ecgann"):
         raise UsageError(f"--beats must end in .csv or .ecgann, got {beats}")
-    if out is None:
-        for option, value in {"--beats": beats, "--age": age, "--fs": fs, "--set": set_ or None}.items():
-            if value is not None:
-                raise UsageError(f"{option} needs --out, the HTML file of a record's page")
-    if len(given) == 1 and (out is None or Path(given[0]).is_dir()):
+    of_run = len(given) == 1 and (out is None or Path(given[0]).is_dir())
+    of_record = {"--beats": beats, "--age": age, "--fs": fs, "--leads": leads or None, "--set": set_ or None}
+    for option, value in of_record.items():
+        if value is not None and (of_run or out is None):
+            raise UsageError(f"{option} needs a record, and --out, the HTML file of its page")
+    if of_run:
         from marecg.model.names import installed
         from marecg.report.run_page import write_report
 
