@@ -163,7 +163,7 @@ def predict(
         raise UsageError("--every needs an encoder, got a classifier")
     with signals_as(parse_leads(leads)):
         records = Inputs([read], layout, step)
-        recordings = records if step is None else Inputs([read], layout)
+        single = out is None and len(records if step is None else Inputs([read], layout)) == 1
     if out is not None:
         done = predict_into(run, records, out, risk)
         tell_embedded(str(out), asdict(done), form, "predicted")
@@ -171,7 +171,7 @@ def predict(
     reader = reader_of(run)
     answers, risk = telling(run, reader, risk)
     table, done = predict_table(reader, records, answers, risk)
-    if len(recordings) > 1:
+    if not single:
         print_table(table, done, form)
         return
     tell_problems("left out", done.failed, done.doubtful)
