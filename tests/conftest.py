@@ -177,13 +177,15 @@ def _use_one_thread() -> None:
         torch.set_num_threads(1)
 
 
+# OpenMP's threads don't survive a fork: an operation of torch on several would wait for them for ever.
+os.register_at_fork(after_in_child=_use_one_thread)
+
+
 @pytest.fixture
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Worker processes are copies of this one, which has torch already; elsewhere real ones begin as ever."""
     from joblib.externals.loky import get_reusable_executor
 
-    # OpenMP's threads don't survive a fork: an operation of torch on several would wait for them for ever.
-    os.register_at_fork(after_in_child=_use_one_thread)
     fork = multiprocessing.get_context("fork")
     monkeypatch.setattr("joblib.externals.loky.process_executor.get_context", lambda: fork)
     yield
