@@ -27,7 +27,7 @@ from ecg_records.readers.arrays.array_files import OPENERS, Lazy, arrays_in
 from ecg_records.readers.arrays.array_layout import Layout
 from ecg_records.readers.arrays.clock import Clock
 from ecg_records.record import Candidate, Record, as_text, is_regular
-from ecg_records.signal.leads import find_leads, read_label
+from ecg_records.signal.leads import find_leads, given_leads, read_label
 from ecg_records.signal.samples import unit_in_volts
 from ecg_records.stretch import WHOLE, Stretch
 
@@ -195,7 +195,7 @@ def read_row(
     Raises `RecordError` if the file is unreadable, or its shape or leads don't fit.
     """
     try:
-        array = _opened(file, layout, file.stat().st_mtime_ns)
+        array = _opened(file, layout, file.stat().st_mtime_ns, given_leads())
     except RecordError:
         raise
     except (UsageError, InputError) as error:
@@ -212,8 +212,11 @@ def read_row(
 
 
 @lru_cache(maxsize=2)
-def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
-    """Open a file, and cache it for its next records. `changed` distinguishes a new file of the same name."""
+def _opened(file: Path, layout: Layout, changed: int, leads: tuple[tuple[str, str], ...]) -> ArrayFile:
+    """Open a file, and cache it for its next records.
+
+    `changed` distinguishes a new file of the same name. `leads` are the names of the enclosing `signals_as`.
+    """
     return ArrayFile(file, layout)
 
 
