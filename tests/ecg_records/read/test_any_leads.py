@@ -73,6 +73,17 @@ def test_signals_of_other_names_are_read_as_the_leads_that_are_named(tmp_path):
         parse_leads("MLII")
 
 
+def test_a_column_of_another_name_keeps_its_unit_after_the_file_was_read_without_it(tmp_path):
+    file, x_LK = tmp_path / "a.csv", np.random.default_rng(0).normal(size=(1000, 2)).round(3)
+    header = "MLII (uV),V5 (mV)"
+    np.savetxt(file, x_LK * [1000, 1], "%.3f", ",", header=header, comments="")
+    assert read(file, Layout(fs=250)).leads == ("V5",)
+    for name in ("mlii", "MLII (uV)"):
+        record = read(file, Layout(fs=250), leads={name: "II"})
+        assert record.leads == ("II", "V5")
+        np.testing.assert_allclose(record.x_KL, x_LK.T, atol=1e-6)
+
+
 @pytest.mark.parametrize("named", ["a.b", "a.b.hea", "a.b.mat"])
 def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(tmp_path, named):
     make_record(tmp_path, "a.b", comments=["Dx: 164889003"])

@@ -28,6 +28,8 @@ _LABEL = re.compile(
     re.I,
 )
 """Spellings of lead names in files: `DII`, `ECG II`, `MDC_ECG_LEAD_AVR`, `V1-Ref`, `I (uV)`, `-aVR`."""
+_UNIT = re.compile(r"(?P<name>.*?)\s*[(\[](?P<unit>[^()\[\]]*)[)\]]")
+"""Any name with a unit, such as `MLII (uV)`."""
 _PLAIN = {lead.lower(): lead for lead in LEADS}
 _CANONICAL = {
     **{lead.upper(): lead for lead in LEADS},
@@ -86,7 +88,7 @@ class Label(NamedTuple):
 def read_label(text: str) -> Label | None:
     """Parse a signal's name. Return None if it names none of the twelve leads.
 
-    Names of the enclosing `signals_as` come first.
+    Names of the enclosing `signals_as` come first. They match with or without the unit in brackets.
 
     Example:
         >>> read_label("DII"), read_label("I (uV)"), read_label("-aVR"), read_label("RESP")
@@ -94,8 +96,12 @@ def read_label(text: str) -> Label | None:
          Label(lead='aVR', negative=True, unit=None), None)
     """
     name = text.strip().strip('"').strip()
-    lead = dict(_GIVEN.get()).get(name.lower())
-    return _label(name) if lead is None else Label(lead)
+    if given := dict(_GIVEN.get()):
+        match = _UNIT.fullmatch(name)
+        without_unit, unit = (match["name"], match["unit"].strip()) if match else (name, None)
+        if lead := given.get(name.lower()) or given.get(without_unit.lower()):
+            return Label(lead, unit=unit)
+    return _label(name)
 
 
 @lru_cache(maxsize=1024)
