@@ -100,7 +100,7 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     return (_scanned(candidate) for candidate in found)
 
 
-@np.errstate(under="ignore")  # a tiny number may become 0, whatever numpy.seterr says
+@np.errstate(under="ignore")  # even if numpy.seterr raises it, a tiny number becomes 0
 def measure(record: Record) -> Measured:
     """Measure rate, intervals and axis on the record's median beat. The axis needs leads I and aVF."""
     found = intervals.measure(record.signals, record.fs, record.leads)

@@ -48,7 +48,7 @@
     return alike.length ? ". Did you mean " + alike.map(([, text]) => text).join(", ") + "?" : "";
   }
 
-  // Cards are folded, except those that were asked for.
+  // Cards are folded, except search results and the target of a link.
   function unfold(article, open) {
     article.querySelectorAll("details").forEach((part) => { part.open = open; });
   }
