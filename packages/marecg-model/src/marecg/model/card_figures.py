@@ -101,7 +101,7 @@ def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
     if any(score.leaks is None for score in scores):
         lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
     if any(score.concepts_sha256 != concepts_sha256 for score in scores):
-        lines += ["", "Rows with concept scores (full, concepts, zero-shot) used an earlier fit."]
+        lines += ["", "Rows with concept scores (full, concepts, zero-shot) used earlier concept scores."]
     lines += [line for score in scores for line in _in_detail(score)]
     return "\n".join([*lines, *_failures(scores), ""])
 
