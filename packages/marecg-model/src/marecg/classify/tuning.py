@@ -183,7 +183,7 @@ def tune(
         "head.weight": head.weights_KW,
         "head.bias": head.intercepts_K,
     }
-    net.load_state_dict({name: torch.from_numpy(x) for name, x in tensors.items()}, strict=False)
+    net.load_state_dict(net.state_dict() | {name: torch.from_numpy(x) for name, x in tensors.items()})
     logits_val = net.eval().logits(x_val)
     loss = calibrated_loss(logits_val, y_val, weight_val)
     if how.layers == "head":
