@@ -213,7 +213,7 @@ def test_a_corpus_in_which_a_judged_record_is_not_there_is_another_one(clf, corp
     frame = pd.read_parquet(clf / "predictions.parquet")
     frame.loc[0, "row"] = RECORDS  # one behind the last
     frame.to_parquet(tmp_path / "clf" / "predictions.parquet")
-    with pytest.raises(CorpusError, match="isn't the corpus that the classifier was judged on"):
+    with pytest.raises(CorpusError, match="isn't the corpus on which the classifier was evaluated"):
         judged_recordings(tmp_path / "clf", corpus)
 
 

@@ -190,8 +190,8 @@ def judged_recordings(folder: Path, data: Path) -> Iterator[Recording]:
     recordings, config = corpus_recordings(Corpus.open(data)), MarEcg.from_pretrained(folder).config
     frame = read_predictions(folder, ["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
-        problem, remedy = "isn't the corpus that the classifier was judged on", "Name that one"
-        raise CorpusError(problem, where=data, remedy=remedy)
+        problem = "isn't the corpus on which the classifier was evaluated"
+        raise CorpusError(problem, where=data, remedy="Give the corpus on which it was evaluated")
     return (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
 
 

@@ -79,7 +79,7 @@ def claim(
         write_text(described, json.dumps(identity | noted, indent=2))
         return start.origin if start else None
     if resume is False:
-        remedy = "Leave --fresh out to go on, or name another folder"
+        remedy = "Omit --fresh to continue the run, or choose another folder"
         raise UsageError("already contains a run", where=folder, remedy=remedy)
     before = _begun_with(described, processes)
     bundle = before.pop("bundle")

@@ -112,8 +112,8 @@ def teaching_rows(model: MarEcg, folder: Path, corpus: Corpus, without: Collecti
         teaches_M &= np.array([one in trained.hashes for one in hashes])
     rows = np.flatnonzero(teaches_M)
     if len(rows) < LEAST:
-        problem = f"has {len(rows)} coded records that the model was trained on, too few to fit by"
-        raise CorpusError(problem, where=corpus.folder, remedy="Name the corpus of its training")
+        problem = f"must have at least {LEAST} coded training records of the model, got {len(rows)}"
+        raise CorpusError(problem, where=corpus.folder, remedy="Give the corpus that the model was trained on")
     return np.sort(np.random.default_rng(0).permutation(rows)[:LARGEST])
 
 
