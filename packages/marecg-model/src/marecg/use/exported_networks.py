@@ -57,15 +57,8 @@ class ExportedEncoder(nn.Module):
 
     def reference(self, inputs: Inputs) -> Outputs:
         """Return the results that the file must reproduce: h_rhythm of `embed`, and H̄ of the windows."""
-        x_BCL, n_valid_B, absent_BC = inputs
         patch = self.model.of_windows(*inputs).patch
-        windows = (
-            Recording(x_CL[:, :n_valid], absent_C)
-            for x_CL, n_valid, absent_C in zip(
-                x_BCL.numpy(), n_valid_B.tolist(), absent_BC.numpy(), strict=True
-            )
-        )
-        rhythms = [found.rhythm for found in encode(self.model, windows, patches=False)]
+        rhythms = [found.rhythm for found in encode(self.model, _recordings(inputs), patches=False)]
         return torch.from_numpy(np.stack(rhythms)), patch
 
     def error(self, expected: Outputs, given: Outputs) -> float:
@@ -112,7 +105,6 @@ class ExportedClassifier(ExportedEncoder):
         super().__init__(classifier.encoder)
         self.net, self.several = classifier.tuned_.net, classifier.several_
         self.classifier = [classifier]  # in a list, so that it isn't registered as a submodule
-        self.phases = self.model.config.phases
         curves = classifier.calibrations_
         most = max(1, *(len(curve.knots) for curve in curves))
         for name in ("knots", "values"):
@@ -159,12 +151,7 @@ class ExportedClassifier(ExportedEncoder):
     def reference(self, inputs: Inputs) -> Outputs:
         """Return the results of `EcgClassifier` for these records."""
         (classifier,) = self.classifier
-        x, n_valid, absent = (tensor.numpy() for tensor in inputs)
-        columns = [
-            Recording(x_CL[:, :valid], absent_C)
-            for x_CL, valid, absent_C in zip(x, n_valid, absent, strict=True)
-        ]
-        logits_BK = classifier.logits_of(columns)
+        logits_BK = classifier.logits_of(_recordings(inputs))
         p_BK = classifier.probabilities(logits_BK)
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
@@ -204,6 +191,13 @@ class ExportedClassifier(ExportedEncoder):
             n_valid = rng.integers(config.patch, length + 1, batch)
             n_valid[::2] = length
             yield _random(rng, n_valid, length)
+
+
+def _recordings(inputs: Inputs) -> list[Recording]:
+    """Return the inputs of a file as recordings without padding."""
+    x_BCL, n_valid_B, absent_BC = (tensor.numpy() for tensor in inputs)
+    rows = zip(x_BCL, n_valid_B, absent_BC, strict=True)
+    return [Recording(x_CL[:, :n_valid], absent_C) for x_CL, n_valid, absent_C in rows]
 
 
 def _given(records: int) -> Tensor:
