@@ -11,7 +11,7 @@ from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration, calibrate
 from marecg.corpus.prepare import prepare
 from marecg.use import fit_answers as module
-from marecg.use.answers import Answers, logits
+from marecg.use.answers import Answers, logits, marked
 
 ONTO = ecg_ontology.load()
 AT = {node.abbr: node.index for node in ONTO.nodes}
@@ -50,7 +50,7 @@ def test_a_leaf_is_told_where_it_is_sure_its_family_where_that_alone_is_and_else
 def test_answers_that_were_fitted_come_true_as_often_as_they_say(records):
     q_MN, y_MN = records
     fit, judge = slice(0, None, 2), slice(1, None, 2)
-    is_MN = module.marked(ONTO, y_MN)
+    is_MN = marked(ONTO, y_MN)
     logit_MN = logits(ONTO, q_MN)
     of = {
         name: calibrate(logit_MN[fit, AT[name]], is_MN[fit, AT[name]].astype(float), "temperature")

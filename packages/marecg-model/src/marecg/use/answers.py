@@ -70,6 +70,13 @@ class Answers(Settings):
         return [sorted(some, key=lambda one: -one.probability) for some in answers]
 
 
+def marked(onto: Ontology, y_BN: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return a mask of each record's leaves and their families' roots, [B, N]."""
+    is_BN = y_BN > 0
+    is_BN[:, list(onto.roots)] = is_BN @ np.equal.outer(onto.families, onto.roots)
+    return is_BN
+
+
 def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the logits of q [B, N]: of its share of each leaf, and of its mass on each root's family."""
     member_NN = np.eye(len(onto))

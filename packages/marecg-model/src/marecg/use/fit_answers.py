@@ -30,7 +30,7 @@ from marecg.errors import CorpusError, EcgError
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.use.answers import ANSWERS, Answers, logits
+from marecg.use.answers import ANSWERS, Answers, logits, marked
 from marecg.use.predict import predict_table
 
 LEAST = 20
@@ -38,13 +38,6 @@ LEAST = 20
 RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 EASY = "Normal"
 """Family that most records have. Answers outside it are reported separately."""
-
-
-def marked(onto: Ontology, y_MN: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return a mask of each record's leaves and their families' roots, [M, N]."""
-    is_MN = y_MN > 0
-    is_MN[:, list(onto.roots)] = is_MN @ np.equal.outer(onto.families, onto.roots)
-    return is_MN
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:

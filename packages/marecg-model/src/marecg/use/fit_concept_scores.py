@@ -25,6 +25,7 @@ from marecg.model.concept_scores import ConceptScores
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.readout import part_weights, readout_width, wide_columns
+from marecg.use.answers import marked
 
 ALPHAS = np.logspace(0, 6, 13)
 """Candidates for the penalty."""
@@ -36,7 +37,7 @@ Floats = NDArray[np.float64]
 
 def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptScores:
     """Fit the concept scores of a model on the codes of a corpus' rows."""
-    onto, config = model.ontology, model.config
+    config, y_TN = model.config, marked(model.ontology, corpus.y[rows])
 
     # beat readout
     x_TV = np.empty((len(rows), readout_width(config, "beats")), np.float32)
@@ -45,10 +46,6 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
         for part in np.array_split(at, -(-len(at) // BATCH)):
             signals = corpus.signals(rows[part])[:, :, :samples]
             x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="beats").wide
-
-    # leaves, and for each root any leaf of its family
-    y_TN = corpus.y[rows] > 0
-    y_TN[:, list(onto.roots)] = y_TN @ np.equal.outer(onto.families, onto.roots)
 
     # ridge regression on standardised values, whose parts have equal weight
     mean_V = x_TV.mean(0, dtype=np.float64)
@@ -113,7 +110,7 @@ def teaching_rows(model: MarEcg, folder: Path, corpus: Corpus, without: Collecti
     rows = np.flatnonzero(teaches_M)
     if len(rows) < LEAST:
         problem = f"must have at least {LEAST} coded training records of the model, got {len(rows)}"
-        raise CorpusError(problem, where=corpus.folder, remedy="Give the corpus that the model was trained on")
+        raise CorpusError(problem, where=corpus.folder, remedy="Give the corpus of its training")
     return np.sort(np.random.default_rng(0).permutation(rows)[:LARGEST])
 
 
