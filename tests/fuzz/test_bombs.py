@@ -132,6 +132,7 @@ def packed_table(path: Path, kind: str) -> Path:
     columns = {
         "texts": {"id": long, "code": text, "record": long},
         "lists": {"id": repeated("1", 2), "code": pa.ListArray.from_arrays(ends, long)},
+        "points": {"id": repeated("1", 1_000_000), "a.b": long},
         "numbers": {"id": text, "rhythm": _vectors(1_000_000, 100)},
     }[kind]
     stated = kind == "numbers"  # the type of the vectors; texts are texts, not numbers of a dictionary
@@ -147,6 +148,7 @@ def _vectors(rows: int, width: int) -> pa.FixedSizeListArray:
 READERS = {
     "an index": ("texts", lambda path: index.read(path, ["id"])),
     "an index of lists": ("lists", index.read),
+    "a column with a point in its name": ("points", index.read),
     "codes": ("texts", read_code_table),
     "embeddings": ("numbers", lambda path: list(blocks(path, ["id", "rhythm"]))),
     "names of embeddings": ("texts", lambda path: list(blocks(path, ["id"]))),

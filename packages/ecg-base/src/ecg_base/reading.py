@@ -152,10 +152,12 @@ def parquet_batches(
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
         packed = sum(chunk.total_compressed_size for chunk in chunks)
-        read = [chunk for chunk in chunks if chunk.path_in_schema.partition(".")[0] in names]
         lengths = {
             column.path: column.length for column in map(plain.schema.column, range(len(plain.schema)))
         }
+        # A path may be nested, and the name of a column may have points.
+        paths = {path for path in lengths if any(f"{path}.".startswith(f"{name}.") for name in names)}
+        read = [chunk for chunk in chunks if chunk.path_in_schema in paths]
         size = sum(
             chunk.total_uncompressed_size
             + chunk.num_values * (_WIDTHS.get(chunk.physical_type) or lengths[chunk.path_in_schema])
