@@ -25,7 +25,6 @@ from ecg_base.reading import (
     file_sha256,
     parquet_batches,
     read_bounded,
-    refuse_bomb,
     refuse_pipe,
     refuse_zip_bomb,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "printable",
     "read_bounded",
     "refuse_address",
-    "refuse_bomb",
     "refuse_others",
     "refuse_pipe",
     "refuse_unknown",

@@ -79,15 +79,12 @@ def read_bounded(
         raise error(f"can't be read ({cause.strerror})", where=path, remedy=remedy) from cause
 
 
-def refuse_bomb(
+def _refuse_bomb(
     unpacked: int, packed: int, where: object, remedy: str, error: type[InputError] = InputError
 ) -> None:
     """Check that packed content doesn't take far more memory or disk than its size suggests.
 
     Raises `error` above `EXPANSION` and `EXPANDED_BYTES`.
-
-    Example:
-        >>> refuse_bomb(10**6, 10**3, "a.zip", "Remove it")
     """
     most = max(EXPANSION * packed, EXPANDED_BYTES)
     if unpacked > most:
@@ -95,13 +92,14 @@ def refuse_bomb(
         raise error(problem, where=where, remedy=remedy)
 
 
-def refuse_zip_bomb(
-    archive: ZipFile, where: object, remedy: str, error: type[InputError] = InputError
-) -> None:
-    """Check the stated sizes of an archive's members, in sum. Raises `error`; see `refuse_bomb`."""
+def refuse_zip_bomb(archive: ZipFile, where: object, remedy: str) -> None:
+    """Check the stated sizes of an archive's members, in sum.
+
+    Raises `InputError` if the sum is above 256 MB and above 200 times the packed size.
+    """
     members = archive.infolist()
     packed = sum(member.compress_size for member in members)
-    refuse_bomb(sum(member.file_size for member in members), packed, where, remedy, error)
+    _refuse_bomb(sum(member.file_size for member in members), packed, where, remedy)
 
 
 def parquet_batches(
@@ -127,7 +125,7 @@ def parquet_batches(
         error: class of the errors.
 
     Raises:
-        InputError: the file can't be read, lacks a column, or is too large for its size (`refuse_bomb`).
+        InputError: the file can't be read, lacks a column, or takes far more memory than its size suggests.
     """
     import pyarrow as pa  # noqa: PLC0415 (only readers of Parquet need it)
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -163,12 +161,12 @@ def parquet_batches(
             + chunk.num_values * (_WIDTHS.get(chunk.physical_type) or lengths[chunk.path_in_schema])
             for chunk in read
         )
-        refuse_bomb(size, packed, where, remedy, error)
+        _refuse_bomb(size, packed, where, remedy, error)
         texts = sorted({chunk.path_in_schema for chunk in read if chunk.physical_type == "BYTE_ARRAY"})
         packed_texts = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
         for batch in packed_texts.iter_batches(rows, columns=names):
             size += sum(map(text_bytes, batch.columns))
-            refuse_bomb(size, packed, where, remedy, error)
+            _refuse_bomb(size, packed, where, remedy, error)
             yield pa.Table.from_batches([batch]).select(names).cast(wanted)
         if not metadata.num_rows:
             yield wanted.empty_table()
