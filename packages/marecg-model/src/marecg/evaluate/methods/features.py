@@ -8,6 +8,7 @@ Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C 
 import hashlib
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -205,8 +206,9 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
         raise InputError(
             f"has none of the task's {len(recordings.ids)} recordings", where=path, remedy=remedy
         )
-    if len({*rows}) < len(rows):
-        twice = recordings.ids[max(rows, key=rows.count)]
+    most_named, count = Counter(rows).most_common(1)[0]
+    if count > 1:
+        twice = recordings.ids[most_named]
         raise InputError(f"names the recording {twice} twice", where=path, remedy=remedy)
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
     matched_MF[rows] = x_RF[[row is not None for _, row in named]]
