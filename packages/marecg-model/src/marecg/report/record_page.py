@@ -6,7 +6,7 @@ Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of 
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -161,16 +161,15 @@ class _RecordPage:
     file: str | Path = ""
     layout: Layout | None = None
 
-    def recording(self) -> Recording:
-        """Read the whole recording. The page shows only 10 s of it."""
-        return read_recording(partial(read_mended, find_one(self.file, self.layout)), self.model.config)[1]
-
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
         """Yield the sections in order, except the sections of a long recording."""
         model = self.model
-        rhythm_D = next(encode(model, [self.recording()], patches=False)).rhythm
+        # The whole recording, of which the page shows only 10 s.
+        _, recording = read_recording(partial(read_mended, find_one(self.file, self.layout)), model.config)
+        rhythm_D = next(encode(model, [recording], patches=False)).rhythm
         q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
-        called = None if self.classifier is None else self._called(self.classifier)
+        called = None if self.classifier is None else self._called(self.classifier, recording)
+        del recording  # it may last a day
         yield self._ecg(self._makes(q_N, called))
         if called is not None:
             yield self._probabilities(called)
@@ -179,9 +178,7 @@ class _RecordPage:
             yield self._similar(rhythm_D, corpus)
         yield self._technical(q_N)
 
-    def _makes(
-        self, q_N: NDArray[np.float32] | None, called: Sequence[tuple[str, str, str]] | None
-    ) -> Markup:
+    def _makes(self, q_N: NDArray[np.float32] | None, called: Sequence[Call] | None) -> Markup:
         """Return what classifier and encoder make of the ECG: calls, answers and the nearest findings."""
         say = self.say
         calls = []
@@ -194,10 +191,10 @@ class _RecordPage:
         what = ", ".join(map(say.concept, nearest))
         return Markup().join([*calls, self._answers_text(q_N), paragraph(say("makes", what=what))])
 
-    def _called(self, classifier: EcgClassifier) -> list[Call]:
+    def _called(self, classifier: EcgClassifier, recording: Recording) -> list[Call]:
         """Return the classes that reach their thresholds, the likeliest first."""
         say = self.say
-        p_K = classifier.predict_recordings([self.recording()])[0]
+        p_K = classifier.predict_recordings([recording])[0]
         called_K = classifier.calls(p_K[None])[0].tolist()
         cuts_K = [say.number(100 * cut, 1) for cut in classifier.thresholds_.tolist()]
         cuts_K = cuts_K if classifier.several_ else ["–"] * len(cuts_K)
@@ -223,7 +220,7 @@ class _RecordPage:
         drawn = drawn_KL, shown.fs, shown.leads, shown.name
         labels = ", ".join(say.concept(self.ontology.nodes[index]) for index in shown.coded)
         codes = say("codes", named=labels) if labels else say("no_codes")
-        judged = self._trust()
+        judged = self._trust
         doubtful = judged.verdict in (Verdict.leaking, Verdict.untested) and self.classifier is None
         banner = f"{say('banner')} {self._trust_text(judged)}" if doubtful else say("banner")
         electrodes = doubts(*drawn[:3])
@@ -246,6 +243,7 @@ class _RecordPage:
         ]
         return Section(say("ecg"), parts)
 
+    @cached_property
     def _trust(self) -> Trust:
         reports = [read_report(path) for path in sorted((self.run / "probe").glob("*.json"))]
         return trust(reports, self.model.scores)
@@ -333,7 +331,7 @@ class _RecordPage:
         if q_N is not None:
             graph = concept_graph(model.ontology, q_N, shown, say("graph"))
             parts.append(folded(say("graph"), Figure("graph", [graph], "")))
-        tested = paragraph(self._trust_text(self._trust()))
+        tested = paragraph(self._trust_text(self._trust))
         parts.append(folded(say("origin"), tested + origin_table(model)))
         return Section(say("technical"), parts)
 
