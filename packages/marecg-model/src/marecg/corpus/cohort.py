@@ -69,8 +69,8 @@ def _records(corpus: Corpus) -> pa.Table:
         "name": pa.array([name_of(*place) for place in places], pa.string()),
         "identity": pa.array(identities, pa.string()),
     }
-    fields |= {name: _known(rows[name]) for name in rows.column_names if name not in LEFT_OUT}
-    fields = {{"acquired": "date"}.get(name, name): column for name, column in fields.items()}
+    kept = [name for name in rows.column_names if name not in LEFT_OUT]
+    fields |= {"date" if name == "acquired" else name: _known(rows[name]) for name in kept}
     fields["seconds"] = pc.divide(fields["length"].cast(pa.float64()), fields["fs"])
     onto = corpus.ontology()
     names = [node.abbr for node in onto.nodes]
