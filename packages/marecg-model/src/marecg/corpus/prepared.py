@@ -79,7 +79,7 @@ class Corpus:
     def __new__(cls, *values: Any, **named: Any) -> "Corpus":
         """Raise `UsageError` for a single argument, because a folder belongs to `open`."""
         if len(values) == 1 and not named:
-            raise UsageError("Corpus() takes no arguments", remedy=f"Call Corpus.open({str(values[0])!r})")
+            raise UsageError("Corpus() takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
         return super().__new__(cls)
 
     @classmethod

@@ -261,7 +261,7 @@ def _of_concepts(under_test: ModelUnderTest, task: Task, request: Request) -> It
     if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
         return
     if under_test.model.concept_scores and not concept_scores_of(under_test.model, request.readout):
-        yield f"readout={request.readout} has no beats, so the prototypes score concepts alone"
+        yield f"readout={request.readout} has no beats, so only the prototypes score concepts"
     onto = under_test.ontology
     asked = [name for name in task.classes if task.concepts.get(name)]
     classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))

@@ -135,7 +135,7 @@ def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> 
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
-    """Return the electrocardiograph's measurements and statements; () if the file has none."""
+    """Return the electrocardiograph's measurements and statements; empty if the file has none."""
     names = ("rate", "atrial_rate", "pr", "qrs", "qt", "qtc", "axis", "p_axis", "t_axis")
     values = {name: getattr(machine, name) for name in names}
     cells = {say(name): _with_unit(name, value, say) for name, value in values.items() if value is not None}
