@@ -47,6 +47,15 @@ def test_a_plot_has_the_size_of_ecg_paper(tmp_path):
     assert [text.get_text() for text in axes.texts] == list(LEADS)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_plot_leaves_a_lead_without_samples_empty(record):
+    x_KL = record.x_KL.copy()
+    x_KL[2] = np.nan
+    (axes,) = replace(record, x_KL=x_KL).plot().axes
+    assert np.isnan(axes.lines[2].get_ydata()).all()
+    assert np.isfinite(axes.lines[3].get_ydata()).all()
+
+
 def test_a_part_of_a_long_recording_is_read(tmp_path):
     header = make_record(tmp_path, x_CL=make_ecg(30))
     part = read(header, seconds=5, start=10)
@@ -117,6 +126,18 @@ def test_an_ectopic_beat_has_another_shape_and_what_is_not_measured_has_no_ends(
     assert beats.p_on.isna().all()
     nothing = delineate(replace(record, x_KL=np.zeros_like(record.x_KL)))
     assert (len(nothing), list(nothing.columns)) == (0, list(beats.columns))
+
+
+def test_sharp_edges_of_the_usual_beats_leave_an_ectopic_beat_as_it_is(record):
+    """The ectopic beat of both records is the same. Only the usual beats have sharp edges in one of them."""
+    lengths = []
+    for foot in (1, 2):
+        x_KL = drawn(foot=foot)
+        x_KL[:, 2000:2400] = drawn(qrs=0.2)[::-1, 2000:2400] * 2
+        beats = delineate(replace(record, x_KL=x_KL))
+        [ectopic] = beats[beats["shape"] == "other"].itertuples()
+        lengths.append(ectopic.qrs_off - ectopic.qrs_on)
+    assert lengths[0] == pytest.approx(lengths[1], abs=4)
 
 
 def test_beats_of_another_sampling_rate_are_in_ms_as_well(record):

@@ -59,10 +59,12 @@ def test_signals_of_other_names_are_read_as_the_leads_that_are_named(tmp_path):
     record = read(header, leads={"mlii": "II", "ECG1": "V5"})
     assert record.leads == ("II", "V5")
     np.testing.assert_allclose(record.x_KL, x_KL, atol=6e-4)
-    assert "read as named: mlii as II, ecg1 as V5" in record.notes
+    assert "read as named: MLII as II, ECG1 as V5" in record.notes
+    own = make_record(tmp_path, "own", x_CL=x_KL, leads=["II", "V5"])
+    assert read(own, leads={"MLII": "II", "V5": "V5"}).notes == read(own).notes
     assert read(header, leads={"MLII": "II"}).leads == ("II",)
     with signals_as({"MLII": "II"}):
-        [candidate] = find_inputs([tmp_path]).values()
+        [candidate] = find_inputs([header]).values()
     assert candidate.read().leads == ("II",)
     with pytest.raises(UsageError, match="unknown"):
         read(header, leads={"MLII": "M2"})
@@ -71,6 +73,8 @@ def test_signals_of_other_names_are_read_as_the_leads_that_are_named(tmp_path):
     assert parse_leads("MLII=II,V5=V5") == {"MLII": "II", "V5": "V5"}
     with pytest.raises(UsageError, match="must look like MLII=II,V5=V5"):
         parse_leads("MLII")
+    with pytest.raises(UsageError, match="must name each signal once"):
+        parse_leads("MLII=II,mlii=V5")
 
 
 def test_a_column_of_another_name_keeps_its_unit_after_the_file_was_read_without_it(tmp_path):

@@ -96,10 +96,16 @@ def unused(names: Iterable[str]) -> tuple[Note, ...]:
     return (Note(f"not used: {listed}", NoteKind.unused),) if listed else ()
 
 
-def turned(found: "Found") -> tuple[Note, ...]:
-    """Return a note on leads whose sign was changed (−aVR), or () if there are none."""
-    text = f"{', '.join(found.turned)} turned round: stored as minus"
-    return (Note(text, NoteKind.computed, found.turned),) if found.turned else ()
+def changed(found: "Found") -> tuple[Note, ...]:
+    """Return notes on leads whose sign was changed (−aVR), and on signals read as other leads."""
+    notes = []
+    if found.turned:
+        text = f"{', '.join(found.turned)} turned round: stored as minus"
+        notes.append(Note(text, NoteKind.computed, found.turned))
+    if found.renamed:
+        listed = ", ".join(f"{name} as {lead}" for name, lead in found.renamed)
+        notes.append(Note(f"read as named: {listed}", NoteKind.other))
+    return tuple(notes)
 
 
 def _kind_of(text: str) -> NoteKind:

@@ -174,11 +174,6 @@ class Candidate:
         if self.part != WHOLE:
             length = self.part.length(record.fs, record.length)
             record = replace(record, start=self.part.start, length=length)
-        renamed = [pair for pair in self.leads if pair[0] != pair[1].lower() and pair[1] in record.leads]
-        if renamed:
-            listed = ", ".join(f"{name} as {lead}" for name, lead in renamed)
-            note = Note(f"read as named: {listed}", NoteKind.other)
-            record = replace(record, notes=(*record.notes, note))
         return record if self.stated is None else self.stated.on(record)
 
     @property

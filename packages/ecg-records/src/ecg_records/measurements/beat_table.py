@@ -41,13 +41,14 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
         for beat, row in enumerate(rows.tolist()):
             for name, boundary in _ends(aligned, beat, samples)._asdict().items():
                 table.loc[row, name] = boundary
+        usual = table["shape"] == "usual"
         later, earlier = sharp_edges(aligned.median_KB)
-        table["qrs_on"] += later
-        table["qrs_off"] -= earlier
+        table.loc[usual, "qrs_on"] += later
+        table.loc[usual, "qrs_off"] -= earlier
         for column, interval in HIDDEN.items():
             if getattr(measured, interval) is None:
                 table[column] = np.nan
-        table.loc[table["shape"] != "usual", ["p_on", "p_off"]] = np.nan
+        table.loc[~usual, ["p_on", "p_off"]] = np.nan
     table[list(COLUMNS)] *= 1000 / FS
     table["p_safe"] = False
     return table

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ecg_records.dx import diagnoses
 from ecg_records.errors import Reason, RecordError, located
-from ecg_records.notes import Note, NoteKind, turned, unused
+from ecg_records.notes import Note, NoteKind, changed, unused
 from ecg_records.readers.wfdb_header import Channel, WfdbHeader, read_header
 from ecg_records.record import Record, age_in_years, inside, sex_letter
 from ecg_records.signal.leads import find_leads
@@ -103,7 +103,7 @@ def read_leads(
             remedy = "Download the record again, or compare its header with its signal file"
             raise RecordError(Reason.checksum, problem, remedy=remedy)
     notes = (Note(f"checksum differs in {', '.join(wrong)}", NoteKind.checksum, wrong),) if wrong else ()
-    return found.upright(x_KL), found.leads, length, (*notes, *turned(found), *unused(found.unused))
+    return found.upright(x_KL), found.leads, length, (*notes, *changed(found), *unused(found.unused))
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,11 @@ def parse_leads(text: str) -> dict[str, str]:
     """Parse signals and their leads, such as `MLII=II,V5=V5`. Raises `UsageError`."""
     pairs = [pair.rpartition("=") for pair in text.split(",")] if text else []
     if not all(name.strip() and lead.strip() for name, _, lead in pairs):
-        raise UsageError(f"must look like MLII=II,V5=V5, got {text!r}", where="--leads")
-    return {name.strip(): lead.strip() for name, _, lead in pairs}
+        raise UsageError(f"named leads must look like MLII=II,V5=V5, got {text!r}")
+    leads = {name.strip(): lead.strip() for name, _, lead in pairs}
+    if len({name.lower() for name in leads}) != len(pairs):
+        raise UsageError(f"named leads must name each signal once, got {text!r}")
+    return leads
 
 
 class Label(NamedTuple):
@@ -95,13 +98,17 @@ def read_label(text: str) -> Label | None:
         (Label(lead='II', negative=False, unit=None), Label(lead='I', negative=False, unit='uV'),
          Label(lead='aVR', negative=True, unit=None), None)
     """
-    name = text.strip().strip('"').strip()
+    name = _bare(text)
     if given := dict(_GIVEN.get()):
         match = _UNIT.fullmatch(name)
         without_unit, unit = (match["name"], match["unit"].strip()) if match else (name, None)
         if lead := given.get(name.lower()) or given.get(without_unit.lower()):
             return Label(lead, unit=unit)
     return _label(name)
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip('"').strip()
 
 
 @lru_cache(maxsize=1024)
@@ -140,12 +147,14 @@ class Found(NamedTuple):
         rows: their indices among the signals.
         turned: leads whose sign must be changed.
         unused: names of all other signals.
+        renamed: names of the signals that `signals_as` reads as another lead, and these leads.
     """
 
     leads: tuple[str, ...]
     rows: tuple[int, ...]
     turned: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def upright(self, x_KL: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the signals of `rows` with the sign of the inverted leads changed."""
@@ -181,6 +190,11 @@ def find_leads(names: tuple[str, ...]) -> Found:
         tuple(places[lead][0] for lead in leads),
         tuple(lead for lead in leads if (label := used[places[lead][0]]) and label.negative),
         tuple(name for name, label in zip(names, used, strict=True) if label is None),
+        tuple(
+            (names[places[lead][0]], lead)
+            for lead in leads
+            if (own := _label(_bare(names[places[lead][0]]))) is None or own.lead != lead
+        ),
     )
 
 

@@ -38,7 +38,9 @@ def plot(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str], title: str
     axes = figure.add_axes((left, below, 1 - 2 * left, 1 - 2 * below))  # the paper has its true size
     time_L, baselines_K = np.arange(x_KL.shape[1]) / fs, -ROW_MV * np.arange(len(leads))
     for x_L, baseline in zip(x_KL, baselines_K, strict=True):
-        axes.plot(time_L, x_L - np.nanmedian(x_L) + baseline, color=INK, linewidth=0.7)
+        known_L = x_L[np.isfinite(x_L)]
+        level = np.median(known_L) if len(known_L) else 0.0
+        axes.plot(time_L, x_L - level + baseline, color=INK, linewidth=0.7)
     for axis, minor, major in ((axes.xaxis, 0.04, 0.2), (axes.yaxis, 0.1, 0.5)):
         axis.set_major_locator(MultipleLocator(major))
         if seconds <= FINE_SECONDS:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ecg_base import EcgError, InputError, OutputError, UsageError
 from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError, in_short
-from ecg_records.notes import Note, NoteKind, turned, unused
+from ecg_records.notes import Note, NoteKind, changed, unused
 from ecg_records.readers.arrays import delimited
 from ecg_records.readers.arrays.array_files import OPENERS, Lazy, arrays_in
 from ecg_records.readers.arrays.array_layout import Layout
@@ -207,7 +207,7 @@ def read_row(
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
     found = find_leads(array.leads)
-    notes = (*array.notes(max(row, 0)), *turned(found), *unused(found.unused))
+    notes = (*array.notes(max(row, 0)), *changed(found), *unused(found.unused))
     return found.upright(x_KL[list(found.rows)]), found.leads, length, notes
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ecg_records.dx import NO_DIAGNOSIS
 from ecg_records.errors import Reason, RecordError
 from ecg_records.machine import MachineReport, number
-from ecg_records.notes import Note, NoteKind, turned, unused
+from ecg_records.notes import Note, NoteKind, changed, unused
 from ecg_records.record import Candidate, Record, is_regular
 from ecg_records.signal.leads import LEADS, find_leads, lead_name
 from ecg_records.signal.samples import FASTEST, SLOWEST, unit_in_volts
@@ -140,7 +140,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
     cut = stretch.samples(waveform.fs, length) if waveform.length is None else slice(None)
     x_KL = np.asarray(found.upright(waveform.x_KL[list(found.rows), cut]), np.float64)
     leads, x_KL, notes = _with_derived(found.leads, x_KL)
-    notes = (*notes, *turned(found))
+    notes = (*notes, *changed(found))
     with np.errstate(over="ignore", invalid="ignore"):  # the quality rules find NaN and infinity
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
     return Record(
