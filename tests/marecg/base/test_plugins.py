@@ -56,7 +56,7 @@ def test_an_objective_of_a_package_is_installed(offer):
 def test_two_packages_cannot_have_an_objective_of_one_name(offer):
     for module in ("offered_first", "offered_second"):
         offer(module, f"[marecg.objectives]\ntoy = {module}:Toy\n")
-    with pytest.raises(ConfigError, match="has the name of another package's objective"):
+    with pytest.raises(ConfigError, match="two packages register an objective with this name"):
         registry.installed()
 
 
@@ -64,7 +64,7 @@ def test_two_packages_cannot_have_an_objective_of_one_name(offer):
     ("thing", "kind", "problem"),
     [
         ("nowhere_at_all:Toy", UsageError, "can't be loaded"),
-        ("offered_wrong:three", ConfigError, "isn't an ObjectiveConfig"),
+        ("offered_wrong:three", ConfigError, "must be a subclass of ObjectiveConfig, got"),
     ],
 )
 def test_an_objective_that_can_not_be_taken_is_refused(thing, kind, problem, offer):
@@ -76,8 +76,8 @@ def test_an_objective_that_can_not_be_taken_is_refused(thing, kind, problem, off
 def test_an_objective_that_is_not_installed_is_refused_when_it_is_to_be_trained():
     shape = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
-    with pytest.raises(ConfigError, match=r"no objective uses these values\. Install its package"):
-        registry.Elsewhere(weight=2.0).build(parts)
+    with pytest.raises(ConfigError, match=r"no objective uses these settings\. Install its package"):
+        registry.NotInstalled(weight=2.0).build(parts)
 
 
 def test_the_names_that_are_known_without_torch_are_those_of_recipes_and_tasks():

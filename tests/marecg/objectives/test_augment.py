@@ -7,7 +7,14 @@ from torch import Tensor
 
 from ecg_records.measurements.rpeaks import detect
 from ecg_synth import record
-from marecg.objectives.augment import AUGMENTATIONS, _places, _resized, denoised, rhythm_safe, unconstrained
+from marecg.objectives.augment import (
+    AUGMENTATIONS,
+    _positions,
+    _resized,
+    denoised,
+    rhythm_safe,
+    unconstrained,
+)
 
 FS = 500
 
@@ -94,6 +101,6 @@ def test_what_is_padding_stays_padding_and_moves_nothing(records, name):
 def test_the_crop_of_a_short_record_lies_in_the_record():
     ramp = torch.arange(4700.0).expand(8, 12, -1).clone()
     n_valid = torch.full((8,), 2500)
-    cropped = _resized(ramp, n_valid, 0.2 + 0.5 * _places(ramp, n_valid))
+    cropped = _resized(ramp, n_valid, 0.2 + 0.5 * _positions(ramp, n_valid))
     expected = torch.tensor([0.2, 0.2 + 0.5 * 1000 / 2499, 0.7]) * 2499
     torch.testing.assert_close(cropped[0, 0, [0, 1000, 2499]], expected)

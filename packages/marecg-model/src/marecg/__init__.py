@@ -1,7 +1,7 @@
 """MAR-ECG: ontology-guided representation learning for 12-lead ECG.
 
-Load an encoder, embed any ECG, ask for its concepts; recipes and training are below `marecg.recipes` and
-`marecg.train.run`. The names in `__all__` load on first use, so that `import marecg` stays light.
+Load an encoder, embed ECGs and predict their concepts. Recipes are in `marecg.recipes`, training is in
+`marecg.train.run`. The names in `__all__` are imported on first use, so that `import marecg` is fast.
 
 Example:
     >>> import marecg
@@ -54,17 +54,17 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Fetch a public name from its home (PEP 562)."""
+    """Import a public name from its module on first use (PEP 562)."""
     if name == "recipes":
         return import_module("marecg.recipes")
     if name == "__version__":
         return import_module("importlib.metadata").version("marecg")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    near = import_module("ecg_base").suggest(name, __all__, "dir(marecg) lists the names")
-    raise AttributeError(f"module 'marecg' has no attribute {name!r}. {near}", name=name)
+    suggestion = import_module("ecg_base").suggest(name, __all__, "dir(marecg) lists the names")
+    raise AttributeError(f"module 'marecg' has no attribute {name!r}. {suggestion}", name=name)
 
 
 def __dir__() -> list[str]:
-    """Return the public names, for completion."""
+    """Return the public names, so that editors can complete them."""
     return sorted([*__all__, "__version__"])

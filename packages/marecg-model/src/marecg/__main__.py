@@ -1,4 +1,4 @@
-"""`python -m marecg` is the command `marecg`, which marecg-cli brings."""
+"""Run the command `marecg` of the package marecg-cli, for `python -m marecg`."""
 
 import sys
 from importlib.metadata import entry_points

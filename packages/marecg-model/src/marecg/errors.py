@@ -52,7 +52,7 @@ __all__ = [
 
 
 class CheckpointError(InputError):
-    """Error for a checkpoint or exported model that is damaged or has another enumeration or architecture."""
+    """Error for a checkpoint or exported model that is damaged, or doesn't fit the ontology or the model."""
 
 
 class DivergedError(EcgError):

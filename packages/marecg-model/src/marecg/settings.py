@@ -22,7 +22,7 @@ SECTIONS = {
     "subsec:pretrain-corpus": "Pretraining Corpus",
     "subsec:tree-distance": "Tree-Distance Matrix",
 }
-"""Headings of the paper's sections by their labels, which the sources of values name."""
+"""Headings of the paper's sections by label. The sources of values refer to sections by these labels."""
 
 
 def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
@@ -49,9 +49,9 @@ class Frozen(BaseModel):
 Share = Annotated[float, Field(ge=-1e-9, le=1 + 1e-9)]
 """A share or a probability. Means may exceed 0 and 1 by a rounding error."""
 Count = Annotated[int, Field(ge=0)]
-"""A number of things."""
+"""A count, at least 0."""
 FromZero = Annotated[float, Field(ge=0)]
-"""A number that can't be negative, such as a spread, a loss or a time."""
+"""A number that can't be negative, such as a standard deviation, a loss or a duration."""
 
 
 class Settings(Frozen):
@@ -62,8 +62,8 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
     """Yield (dotted key, source) for every value in a group and its nested groups."""
     for name, field in settings.model_fields.items():
         key = f"{prefix}{name}"
-        kinds = (field.annotation, *get_args(field.annotation))
-        groups = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]
+        types = (field.annotation, *get_args(field.annotation))
+        groups = [cls for cls in types if isinstance(cls, type) and issubclass(cls, Settings)]
         for group in groups:
             yield from sources(group, f"{key}.")
         if not groups:
@@ -71,7 +71,7 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
 
 
 def source_of(group: Settings, key: str) -> str:
-    """Return the source of a value. For a changed value, name the default and its source."""
+    """Return the source of a value. If the value was changed, name the default and the default's source."""
     source = dict(sources(type(group))).get(key, "")
     field = type(group).model_fields.get(key)
     if field is None or field.default_factory is not None or getattr(group, key) == field.default:
@@ -80,7 +80,7 @@ def source_of(group: Settings, key: str) -> str:
 
 
 def _source(field: FieldInfo) -> str:
-    """Return the source of a value, or its description if another package declared it without a source."""
+    """Return the source of a value, or its description if another package declared no source."""
     if field.description:
         return f"chosen: {field.description}"
     assert isinstance(field.json_schema_extra, dict)

@@ -1,7 +1,7 @@
-"""Amplitude embedding, which gives the tokens the scale that RevIN removed.
+"""Amplitude embedding, which adds the scale that RevIN removed to the tokens.
 
-RevIN scales every lead to unit variance, so that hypertrophy's tall QRS and a low-voltage record look alike.
-This embedding adds the logarithm of the scale to the normalised content. The paper's recipes don't use it.
+RevIN scales every lead to unit variance. After that, a tall QRS and a low-voltage record look alike. This
+embedding adds the logarithm of the scale to the normalised content. The paper's recipes don't use it.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -14,10 +14,10 @@ from marecg.nn.revin import Scale
 
 
 class Amplitude(nn.Module):
-    """Embedding of each lead's log standard deviation, [B, C, D]; zero for a hidden lead.
+    """Embedding of each lead's log standard deviation, [B, C, D]. A hidden lead is embedded as zero.
 
     log σ, with σ in mV, is standardised by its mean and spread over 12-lead records at rest. Otherwise the
-    maps would begin saturated.
+    linear maps would start saturated.
     """
 
     MEAN, SPREAD = -1.8, 0.6

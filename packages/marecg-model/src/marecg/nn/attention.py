@@ -20,7 +20,7 @@ class Axis(Enum):
 
 
 class Attention(nn.Module):
-    """Self-attention along `axis`; with `causal`, a timestep doesn't see later timesteps."""
+    """Self-attention along `axis`. If `causal` is True, a timestep doesn't see later timesteps."""
 
     def __init__(self, width: int, heads: int, axis: Axis, *, causal: bool = False) -> None:
         super().__init__()
@@ -48,16 +48,17 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Sequential):
-    """Two linear maps around a GELU, token by token."""
+    """Two linear maps with a GELU between them, applied to each token."""
 
     def __init__(self, width: int, ratio: int) -> None:
         super().__init__(nn.Linear(width, ratio * width), nn.GELU(), nn.Linear(ratio * width, width))
 
 
 def init_linear(module: nn.Module) -> None:
-    """Initialise a linear layer as MAE does: Xavier uniform weights, zero biases. For `nn.Module.apply`.
+    """Initialise a linear layer as MAE does: Xavier uniform weights, zero biases.
 
-    Unlike a fixed standard deviation of 0.02, this fits every width, so that narrow encoders learn well.
+    Pass this function to `nn.Module.apply`. The spread of the weights depends on the width. A fixed standard
+    deviation of 0.02 would be too small for narrow encoders.
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

@@ -1,4 +1,4 @@
-"""Collapse of embeddings: their effective rank.
+"""Effective rank of embeddings, which shows whether the embeddings have collapsed.
 
 Shapes: B batch, D width.
 """
@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 COLLAPSED = 2.0
-"""Effective rank of h_rhythm below which records differ in little more than one direction."""
+"""Effective rank of h_rhythm that counts as collapsed: records differ in little more than one direction."""
 POINT = 1e-4
-"""Ratio of the embeddings' spread to their norm, below which the spread is only rounding error."""
+"""Ratio of the embeddings' spread to their norm. A lower spread is only rounding error."""
 
 
 def effective_rank(h_BD: Tensor) -> float:

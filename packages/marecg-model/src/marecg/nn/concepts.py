@@ -15,7 +15,7 @@ def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
 
     Args:
         h_BK: W_sca h_rhythm, not yet normalised.
-        prototypes_NK: P, rows on the unit sphere.
+        prototypes_NK: P, with rows of unit length.
         tau: τ > 0.
     """
     return normalize(h_BK, dim=-1) @ prototypes_NK.T / tau

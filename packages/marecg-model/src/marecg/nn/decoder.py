@@ -3,8 +3,8 @@
 For each lead, the decoder reads the encoder's context H and continues through the trailing T_pred patches.
 The encoder never sees the trailing patches. The decoder's input at trailing patch i is the last patch that
 ends before patch i begins. Since patches overlap, this is patch i − ⌈P_t / S_t⌉. Patch i − 1 would reveal
-half of the answer. At a context position, the output is the patch at this position. It counts in the loss
-if the encoder saw the mask token m instead.
+half of the answer. At a context position, the output is the patch at this position. The output counts in the
+loss if the encoder saw the mask token m instead of the patch.
 
 Shapes: B batch, T context patches, F trailing patches (T_pred), S = T + F, C leads, P samples per patch,
 D encoder width, W decoder width.
@@ -17,7 +17,7 @@ from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
 
 class CausalBlock(nn.Module):
-    """Pre-norm block: causal attention along the time of a lead, then feed forward."""
+    """Pre-norm block: causal attention along the time of each lead, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
         super().__init__()
@@ -36,9 +36,15 @@ class Decoder(nn.Module):
     """Causal decoder that predicts the patches x̂ from H.
 
     Args:
-        leads, positions: C, and the maximum number of patches of a record, context and trailing patches.
-        patch, stride: P_t and S_t.
-        encoder_width: D; `width`, `depth` and `heads` are the decoder's sizes.
+        leads: C.
+        positions: maximum number of patches of a record, trailing patches included.
+        patch: P_t.
+        stride: S_t.
+        encoder_width: D.
+        width: W.
+        depth: number of the decoder's blocks.
+        heads: number of the decoder's attention heads.
+        mlp_ratio: ratio of the feed-forward layer's width to W.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class Decoder(nn.Module):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
-        """Return x̂_BSCP for all S = T + F patches, from the context's H and the normalised patches x."""
+        """Return x̂_BSCP for all S patches, from the context's H and the normalised patches x."""
         context = h_BTCD.shape[1]
         known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]
         inputs_BSCW = torch.cat([self.from_encoder(h_BTCD), self.from_signal(known_BFCP)], dim=1)

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Ema(nn.Module):
-    """Slow copy of a network, held in `module`. Call `update` after each optimiser step."""
+    """Slow copy of a network. The copy is `module`; call `update` after each optimiser step."""
 
     def __init__(self, online: nn.Module) -> None:
         super().__init__()

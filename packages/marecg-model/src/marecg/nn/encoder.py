@@ -9,17 +9,17 @@ from torch.utils.checkpoint import checkpoint
 
 from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
-AT_HAND = 1 << 20
+CACHED_BYTES = 1 << 20
 """Largest token tensor, in bytes, for which a block's activations stay in the CPU cache."""
 
 
 def being_traced() -> bool:
-    """Return whether torch is compiling or tracing, when no branch may depend on a tensor's values."""
+    """Return whether torch is compiling or tracing. If so, no branch may depend on a tensor's values."""
     return torch.compiler.is_compiling() or bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
 
 
 class Block(nn.Module):
-    """Pre-norm block: attention across leads, attention along time, feed forward."""
+    """Pre-norm block: attention across leads, attention along time, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
         super().__init__()
@@ -38,9 +38,10 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Stack of `depth` blocks and a closing LayerNorm; 113 M parameters at the paper's size.
+    """Stack of `depth` blocks and a final LayerNorm. It has 113 M parameters at the paper's size.
 
-    With `checkpoint_activations`, training keeps only the blocks' inputs and recomputes the activations.
+    If `checkpoint_activations` is True, training keeps only the blocks' inputs and recomputes the
+    activations.
     """
 
     def __init__(self, width: int, depth: int, heads: int, mlp_ratio: int) -> None:
@@ -53,9 +54,9 @@ class Encoder(nn.Module):
     def forward(self, z_BTCD: Tensor) -> Tensor:
         """Contextualise the tokens Z, and return H of the same shape."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or being_traced()):
-            # Records are independent and need no gradient, so small parts can be encoded within the cache.
-            records = max(1, AT_HAND // max(1, z_BTCD[:1].nbytes))
-            return torch.cat([self._contextualised(some_BTCD) for some_BTCD in torch.split(z_BTCD, records)])
+            # Records are independent, so without gradients they can be encoded in parts that fit the cache.
+            records = max(1, CACHED_BYTES // max(1, z_BTCD[:1].nbytes))
+            return torch.cat([self._contextualised(part_BTCD) for part_BTCD in torch.split(z_BTCD, records)])
         return self._contextualised(z_BTCD)
 
     def _contextualised(self, h_BTCD: Tensor) -> Tensor:

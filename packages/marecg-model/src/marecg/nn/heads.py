@@ -1,4 +1,4 @@
-"""Heads of pretraining: MLPs, projectors with batch norm, and transformers on H.
+"""Heads used in pretraining: MLPs, projectors with batch norm, and transformers on H.
 
 Shapes: B batch, T patches, C leads, D width, W width of the predictor.
 """
@@ -13,7 +13,7 @@ from marecg.nn.encoder import Encoder
 
 
 class MLP(nn.Sequential):
-    """Two linear maps around a GELU: `width` → `hidden` → `outputs`."""
+    """Two linear maps with a GELU between them: `width` → `hidden` → `outputs`."""
 
     def __init__(self, width: int, hidden: int, outputs: int) -> None:
         super().__init__(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, outputs))
@@ -21,10 +21,14 @@ class MLP(nn.Sequential):
 
 
 class BatchNormMLP(nn.Sequential):
-    """Projector: linear layers of given widths with batch norm and ReLU between them.
+    """Projector: linear layers with batch norm and ReLU between them.
 
-    Statistics always come from the batch. The head therefore needs at least two records and keeps no running
-    mean. With `closing`, batch norm without a gain follows the last layer.
+    Statistics always come from the batch. The head therefore needs at least two records, and keeps no running
+    mean.
+
+    Args:
+        *widths: widths of the input and of each layer's output.
+        closing: whether batch norm without a gain follows the last layer.
     """
 
     def __init__(self, *widths: int, closing: bool = False) -> None:
@@ -43,9 +47,17 @@ def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
 
 
 class Predictor(nn.Module):
-    """Narrow factorised transformer that predicts targets at every token from H, for example for JEPA.
+    """Narrow factorised transformer that predicts a target for every token from H, for example for JEPA.
 
-    `outputs` is the width of the targets, by default the encoder's.
+    Args:
+        leads: C.
+        positions: maximum number of patches.
+        encoder_width: D.
+        width: W.
+        depth: number of the predictor's blocks.
+        heads: number of the predictor's attention heads.
+        mlp_ratio: ratio of the feed-forward layer's width to W.
+        outputs: width of the targets. D if None.
     """
 
     def __init__(

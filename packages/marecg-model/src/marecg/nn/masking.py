@@ -25,9 +25,9 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
 def block_mask(
     batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
 ) -> Tensor:
-    """Draw M in blocks of patches and leads, so that neighbours can't fill them in.
+    """Draw M in blocks of patches and leads, which are harder to interpolate than single patches.
 
-    ⌈r·n⌉ of a record's n blocks are masked. A block of (1, 1) gives the result of `random_mask`.
+    Of n blocks in a record, ⌈r·n⌉ are masked. A block of (1, 1) gives the result of `random_mask`.
 
     Args:
         block: number of consecutive patches, and number of leads. The leads of a block are drawn per record.
@@ -39,6 +39,6 @@ def block_mask(
     coarse = random_mask(batch, math.ceil(patches / along), math.ceil(leads / across), ratio, generator)
     if block == (1, 1):
         return coarse
-    whole_BTC = coarse.repeat_interleave(along, 1)[:, :patches].repeat_interleave(across, 2)[..., :leads]
-    place_BC = torch.rand(batch, leads, generator=generator, device=generator.device).argsort(1)
-    return whole_BTC.gather(2, place_BC[:, None].expand_as(whole_BTC))
+    blocks_BTC = coarse.repeat_interleave(along, 1)[:, :patches].repeat_interleave(across, 2)[..., :leads]
+    order_BC = torch.rand(batch, leads, generator=generator, device=generator.device).argsort(1)
+    return blocks_BTC.gather(2, order_BC[:, None].expand_as(blocks_BTC))

@@ -19,7 +19,7 @@ from marecg.nn.revin import before
 BANDS = 48
 """M, the number of triangular bands. Their widths grow in proportion to their frequencies."""
 LOWEST, HIGHEST = 0.3, 12.0
-"""Hz: slower than any heart, and the twelfth multiple of a heart rate of 60 per minute."""
+"""Limits of the bands in Hz: below any heart rate, and twelve times a heart rate of 60 per minute."""
 FRAMES = 50
 """Envelope values per second."""
 SMOOTHED = 0.1
@@ -27,15 +27,15 @@ SMOOTHED = 0.1
 GRID = 0.1
 """Hz between the frequencies of a band: finer than the resolution of a window of seven seconds."""
 FLOOR = 0.01
-"""Power added before the logarithm, in variances of the envelope: any smaller power is noise."""
+"""Power added before the logarithm, as a multiple of the envelope's variance. Any smaller power is noise."""
 HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID, dtype=torch.float32)
 """The frequencies in Hz. They are a constant, because the Range operator of ONNX gives one frequency more."""
 STILL = 1e-6
-"""mV per sample: smallest slope and spread of the envelope. Less variation counts as no variation."""
+"""Smallest slope and spread of the envelope in mV per sample. Less variation counts as no variation."""
 
 
 def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
-    """Return the log power of the envelope in frequency bands, without its mean level, [B, M].
+    """Return the log power of the envelope in frequency bands, [B, M]. The envelope's mean is subtracted.
 
     Args:
         x_BCL: records in mV, zero in absent leads.

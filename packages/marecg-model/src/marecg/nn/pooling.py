@@ -10,17 +10,19 @@ from marecg.nn.attention import init_linear
 
 
 def lead_mean(h_BTCD: Tensor) -> Tensor:
-    """Return H̄, the mean over leads, with an embedding per patch, [B, T, D]."""
+    """Return H̄, the mean of H over leads, [B, T, D]."""
     return h_BTCD.mean(2)
 
 
 class RhythmPool(nn.Module):
-    """Pool from H to h_rhythm (eq. rhythm-pool): attention over time, over leads, then an MLP over queries.
+    """Pool that turns H into h_rhythm (eq. rhythm-pool).
+
+    Each query attends over time, then over leads. An MLP combines the results of the queries.
 
     Args:
         width: D.
         queries: Q.
-        eta: η, the weight of the plain mean, which is added to the attention pool.
+        eta: η, weight of the plain mean of H. The weighted mean is added to the MLP's output.
     """
 
     def __init__(self, width: int, queries: int, eta: float) -> None:
@@ -34,11 +36,11 @@ class RhythmPool(nn.Module):
 
     @property
     def trained(self) -> bool:
-        """Whether a loss has trained the pool: biases start at 0 and change with the first step."""
+        """Whether a loss has trained the pool. Biases start at 0 and change in the first step."""
         return any(bool(bias.any()) for name, bias in self.named_parameters() if name.endswith("bias"))
 
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D]; patches with `real_BT` False are ignored."""
+        """Return h_rhythm [B, D]. Patches are ignored if `real_BT` is False."""
         real_BT = real_or_all(real_BT)
         _, lead_BCQ, summary_BCQD = self._attend(h_BTCD, real_BT)
         pooled_BQD = torch.einsum("bcq,bcqd->bqd", lead_BCQ, summary_BCQD)
@@ -47,15 +49,15 @@ class RhythmPool(nn.Module):
         return self.aggregate(pooled_BQD.flatten(1)) + self.eta * mean_BD  # type: ignore[no-any-return]
 
     def weights(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return each query's weights of tokens, [B, T, C, Q], which sum to 1 over T and C.
+        """Return the weight that each query gives to each token, [B, T, C, Q].
 
-        A query's input to the MLP of eq. rhythm-pool is the sum of H with these weights.
+        Weights sum to 1 over T and C. The MLP of eq. rhythm-pool receives the weighted sum of H per query.
         """
         time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, real_or_all(real_BT))
         return time_BTCQ * lead_BCQ[:, None]
 
     def _attend(self, h_BTCD: Tensor, real_BT: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Attend over the time of each lead, then over leads; return both weights and each lead's summary."""
+        """Return weights over time, weights over leads, and each lead's weighted sum of H over time."""
         score_BTCQ = h_BTCD @ self.query.T * h_BTCD.shape[-1] ** -0.5
         time_BTCQ = score_BTCQ.masked_fill(~real_BT[:, :, None, None], -torch.inf).softmax(1)
         summary_BCQD = torch.einsum("btcq,btcd->bcqd", time_BTCQ, h_BTCD)
@@ -63,5 +65,5 @@ class RhythmPool(nn.Module):
 
 
 def real_or_all(real_BT: Tensor) -> Tensor:
-    """Return the mask of pooled patches, [B, T]: real patches, or all patches if a record has none."""
+    """Return the mask of pooled patches, [B, T]: patches without padding, or all patches if none is left."""
     return real_BT | ~real_BT.any(1, keepdim=True)

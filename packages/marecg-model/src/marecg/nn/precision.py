@@ -12,17 +12,17 @@ P = ParamSpec("P")
 
 
 def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Wrap a function of tensors to compute in float32 even under autocast."""
+    """Return a function that computes in float32 even under autocast."""
 
     @wraps(compute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-        given: list[Any] = [_at_least_float32(argument) for argument in args]
+        arguments: list[Any] = [_at_least_float32(argument) for argument in args]
         keywords: dict[str, Any] = {name: _at_least_float32(value) for name, value in kwargs.items()}
-        tensors = (value for value in (*given, *keywords.values()) if isinstance(value, Tensor))
+        tensors = (value for value in (*arguments, *keywords.values()) if isinstance(value, Tensor))
         device = next(tensors).device.type
         autocast = torch.amp.is_autocast_available(device)  # False for meta tensors
         with torch.autocast(device, enabled=False) if autocast else nullcontext():
-            return compute(*given, **keywords)
+            return compute(*arguments, **keywords)
 
     return computed
 

@@ -16,19 +16,21 @@ from torch.nn.functional import gelu, normalize
 from marecg.nn.dropout import dropout
 
 SMALLEST = 1e-3
-"""Relative singular value below which directions aren't used to fit P: dropout would perturb them."""
+"""Smallest singular value used to fit P, relative to the largest. Dropout perturbs smaller directions."""
 
 
 class PrototypeHead(nn.Module):
-    """Head for the prototypes P: unit rows of two layers (E + ÂE)W.
+    """Graph convolution that computes the prototypes P from node embeddings E.
 
-    The head has 55,040 parameters at the paper's sizes. GCNConv's own normalisation would give ÂEW, which
-    isn't the paper's equation. Without normalisation, on the weighted edges of I + Â, GCNConv gives the
-    paper's layer.
+    Each of the two layers computes (E + ÂE)W. The head has 55,040 parameters at the paper's sizes. GCNConv's
+    own normalisation would compute ÂEW, which isn't the paper's equation. Normalisation is therefore off, and
+    GCNConv uses the weighted edges of I + Â.
 
     Args:
         a_hat_NN: Â, float [N, N], the symmetrically normalised adjacency with self-loops.
-        node_width: d_e; `concept_width` is d_c, and `dropout` is the rate of Drop.
+        node_width: d_e.
+        concept_width: d_c.
+        dropout: rate of Drop.
     """
 
     edge_index: Tensor
@@ -52,14 +54,14 @@ class PrototypeHead(nn.Module):
 
     @torch.no_grad()
     def begin_at(self, p_NK: Tensor) -> None:
-        """Fit the second layer by least squares, so that the head begins at given prototypes P.
+        """Fit the second layer by least squares, so that the head starts with the given prototypes.
 
-        If N < d_e, as in all recipes except `tiny`, the head reproduces P except for the mean of its rows,
+        If N < d_e, as in all recipes except `tiny`, the head reproduces P except for the mean of each row,
         which LayerNorm removes. W keeps its initial norm, so that an optimiser step changes W as little as in
         a new head. The norm has no effect on P, because LayerNorm follows.
 
         Args:
-            p_NK: prototypes P of other weights.
+            p_NK: prototypes P of the weights that training starts from.
         """
         h_NE = self._hidden().double()
         propagate_NN = torch.zeros(len(p_NK), len(p_NK), dtype=h_NE.dtype)
@@ -81,7 +83,7 @@ class PrototypeHead(nn.Module):
 
 
 def _remove_source(function: Any) -> None:
-    """Remove the source file that PyG leaves in the temporary folder for every process."""
+    """Delete the source file that PyG writes to the temporary folder in every process."""
     source = Path(function.__code__.co_filename)
     if source.parent == Path(tempfile.gettempdir()):
         source.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Reversible instance normalisation per lead (§subsec:pretrain-corpus, RevIN).
 
-There is no affine part, because W_p follows directly. A learned scale of the reconstruction's target could
-also shrink the loss to zero.
+There is no learned affine map. It would be redundant, because the linear map W_p follows directly. It could
+also shrink the reconstruction's target, and so the loss, to zero.
 
 Shapes: B batch, C leads, L samples.
 """
@@ -33,7 +33,7 @@ class RevIN(nn.Module):
         self.eps = eps
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
-        """Normalise the leads. Padding, from sample n_valid on, stays zero and is ignored."""
+        """Return the normalised leads and their scale. Padding, from sample `n_valid_B` on, stays zero."""
         real_B1L = before(n_valid_B, x_BCL.shape[-1])
         seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)

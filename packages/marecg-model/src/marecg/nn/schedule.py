@@ -4,7 +4,7 @@ import math
 
 
 def cosine(step: int, warmup: float, last: float, floor: float = 0.0) -> float:
-    """Return the rate as a share of its peak.
+    """Return the learning rate as a share of its peak.
 
     The rate rises linearly until `warmup`, then falls along half a cosine to `floor` at `last`.
     """

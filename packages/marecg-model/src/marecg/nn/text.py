@@ -1,4 +1,7 @@
-"""Modules of MPCT: frozen concept texts, and projections of records and beats (§subsec:auxiliary).
+"""Modules of multi-prototype concept-text alignment (MPCT, §subsec:auxiliary).
+
+Concepts are described by frozen sentence embeddings of their text variants. Linear maps project records,
+beats and texts to common spaces.
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -13,7 +16,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Embeddings compared in eq. mgca-loss: beats with texts, records with prototypes."""
+    """Embeddings that eq. mgca-loss compares: beats with texts, records with prototypes."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -22,11 +25,12 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Linear maps from beats, records and frozen sentence embeddings of concepts to common spaces.
+    """Linear maps of beats, records and frozen sentence embeddings to common spaces.
 
     Args:
-        variants_NKE: float [N, K_var, d_text], an embedding per text variant.
-        width: D; `concept_width` is d_c.
+        variants_NKE: float [N, K_var, d_text], an embedding per text variant of a concept.
+        width: D.
+        concept_width: d_c.
     """
 
     variants: Tensor
@@ -56,6 +60,7 @@ def pool_beats(
     """Average H̄ over patches whose centre is within `reach` samples of an R-peak.
 
     Args:
+        h_BTD: H̄.
         real_BT: False for patches with padding, which belong to no beat.
         rpeaks_BK: sample indices, padded with −1.
 
@@ -63,7 +68,7 @@ def pool_beats(
         Features [B, K, D], and a mask [B, K] of the beats that have a patch.
     """
     centres_T = torch.arange(h_BTD.shape[1], device=h_BTD.device) * stride + patch // 2
-    near_BKT = (centres_T - rpeaks_BK[..., None]).abs() <= reach
-    near_BKT = near_BKT & (rpeaks_BK >= 0)[..., None] & real_BT[:, None]
-    weight_BKT = near_BKT / near_BKT.sum(-1, keepdim=True).clamp(min=1)
-    return weight_BKT.to(h_BTD.dtype) @ h_BTD, near_BKT.any(-1)
+    within_BKT = (centres_T - rpeaks_BK[..., None]).abs() <= reach
+    within_BKT = within_BKT & (rpeaks_BK >= 0)[..., None] & real_BT[:, None]
+    weight_BKT = within_BKT / within_BKT.sum(-1, keepdim=True).clamp(min=1)
+    return weight_BKT.to(h_BTD.dtype) @ h_BTD, within_BKT.any(-1)

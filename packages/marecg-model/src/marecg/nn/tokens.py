@@ -31,9 +31,10 @@ def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Te
 class Tokens(nn.Module):
     """Token embedding z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
 
-    A masked pair has the learned token m instead of its content W_p x. It keeps its two embeddings. Without
-    them, all masked tokens of a record would be equal, and attention couldn't distinguish their positions.
-    With `amplitude`, the tokens of a lead also contain the lead's scale; see `marecg.nn.amplitude`.
+    For a masked (lead, patch) pair, the learned token m replaces the content W_p x. The two embeddings stay.
+    Without them, all masked tokens of a record would be equal, and attention couldn't distinguish their
+    positions. If `amplitude` is True, the tokens of a lead also contain the lead's scale; see
+    `marecg.nn.amplitude`.
     """
 
     def __init__(
@@ -56,6 +57,6 @@ class Tokens(nn.Module):
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)
         z_BTCD = content_BTCD + (self.position[: x_BTCP.shape[1], None] + self.lead)
         if self.amplitude is not None:
-            assert scale is not None, "the tokens carry each lead's scale"
+            assert scale is not None, "tokens with amplitude need RevIN's scale"
             z_BTCD = z_BTCD + self.amplitude(scale, hidden_BTC)[:, None]
         return z_BTCD  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Training objectives, one file per objective: values, heads, losses, weighting.
+"""Training objectives. The file of an objective contains its settings, heads, losses and weights.
 
-`objective` defines the interface, and `views` the encoder passes that objectives can request. A new objective
-is a new file, in this folder or in another package.
+`objective` defines the interface. `views` contains the encoder passes that objectives can request. To add an
+objective, add a file in this folder or in another package.
 """
 
 from marecg.objectives.objective import Losses, Objective, ObjectiveConfig, Part, Parts

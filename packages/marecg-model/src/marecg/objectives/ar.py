@@ -16,15 +16,15 @@ from marecg.objectives.views import Views
 class ArConfig(NarrowConfig):
     """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
 
-    captions = {"recon": "error in the prediction window", "mask": "error at masked patches"}
+    captions = {"recon": "error of the patches after the context", "mask": "error of the masked patches"}
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the decoder's cost."""
+        """Return the cost of the decoder."""
         return Flops(decoder_flops(self.width, self.depth, shape.mlp_ratio, window_patches), 0)
 
 
 class Ar(Objective, of=ArConfig):
-    """Causal decoder that reconstructs the masked patches (M) and the patches after the context."""
+    """Objective with a causal decoder, which reconstructs masked patches and patches after the context."""
 
     def __init__(self, settings: ArConfig, parts: Parts) -> None:
         super().__init__(settings, parts)
@@ -56,11 +56,13 @@ def ar_losses(
     """Return the mean squared errors of both reconstructions, in units of the normalised signal.
 
     Args:
-        masked_BTC: bool, the index set M in the encoder's context. The other S − T patches come after it.
+        predicted_BSCP: the decoder's output.
+        target_BSCP: normalised signal.
+        masked_BTC: bool, the index set M in the encoder's context. The last S − T patches follow the context.
         real_BSC: bool, False for padding and absent leads, which are ignored.
 
     Returns:
-        `recon` over the prediction window and `mask` over M.
+        `recon` over the patches after the context, and `mask` over M.
     """
     error_BSC = (predicted_BSCP - target_BSCP).square().mean(-1)
     context = masked_BTC.shape[1]

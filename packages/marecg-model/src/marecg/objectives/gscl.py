@@ -1,4 +1,4 @@
-"""Graph-smoothed contrastive learning: eq. gscl-loss. The prediction q is in `marecg.nn.concepts`.
+"""Graph-smoothed contrastive learning (GSCL): eq. gscl-loss. `marecg.nn.concepts` computes the prediction q.
 
 Shapes: B batch, N concepts, K concept width (d_c), R families (roots).
 """
@@ -20,7 +20,7 @@ from marecg.settings import chosen
 class GsclConfig(SoftTargets, ObjectiveConfig):
     """Graph-smoothed contrastive learning (§subsec:gscl)."""
 
-    captions = {"gscl": "graph-smoothed contrast with the concepts"}
+    captions = {"gscl": "graph-smoothed contrast of records with concepts"}
     needs_codes = True
 
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
@@ -38,7 +38,7 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
 
 
 class Gscl(Objective, of=GsclConfig):
-    """Contrast of records with graph-convolved prototypes; the exported model keeps the prototypes."""
+    """Objective that contrasts records with prototypes. The exported model keeps the prototypes."""
 
     family_N: Tensor
 
@@ -80,7 +80,8 @@ class Gscl(Objective, of=GsclConfig):
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
     """Return the cross-entropy of q against soft targets t, averaged over the records with a target.
 
-    A record with roots only has an all-zero row in `target_BN` and doesn't count in the loss.
+    A record without leaves, of which only families are known, has no target and doesn't count in the loss.
+    Its row in `target_BN` is zero.
     """
     supervised_B = target_BN.sum(-1) > 0
     entropy_B = -(target_BN * log_softmax(logits_BN, dim=-1)).sum(-1)
@@ -88,13 +89,15 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Return the cross-entropy of q's mass per family against uniform targets.
+    """Return the cross-entropy of q's mass per family, against uniform targets over a record's families.
 
-    A record has a family if any concept of the family is active, including the root. If only the family of a
-    record is known, the record trains the mass of the family and nothing else.
+    A record has a family if any concept of the family is active, including the root. A record of which only
+    the family is known trains the mass of the whole family, not single concepts.
 
     Args:
-        family_N: the root of each concept's family.
+        logits_BN: logits of q.
+        active_BN: bool, active concepts of each record, roots included.
+        family_N: root of each concept's family.
     """
     member_RN = family_N.unique()[:, None] == family_N  # type: ignore[no-untyped-call]
     log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]

@@ -1,4 +1,4 @@
-"""Latent prediction (§subsec:auxiliary, I-JEPA style).
+"""Latent prediction in the style of I-JEPA (§subsec:auxiliary).
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -22,12 +22,12 @@ from marecg.settings import chosen, paper
 class JepaConfig(NarrowConfig):
     """Latent prediction (§subsec:auxiliary)."""
 
-    captions = {"jepa": "latent prediction"}
+    captions = {"jepa": "error of latent prediction"}
 
     weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
     momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
     horizon: float | None = chosen(
-        None, "share of the run averaged by the slow encoder; replaces `momentum`", gt=0, le=1
+        None, "share of the run over which the slow encoder averages; replaces `momentum`", gt=0, le=1
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
@@ -36,7 +36,7 @@ class JepaConfig(NarrowConfig):
 
 
 class Jepa(Objective, of=JepaConfig):
-    """Predictor of the slow encoder's tokens of the unmasked record, from the masked record's H."""
+    """Objective that predicts the slow encoder's tokens of the unmasked record from the masked record's H."""
 
     settings: JepaConfig
 
@@ -46,11 +46,11 @@ class Jepa(Objective, of=JepaConfig):
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `jepa` over masked patches without padding."""
+        """Return the loss `jepa`, averaged over masked patches without padding."""
         view = views.masked
         target_BTCD = views.slow(*self._slow())
-        asked_BTC = view.masked_BTC & view.real_BT[..., None]
-        return {"jepa": (1.0, jepa_loss(self.predictor(view.h_BTCD), target_BTCD, asked_BTC))}
+        scored_BTC = view.masked_BTC & view.real_BT[..., None]
+        return {"jepa": (1.0, jepa_loss(self.predictor(view.h_BTCD), target_BTCD, scored_BTC))}
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the slow encoder."""
@@ -71,18 +71,19 @@ class Jepa(Objective, of=JepaConfig):
         return slow[0], slow[1]
 
 
-def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) -> Tensor:
+def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, scored_BTC: Tensor) -> Tensor:
     """Return the smooth-L1 error of predictions against the EMA encoder's normalised tokens.
 
     Args:
         target_BTCD: the EMA encoder's H of the unmasked record. No gradient flows into it.
-        asked_BTC: bool, the masked positions without padding.
+        predicted_BTCD: the predictor's output.
+        scored_BTC: bool, the masked positions without padding.
     """
     target_BTCD = layer_norm(target_BTCD.detach(), target_BTCD.shape[-1:])
     error_BTC = smooth_l1_loss(predicted_BTCD, target_BTCD, reduction="none").mean(-1)
-    return (error_BTC * asked_BTC).sum() / asked_BTC.sum().clamp(min=1)
+    return (error_BTC * scored_BTC).sum() / scored_BTC.sum().clamp(min=1)
 
 
 def _followed(model: MarEcg) -> nn.ModuleList:
-    """Return the modules that the EMA follows in a new list, with parameters shared with the model."""
+    """Return the modules that the EMA averages. They share their parameters with the model."""
     return nn.ModuleList([model.tokens, model.encoder])

@@ -1,4 +1,4 @@
-"""Multi-prototype concept-text alignment: the three terms of eq. mgca-loss (§subsec:auxiliary).
+"""Multi-prototype concept-text alignment (MPCT): the three terms of eq. mgca-loss (§subsec:auxiliary).
 
 The text of a record is the bag of text variants of its active leaves. A record without active leaves doesn't
 count in any of the three terms.
@@ -24,9 +24,9 @@ class MpctConfig(ObjectiveConfig):
     """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
 
     captions = {
-        "ica": "a record against its concepts' texts",
-        "bca": "beats against those texts",
-        "opa": "assignment to the concepts' texts",
+        "ica": "contrast of records with their concepts' texts",
+        "bca": "contrast of beats with their concepts' texts",
+        "opa": "assignment of records to concepts",
     }
     needs_codes = True
 
@@ -39,7 +39,7 @@ class MpctConfig(ObjectiveConfig):
 
 
 class Mpct(Objective, of=MpctConfig):
-    """Alignment of records and beats with the frozen texts of their concepts."""
+    """Objective that aligns records and beats with the frozen texts of their concepts."""
 
     reaches = frozenset({"pool", "to_concepts"})
     settings: MpctConfig
@@ -70,11 +70,14 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
     """Return L_ICA: two-way InfoNCE between records and cross-attention summaries of their texts.
 
     Args:
-        active_BV: bool, the text variants of each record's active leaves.
+        h_BD: record embeddings in the common space.
+        text_VD: text variants in the common space.
+        active_BV: bool, text variants of each record's active leaves.
+        tau: temperature.
     """
     described_B = active_BV.any(1)
     score_BV = h_BD @ text_VD.T * h_BD.shape[-1] ** -0.5
-    weight_BV = score_BV.masked_fill(~_some(active_BV), -torch.inf).softmax(-1)
+    weight_BV = score_BV.masked_fill(~_nonempty(active_BV), -torch.inf).softmax(-1)
     like_BB = normalize(h_BD, dim=-1) @ normalize(weight_BV @ text_VD, dim=-1).T
     return _two_way_infonce(like_BB / tau, active_BV, described_B)
 
@@ -83,16 +86,21 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
-    """Return L_BCA: two-way InfoNCE between a record's beats and its leaves' texts, by cross-attention.
+    """Return L_BCA: two-way InfoNCE between a record's beats and the texts of its leaves.
 
-    The similarity of record a and record b's text is the mean of two terms. The first compares a's beats with
-    their summaries of b's variants. The second compares b's variants with their summaries of a's beats.
+    The similarity of record a and record b's text is the mean of two terms. In the first, each beat of a
+    attends to b's text variants, and is compared with the result. In the second, each text variant of b
+    attends to a's beats, and is compared with the result.
 
     Args:
-        beats_BKD: features pooled around R-peaks. `real_BK` is False for beats that the record doesn't have.
+        beats_BKD: features pooled around R-peaks.
+        real_BK: False for the padding of records with fewer beats.
+        text_VD: text variants in the common space.
+        active_BV: bool, text variants of each record's active leaves.
+        tau: temperature.
     """
     both_B = active_BV.any(1) & real_BK.any(1)
-    attended_BV, attended_BK = _some(active_BV), _some(real_BK)
+    attended_BV, attended_BK = _nonempty(active_BV), _nonempty(real_BK)
     score_BKV = beats_BKD @ text_VD.T * beats_BKD.shape[-1] ** -0.5
     beats, text = normalize(beats_BKD, dim=-1), normalize(text_VD, dim=-1)
 
@@ -123,16 +131,16 @@ def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, t
     return divergence / (active_B1 > 0).sum().clamp(min=1)
 
 
-def _some(attended_BK: Tensor) -> Tensor:
-    """Return the attention mask; empty rows become all True, because their softmax would be NaN."""
+def _nonempty(attended_BK: Tensor) -> Tensor:
+    """Return the attention mask with empty rows set to True, because their softmax would be NaN."""
     return attended_BK | ~attended_BK.any(1, keepdim=True)
 
 
 def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor, counted_B: Tensor) -> Tensor:
-    """Return InfoNCE of each counted record against the counted texts, and of each text against the records.
+    """Return the mean of InfoNCE from records to texts and InfoNCE from texts to records.
 
-    Records with identical texts aren't negatives of each other. Masks leave out records, because with indices
-    a GPU would have to wait for the number of records.
+    Only records in `counted_B` take part. Records with identical texts aren't negatives of each other.
+    Records are left out by masks, because with indices a GPU would have to wait for the number of records.
     """
     own_B = torch.arange(len(logits_BB), device=logits_BB.device)
     same_BB = (active_BV[:, None] == active_BV[None]).all(-1)

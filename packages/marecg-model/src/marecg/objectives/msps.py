@@ -1,4 +1,4 @@
-"""Losses of multi-scale physiological supervision: eq. patch-rhythm-loss and eq. msps-loss.
+"""Losses of multi-scale physiological supervision (MSPS): eq. patch-rhythm-loss and eq. msps-loss.
 
 Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position and K_φ phase classes.
 """
@@ -16,10 +16,10 @@ from marecg.objectives.views import Views
 from marecg.settings import chosen, paper
 
 RHYTHM_OUTPUTS = 7
-"""K_r: alternation, four rate buckets, mean RR, RR-CV, in this order."""
+"""K_r, the number of rhythm outputs: alternation, four rate buckets, mean RR, RR-CV, in this order."""
 
 PHASES = 4
-"""K_φ: PRE-R, R, ST, T-wave."""
+"""K_φ, the number of phases: PRE-R, R, ST, T-wave."""
 
 
 class MspsConfig(RhythmThresholds, ObjectiveConfig):
@@ -30,8 +30,8 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
         "rate": "heart rate bucket",
         "mrr": "mean RR",
         "cv": "variation of RR",
-        "seq": "a patch's place in time",
-        "phase": "a patch's place in its beat",
+        "seq": "position of a patch in the record",
+        "phase": "position of a patch in its beat",
     }
 
     ramp_epochs: float = paper(5, "§sec:values: E_ramp", ge=0)
@@ -49,7 +49,7 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
 
 
 class Msps(Objective, of=MspsConfig):
-    """Two MLPs on H̄ that predict rhythm statistics and patch positions."""
+    """Objective with two MLPs on H̄, which predict rhythm statistics and patch positions."""
 
     settings: MspsConfig
 
@@ -81,7 +81,7 @@ class Msps(Objective, of=MspsConfig):
 
 
 class RhythmTarget(NamedTuple):
-    """Rhythm statistics per record, the targets. `known_B` is False without a readable rhythm (NONE)."""
+    """Target rhythm statistics per record. `known_B` is False if a record has no readable rhythm."""
 
     alternates_B: Tensor
     rate_B: Tensor
@@ -95,9 +95,9 @@ def patch_rhythm_losses(
 ) -> dict[str, Tensor]:
     """Return L_alt, L_rate, L_mRR and L_cv, the losses of a record's rhythm statistics.
 
-    The statistics are predicted from each real patch. With `z_score`, mean RR and RR-CV are standardised over
-    the known records of the batch. Otherwise they are used unchanged. If no record is known, all losses are
-    zero.
+    Each patch without padding predicts the statistics. If `z_score` is True, mean RR and RR-CV are
+    standardised over the batch's records with a readable rhythm. If no record has a readable rhythm, all
+    losses are zero.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)
@@ -107,8 +107,8 @@ def patch_rhythm_losses(
         return ((loss_BT * real_BT).sum(1) / patches_B * known_B).sum() / count
 
     def squared(out_BT: Tensor, value_B: Tensor) -> Tensor:
-        asked_B = _z_score(value_B, known_B) if z_score else value_B
-        return over_known((out_BT - asked_B[:, None]).square())
+        target_B = _z_score(value_B, known_B) if z_score else value_B
+        return over_known((out_BT - target_B[:, None]).square())
 
     shape_BT = out_BTR.shape[:2]
     alternates_BT = target.alternates_B[:, None].expand(shape_BT).to(out_BTR.dtype)
@@ -132,8 +132,10 @@ def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor, real_BT: Tensor) ->
     _, patches, classes = out_BTK.shape
     buckets = classes - PHASES
     bucket_T = torch.arange(patches, device=out_BTK.device) * buckets // patches
-    asked_BT = bucket_T.where(real_BT, -1)
-    seq = cross_entropy(out_BTK[..., :buckets].transpose(1, 2), asked_BT, ignore_index=-1, reduction="sum")
+    seq_target_BT = bucket_T.where(real_BT, -1)
+    seq = cross_entropy(
+        out_BTK[..., :buckets].transpose(1, 2), seq_target_BT, ignore_index=-1, reduction="sum"
+    )
     usable_BT = (phase_BT >= 0) & real_BT
     phase_loss_BT = cross_entropy(
         out_BTK[..., buckets:].transpose(1, 2), phase_BT.long().clamp(min=0), reduction="none"

@@ -1,8 +1,8 @@
-"""Interface of objectives: values, heads, requested views and named losses.
+"""Interface of objectives: settings, heads, requested views and named losses.
 
 An objective needs a subclass of `ObjectiveConfig`, which declares every value with its source, and a subclass
-of `Objective`. Both are in the same file, in this folder or in another package. docs/extending.md begins with
-the smallest objective.
+of `Objective`. Both are in the same file, in this folder or in another package. For a minimal example, see
+docs/extending.md.
 """
 
 from abc import ABC, abstractmethod
@@ -27,14 +27,17 @@ Part = Literal["pool", "to_concepts"]
 """Parts of the model that only some objectives use: the pool for h_rhythm, and W_sca."""
 
 Losses = dict[str, tuple[float, Tensor]]
-"""Losses of an objective by their names in `captions`: weight, and unweighted scalar value."""
+"""Losses of an objective, by their names in `captions`. Each is a weight and an unweighted scalar."""
 
 
 class Parts(NamedTuple):
-    """Parts of the network that an objective's heads need.
+    """What an objective needs to build its heads.
 
     Attributes:
-        texts: file of the sentence embeddings of the ontology's text variants, or None.
+        shape: settings of the encoder.
+        model: model that is trained.
+        ontology: concepts of the model.
+        texts: file with sentence embeddings of the ontology's text variants, or None.
     """
 
     shape: ModelConfig
@@ -44,13 +47,13 @@ class Parts(NamedTuple):
 
 
 class ObjectiveConfig(Settings):
-    """Values of an objective, such as its coefficient in eq. total-loss and the coefficient's ramp.
+    """Settings of an objective, such as its coefficient in eq. total-loss and the coefficient's ramp.
 
     Attributes:
-        captions: name of each loss, with a description. The names are columns of metrics.csv.
-        needs_codes: whether the objective learns from leaves of records. If so, a corpus without leaves is
-            refused.
-        objective: class built with these values, set by `class Mine(Objective, of=MineConfig)`.
+        captions: description of each loss by the loss's name. The names are columns of metrics.csv.
+        needs_codes: whether the objective learns from the concepts of records. If so, training refuses a
+            corpus whose records have no leaf concepts.
+        objective: class that uses these settings, set by `class Mine(Objective, of=MineConfig)`.
     """
 
     captions: ClassVar[Mapping[str, str]] = {}
@@ -61,14 +64,14 @@ class ObjectiveConfig(Settings):
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
-        """Build the objective with these values. Raises `ConfigError` if no objective uses this class."""
+        """Build the objective with these settings. Raises `ConfigError` if no objective uses this class."""
         if not hasattr(self, "objective"):
             remedy = f"Install its package, or write class Mine(Objective, of={type(self).__name__})"
-            raise ConfigError("no objective uses these values", where=repr(self), remedy=remedy)
+            raise ConfigError("no objective uses these settings", where=repr(self), remedy=remedy)
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost that this objective adds to a record's masked pass. Heads aren't counted."""
+        """Return the cost per record that this objective adds to the masked pass. Heads aren't counted."""
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:
@@ -80,7 +83,9 @@ class Objective(nn.Module, ABC):
     """Objective of a run, with heads that are discarded after training.
 
     Attributes:
-        reaches: parts of the model that the losses use. Parts that no objective uses get no gradient.
+        reaches: optional parts of the model that the losses use. A part that no objective uses gets no
+            gradient.
+        settings: settings of the objective.
     """
 
     reaches: ClassVar[frozenset[Part]] = frozenset()
@@ -96,25 +101,25 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, views: Views) -> Losses:
-        """Return each loss with its weight, by its name in `captions`."""
+        """Return each loss and its weight, by the name in `captions`."""
 
     def forward(self, views: Views) -> Losses:
-        """Return the losses. PyTorch calls this method."""
+        """Return `losses(views)`. PyTorch calls this method."""
         return self.losses(views)
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """Update the objective's own state, such as a slow encoder, after an optimiser step."""
 
     def encoders(self) -> Iterable[Encoder]:
-        """Return the objective's encoders of the model's size, for `train.compile`."""
+        """Return the objective's own encoders, which `train.compile` also compiles."""
         return ()
 
     def export(self, model: MarEcg) -> None:
-        """Copy the heads' contributions into the exported model."""
+        """Copy what the model needs from the heads into the exported model."""
 
 
 def weighted_sum(losses: Losses) -> Tensor:
-    """Return an objective's term of L before its coefficient (eq. total-loss)."""
+    """Return an objective's term of L, not yet multiplied by its coefficient (eq. total-loss)."""
     first, *further = (weight * value for weight, value in losses.values())
     return sum(further, start=first)
 
@@ -128,7 +133,7 @@ def ramp(epoch: float, ramp_epochs: float) -> float:
 
 
 class NarrowConfig(ObjectiveConfig):
-    """Values of an objective with a narrow transformer."""
+    """Settings of an objective with a narrow transformer."""
 
     width: int = chosen(384, "half the encoder's width, as in MAE and I-JEPA", gt=0)
     depth: int = chosen(4, "as in ST-MEM; I-JEPA uses 6 to 12", gt=0)
@@ -141,7 +146,7 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """Build the transformer for an encoder's shape. The output width is `outputs`, by default H's."""
+        """Build the transformer for an encoder's shape. The output has H's width if `outputs` is None."""
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )

@@ -1,4 +1,4 @@
-"""Registry of objectives in other packages."""
+"""Registry of objectives from other packages."""
 
 from functools import cache
 
@@ -9,11 +9,11 @@ from marecg.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
 
 GROUP = "marecg.objectives"
-"""Entry-point group for the settings classes of a package's objectives."""
+"""Entry-point group in which a package registers the settings classes of its objectives."""
 
 
-class Elsewhere(ObjectiveConfig):
-    """Values of an objective that isn't installed. Its run can be shown, but not trained."""
+class NotInstalled(ObjectiveConfig):
+    """Settings of an objective that isn't installed. A run with it can be shown, but not trained."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -25,11 +25,12 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
     Raises `ConfigError` if a class isn't an `ObjectiveConfig`, or two packages use the same name.
     """
     objectives: dict[str, type[ObjectiveConfig]] = {}
-    for name, kind in offered(GROUP):
-        if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
-            raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
+    for name, config_class in offered(GROUP):
+        if not (isinstance(config_class, type) and issubclass(config_class, ObjectiveConfig)):
+            problem = f"must be a subclass of ObjectiveConfig, got {config_class!r}"
+            raise ConfigError(problem, where=f"{GROUP}: {name}")
         if name in objectives:
-            problem = "has the name of another package's objective"
+            problem = "two packages register an objective with this name"
             raise ConfigError(problem, where=f"{GROUP}: {name}", remedy="Register it under another name")
-        objectives[name] = kind
+        objectives[name] = config_class
     return objectives

@@ -15,7 +15,7 @@ from marecg.settings import paper
 class ViewConfig(ObjectiveConfig):
     """View contrast (§subsec:auxiliary)."""
 
-    captions = {"view": "contrast of two views"}
+    captions = {"view": "contrast of the two views of a record"}
 
     weight: float = paper(0.1, "§sec:values: λ_view", ge=0)
     tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
@@ -30,7 +30,10 @@ class ViewConfig(ObjectiveConfig):
 
 
 class View(Objective, of=ViewConfig):
-    """Contrast of a masked record with its augmented, unmasked view among the records of all ranks."""
+    """Objective that contrasts the masked view of a record with an augmented, unmasked view.
+
+    The records of all ranks serve as negatives.
+    """
 
     reaches = frozenset({"pool"})
     settings: ViewConfig

@@ -23,11 +23,11 @@ from marecg.objectives.augment import AUGMENTATIONS, Augment
 from marecg.settings import Settings, chosen, paper
 
 Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
-"""The augmentation sets of Table component-ablation."""
+"""Names of the augmentations in `AUGMENTATIONS`."""
 
 
 class MaskingConfig(Settings):
-    """Settings of the masked pass: (lead, patch) pairs hidden from the encoder (§Backbone: index set M)."""
+    """Settings of the masked pass: which (lead, patch) pairs are hidden from the encoder (index set M)."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
     block_patches: int = chosen(
@@ -76,10 +76,10 @@ class Pass:
         x_BSCP: patches of the whole window after RevIN. The patches of the context come first.
         real_BS: mask of patches without padding.
         hidden_BSC: mask of padding and absent leads.
-        masked_BTC: the index set M, empty in a clean pass.
+        masked_BTC: the index set M, which is empty in a clean pass.
         h_BTCD: H of the context.
         encoded: every H with gradients: H of the context, and the results of `part`.
-        supervision: labels, targets and physiology for the part of the records in this pass.
+        supervision: labels, targets and physiology for the part of each record that this pass encodes.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Pass:
         return self._model.to_concepts(self.rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D], pooled from the given H of the records."""
+        """Return h_rhythm [B, D], pooled from H. Patches are ignored if `real_BT` is False."""
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
@@ -128,8 +128,8 @@ class Pass:
         Each part is scaled by its own statistics. Scaling by the whole record would leak information from one
         half into the other.
         """
-        x_BSCP, real_BS, *_ = whole = self._signal
-        cut = whole._replace(x_BSCP=x_BSCP[:, start:stop], real_BS=real_BS[:, start:stop])
+        x_BSCP, real_BS, *_ = self._signal
+        cut = self._signal._replace(x_BSCP=x_BSCP[:, start:stop], real_BS=real_BS[:, start:stop])
         part = _rescaled(cut, self._model.revin.eps)
         h_BTCD = _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
         self.encoded.append(h_BTCD)
@@ -137,22 +137,24 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode this pass's unmasked signal with another token embedding and encoder, [B, T, C, D]."""
+        """Return H of this pass's unmasked signal from another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
 class Views:
-    """Encoder passes over a micro-batch. The order of random draws is the order of the objectives.
+    """Encoder passes over a micro-batch. The order of random draws follows the order of the objectives.
 
     Args:
-        clean: settings of the unmasked pass, such as augmentation, and whether this pass is supervised.
-        regulariser: settings for hiding leads and dropping entries of H in every pass. None does neither.
+        model: model that is trained.
+        batch: signals and supervision of the records.
+        masking: settings of the masked pass.
+        clean: settings of the unmasked pass.
+        regulariser: settings for hiding leads and dropping entries of H, in every pass. None turns both off.
         generator: source of all random draws of this micro-batch. Draws are copied to the batch's device.
-        all_ranks: function that gathers [B, K] over the ranks with gradients, so that all ranks have the same
-            negatives.
+        all_ranks: function that gathers a tensor [B, K] from all ranks, with gradients.
 
     Attributes:
-        logits_BN: logits of q for the monitors. None until an objective sets them.
+        logits_BN: logits of q, used to monitor the run. None until an objective sets them.
     """
 
     def __init__(
@@ -177,7 +179,7 @@ class Views:
 
     @cached_property
     def masked(self) -> Pass:
-        """Encode the records, with M, padding and the regulariser's leads hidden."""
+        """Pass over the masked records. M, padding and leads drawn by the regulariser are hidden."""
         masking, context = self.masking, self.model.config.context_patches
         block = (masking.block_patches, masking.block_leads)
         masked_BTC = block_mask(
@@ -185,19 +187,22 @@ class Views:
         )
         masked_BTC = masked_BTC.to(self.batch.d_BCL.device)
         return self._passed(
-            self.signal, masked_BTC, self.batch.supervision, hidden_leads_asked=masking.hidden_leads
+            self.signal, masked_BTC, self.batch.supervision, predict_hidden_leads=masking.hidden_leads
         )
 
     @property
     def supervised(self) -> Pass:
-        """Pass supervised by codes and physiology: masked, or clean with `clean.supervised`."""
+        """Pass that codes and physiology supervise: clean if `clean.supervised` is True, otherwise masked."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
-        """Encode the unmasked records, with an augmentation if a name or function is given.
+        """Encode the unmasked records, optionally with an augmentation.
 
-        The pass is computed once per augmentation and number. Another number gives a new draw of the crop and
-        the augmentation.
+        The pass is computed once per augmentation and number.
+
+        Args:
+            augmentation: name or function. No augmentation if None.
+            number: number of the pass. Another number draws a new crop and a new augmentation.
         """
         if (augmentation, number) not in self._clean:
             self._clean[augmentation, number] = self._cleanly(augmentation)
@@ -205,24 +210,24 @@ class Views:
 
     @property
     def first(self) -> Pass:
-        """Pass for the monitors: the masked pass, or the first clean pass if no masked pass was made."""
+        """Pass used to monitor the run: the masked pass, or the first clean pass if no pass is masked."""
         if "masked" in self.__dict__ or not self._clean:
             return self.masked
         return next(iter(self._clean.values()))
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode the unmasked context with another token embedding and encoder, [B, T, C, D]."""
+        """Return H of the unmasked context from another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def encoded(self) -> list[Tensor]:
-        """Return every H with gradients from the passes so far."""
-        return [h_BTCD for one in self._passes for h_BTCD in one.encoded]
+        """Every H with gradients from the passes so far."""
+        return [h_BTCD for encoder_pass in self._passes for h_BTCD in encoder_pass.encoded]
 
     @cached_property
     def signal(self) -> Signal:
-        """Unmasked records in patches, not yet encoded."""
+        """Unmasked records, normalised and cut into patches."""
         return self._patches(self.batch.x_BCL, self.batch.n_valid_B)
 
     @property
@@ -246,8 +251,8 @@ class Views:
         if self.cleaning.crop or augmentation is not None:
             signal = self._patches(x_BCL, n_valid_B)
         shape_BTC = (len(x_BCL), shape.context_patches, len(LEADS))
-        nothing_BTC = torch.zeros(shape_BTC, dtype=torch.bool, device=x_BCL.device)
-        return self._passed(signal, nothing_BTC, supervision)
+        unmasked_BTC = torch.zeros(shape_BTC, dtype=torch.bool, device=x_BCL.device)
+        return self._passed(signal, unmasked_BTC, supervision)
 
     def _passed(
         self,
@@ -255,9 +260,12 @@ class Views:
         masked_BTC: Tensor,
         supervision: Supervision,
         *,
-        hidden_leads_asked: bool = False,
+        predict_hidden_leads: bool = False,
     ) -> Pass:
-        """Encode the context. Masked pairs, padding, absent leads and the regulariser's leads are hidden."""
+        """Encode the context, with masked pairs, padding and absent leads hidden.
+
+        The regulariser hides further leads. If `predict_hidden_leads` is True, these leads also belong to M.
+        """
         regulariser, generator = self.regulariser, self.generator
         x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
         hidden_BTC = masked_BTC | signal.hidden_BSC[:, : masked_BTC.shape[1]]
@@ -266,7 +274,7 @@ class Views:
             draw_B1C = torch.rand(lead_shape, generator=generator, device=generator.device)
             lead_B1C = (draw_B1C < regulariser.p_lead).to(hidden_BTC.device)
             hidden_BTC = hidden_BTC | lead_B1C
-            if hidden_leads_asked:
+            if predict_hidden_leads:
                 masked_BTC = masked_BTC | lead_B1C
         h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC, signal.scale))
         if regulariser:
@@ -275,7 +283,7 @@ class Views:
         return Pass(self.model, signal, masked_BTC, h_BTCD, supervision.of_patches(masked_BTC.shape[1]))
 
     def _patches(self, x_BCL: Tensor, n_valid_B: Tensor) -> Signal:
-        """Normalise the signal by RevIN, and cut the whole signal into patches."""
+        """Normalise the signal with RevIN and cut it into patches."""
         shape = self.model.config
         normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
         x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
@@ -284,7 +292,7 @@ class Views:
 
 
 def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-    """Return H of a signal's first patches from a token embedding and encoder, without a mask."""
+    """Return H of a signal's first patches, without a mask."""
     hidden_BTC = signal.hidden_BSC[:, :patches]
     return encoder(tokens(signal.x_BSCP[:, :patches], hidden_BTC, signal.scale))  # type: ignore[no-any-return]
 
@@ -292,7 +300,7 @@ def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module
 def _rescaled(signal: Signal, eps: float) -> Signal:
     """Normalise a part of a signal by the part's own statistics, as RevIN does.
 
-    Samples in two overlapping patches count twice.
+    Samples that are in two overlapping patches count twice.
     """
     x_BSCP, real_BS, scale, absent_BC = signal
     weight_BS11 = real_or_all(real_BS)[..., None, None].to(x_BSCP.dtype)
@@ -308,6 +316,6 @@ def _rescaled(signal: Signal, eps: float) -> Signal:
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:
-    """Return `length` samples of each record, from its start on."""
-    place_BL = start_B[:, None] + torch.arange(length, device=x_BCL.device)
-    return x_BCL.gather(2, place_BL[:, None].expand(-1, x_BCL.shape[1], -1))
+    """Return `length` samples of each record, beginning at `start_B`."""
+    sample_BL = start_B[:, None] + torch.arange(length, device=x_BCL.device)
+    return x_BCL.gather(2, sample_BL[:, None].expand(-1, x_BCL.shape[1], -1))

@@ -16,7 +16,7 @@ from marecg.objectives.jepa import JepaConfig
 from marecg.objectives.mpct import MpctConfig
 from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
-from marecg.objectives.registry import Elsewhere, installed
+from marecg.objectives.registry import NotInstalled, installed
 from marecg.objectives.view import ViewConfig
 from marecg.objectives.views import CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.settings import Settings, chosen, paper
@@ -237,7 +237,7 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
         return value
     kind = {**installed(), **context.get("kinds", {})}.get(name)
     if kind is None and context.get("elsewhere"):
-        kind = Elsewhere
+        kind = NotInstalled
     if kind is None:
         raise ValueError(f"there is no value and no objective named {name!r}")
     try:
