@@ -10,6 +10,7 @@ Shapes: M test records of all rotations, K classes, S draws.
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,7 +39,7 @@ def main(root: str, features: str, out: str, *shares: str) -> None:
     torch.set_num_threads(1)
     model = MarEcg.from_pretrained("marecg-small")
     shipped = model.concept_scores
-    kept: dict[str, NDArray[np.generic]] = {}
+    kept: dict[str, Any] = {}
     for name in TASKS:
         rotations = [task_named(name).open(Path(root), folds=Folds.of(text)) for text in ROTATIONS]
         logits: dict[str, list[NDArray[np.float64]]] = {}

@@ -134,18 +134,22 @@ def resampled_macro_auc(
     The weights depend only on M, R and the rotations, so two methods on the same records can be compared
     resample by resample. Records are weighted within their rotation.
     """
-    rotations = [
-        _resampled(y_MK[rows], logits_SMK[:, rows], resamples, seed)
-        for seed, rows in enumerate(rotated(rotation_M))
-    ]
+    rotations = []
+    for seed, rows in enumerate(rotated(rotation_M)):
+        labels_MK = y_MK[rows]
+        weight_RM = np.random.default_rng(seed).dirichlet(np.ones(len(labels_MK)), size=resamples)
+        rotations.append(weighted_macro_auc(labels_MK, logits_SMK[:, rows], weight_RM))
     return np.asarray(np.mean(rotations, axis=0))
 
 
-def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed: int) -> Floats:
-    weight_RM = np.random.default_rng(seed).dirichlet(np.ones(len(y_MK)), size=resamples)
+def weighted_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, weight_RM: Floats) -> Floats:
+    """Return the macro AUC, averaged over seeds, for each of R sets of positive weights of the records: [R].
+
+    With the same weights, tasks with the same records can be resampled together.
+    """
     classes = np.flatnonzero(scorable(y_MK))
     if not len(classes):
-        return np.full(resamples, np.nan)
+        return np.full(len(weight_RM), np.nan)
     auc_SKR = [
         [_weighted_auc(y_MK[:, k], logits_MK[:, k], weight_RM) for k in classes] for logits_MK in logits_SMK
     ]

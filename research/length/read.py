@@ -1,0 +1,99 @@
+"""Probe encoders on PTB-XL's folds 7 and 8, and keep the logits of the test records.
+
+`python -m research.length.read PTBXL FEATURES OUT ENCODER…` writes one `.npz` per encoder. An encoder is a
+run folder, `random-SEED` or `minirocket`. FEATURES keeps computed features. Records, draws and classifiers
+are the same as of `marecg probe --set readout=full --set folds=1-5,6,7-8`.
+
+Shapes: M test records, K classes.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from research.concepts.rows import TASKS, standardised
+
+from marecg.base.progress import shown
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
+from marecg.evaluate.methods.method import FeatureTable, Row
+from marecg.evaluate.probe.protocol import STRICT
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, FULL, ZERO_SHOT, Trial
+from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import TEST, Folds, Task
+from marecg.model.mar_ecg import MarEcg
+from marecg_research.minirocket import minirocket
+
+FOLDS = "1-5,6,7-8"
+SHARES, DRAWS = (0.01, 0.1, 1.0), 2
+ROWS = {FULL: "full", CONCEPTS: "concepts", BEATS: "beats", ZERO_SHOT: "zero-shot"}
+
+logger = logging.getLogger(__name__)
+
+
+def main(root: str, features: str, out: str, *encoders: str) -> None:
+    """Write the logits of each encoder's rows as float16, in units of each class's spread."""
+    torch.set_num_threads(1)
+    tasks = [task_named(name).open(Path(root), folds=Folds.of(FOLDS)) for name in TASKS]
+    for name in encoders:
+        path = Path(out) / f"{Path(name).name}.npz"
+        if path.exists():
+            continue
+        kept: dict[str, Any] = {}
+        for task in tasks:
+            part = task.part(TEST)
+            kept[f"{task.name}/classes"] = np.array(task.classes)
+            kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
+            kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
+            for row, table in tables(name, task, Path(features)):
+                for trial in trials(table, task):
+                    key = f"{task.name}/{row}/{trial.fraction:g}/{trial.seed}"
+                    kept[key] = standardised(trial.logits_MK).astype(np.float16)
+            logger.info("%s, %s", name, task.name)
+        np.savez_compressed(path, **kept)
+
+
+def tables(name: str, task: Task, features: Path) -> Iterator[tuple[str, FeatureTable]]:
+    """Yield an encoder's rows of a task with their features, as `ROW` or as `ROW, prototypes`."""
+    if name == "minirocket":
+        method = minirocket(task)
+        table = extract(task.viewed, (method,), features, shown)[method.name]
+        yield "minirocket", FeatureTable(table.x_RF, {}, Row(choose=method.choose))
+        return
+    seed = name.removeprefix("random-")
+    config = MarEcg.from_pretrained("marecg-small").config
+    model = MarEcg.from_pretrained(name) if seed == name else random_encoder(config, int(seed))
+    x_RF = extract(task.viewed, (encoder(model, "full"),), features, shown)[FULL].x_RF
+    yield from _rows(model, x_RF, "")
+    if model.concept_scores is not None:
+        model.concept_scores = None
+        yield from _rows(model, x_RF, ", prototypes")
+
+
+def _rows(model: MarEcg, x_RF: NDArray[np.float32], suffix: str) -> Iterator[tuple[str, FeatureTable]]:
+    """Yield a model's rows of the full readout; without prototypes there are only `full` and `beats`."""
+    rows: Mapping[str, Row] = encoder(model, "full").rows
+    if model.prototypes.any():
+        rows = {**encoder(model, "concepts").rows, FULL: rows[FULL]}
+    for title, row in ROWS.items():
+        if title in rows and not (suffix and title == BEATS):
+            yield row + suffix, FeatureTable(x_RF[:, rows[title].columns], {}, rows[title])
+
+
+def trials(table: FeatureTable, task: Task) -> Iterator[Trial]:
+    """Yield the trials of a row at every share and draw, or its only trial if it needs no labels."""
+    if trial := table.unlearnt(task):
+        yield trial
+    else:
+        learn = STRICT.on_features(table.values(task), table.row.choose)
+        yield from STRICT.trials(learn, task, SHARES, DRAWS)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    main(*sys.argv[1:])

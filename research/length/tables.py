@@ -1,0 +1,175 @@
+"""Tables of the length experiment: `python -m research.length.tables`, from the logits in scores/.
+
+Shapes: M test records, K classes, S draws, R resamples.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from research.concepts.rows import TASKS
+
+from marecg.evaluate.scores.metrics import (
+    RELIABLE_COUNT,
+    RESAMPLES,
+    Floats,
+    interval,
+    mean_macro_auc,
+    scorable,
+    weighted_macro_auc,
+)
+
+SCORES = Path(__file__).parent / "scores"
+SHARES = {"0.01": "16", "0.1": "160", "1": "1,600"}
+RANDOM = tuple(f"random-{seed}" for seed in range(5))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Macro AUC in percent of the four tasks, and its resamples, [4] and [4, R]."""
+
+    task_T: Floats
+    resample_TR: Floats
+
+    def __sub__(self, other: "Figures") -> "Figures":
+        """Return the difference, resample by resample."""
+        return Figures(self.task_T - other.task_T, self.resample_TR - other.resample_TR)
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of the four tasks."""
+        return float(self.task_T.mean())
+
+    def __str__(self) -> str:
+        """Return the mean of the four tasks as a gain, with its 95 % interval."""
+        low, high = interval(self.resample_TR.mean(0))
+        return f"{self.mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+
+
+@cache
+def weights() -> dict[str, NDArray[np.float64]]:
+    """Return the weights [R] of each test record, which all tasks share (Bayesian bootstrap)."""
+    with np.load(SCORES / "minirocket.npz") as file:
+        records = sorted({record for task in TASKS for record in file[f"{task}/records"].tolist()})
+    drawn_RM = np.random.default_rng(0).exponential(size=(RESAMPLES, len(records)))
+    return dict(zip(records, drawn_RM.T, strict=True))
+
+
+@cache
+def figures(encoder: str, row: str, share: str, *, every_class: bool = False) -> Figures:
+    """Return the figures of an encoder's row at a share of the labels, over reliable classes or all."""
+    estimates, resampled = [], []
+    with np.load(SCORES / f"{encoder}.npz") as file:
+        for task in TASKS:
+            y_MK = np.unpackbits(file[f"{task}/y"], axis=1)[:, : len(file[f"{task}/classes"])]
+            enough_K = scorable(y_MK) if every_class else y_MK.sum(0, dtype=int) >= RELIABLE_COUNT
+            keys = [key for key in file.files if key.startswith(f"{task}/{row}/{share}/")]
+            logits_SMK = np.stack([file[key].astype(np.float64) for key in keys])[..., enough_K]
+            weight_RM = np.stack([weights()[record] for record in file[f"{task}/records"].tolist()], axis=1)
+            estimates.append(100 * mean_macro_auc(y_MK[:, enough_K], logits_SMK))
+            resampled.append(100 * weighted_macro_auc(y_MK[:, enough_K], logits_SMK, weight_RM))
+    return Figures(np.array(estimates), np.array(resampled))
+
+
+def mean_of(encoders: Sequence[str], row: str, share: str, *, every_class: bool = False) -> Figures:
+    """Return the mean of several encoders' figures."""
+    each = [figures(name, row, share, every_class=every_class) for name in encoders]
+    return Figures(
+        np.mean([one.task_T for one in each], axis=0), np.mean([one.resample_TR for one in each], axis=0)
+    )
+
+
+def runs() -> dict[int, list[str]]:
+    """Return the encoders that were trained to their end, by steps and in the order of their seeds."""
+    names = sorted(path.stem for path in SCORES.glob("run-*.npz"))
+    lengths = sorted({int(name.split("-")[1]) for name in names})
+    return {steps: [name for name in names if int(name.split("-")[1]) == steps] for steps in lengths}
+
+
+def by_length() -> Iterator[str]:
+    """Yield the table of the lengths: the mean of the four tasks, and each length minus 1,430 steps."""
+    yield f"| steps | seed | row | {' | '.join(SHARES.values())} | minus 1,430 steps, 1,600 labels |"
+    yield "|---:|---:|---|" + "---:|" * (len(SHARES) + 1)
+    for row in ("full", "beats"):
+        for steps, names in runs().items():
+            for name in names:
+                seed = name.split("-")[2]
+                cells = [f"{figures(name, row, share).mean:.1f}" for share in SHARES]
+                gained = figures(name, row, "1") - figures(f"run-1430-{seed}", row, "1")
+                gain = "–" if steps == 1430 else str(gained)
+                yield f"| {steps:,} | {seed} | {row} | {' | '.join(cells)} | {gain} |"
+
+
+def gains(*, every_class: bool = False) -> Iterator[str]:
+    """Yield the table of MiniRocket, random weights and pretrained weights by number of labels."""
+    heads = ["MiniRocket", "random weights", "pretrained", "pretrained − random", "pretrained − MiniRocket"]
+    yield f"| labelled ECGs | {' | '.join(heads)} |"
+    yield "|---:|" + "---:|" * len(heads)
+    for share, labels in SHARES.items():
+        rocket = figures("minirocket", "minirocket", share, every_class=every_class)
+        random = mean_of(RANDOM, "full", share, every_class=every_class)
+        ours = figures("run-1430-0", "full", share, every_class=every_class)
+        yield (
+            f"| {labels} | {rocket.mean:.1f} | {random.mean:.1f} | {ours.mean:.1f} | {ours - random} "
+            f"| {ours - rocket} |"
+        )
+
+
+def random_seeds() -> str:
+    """Return the mean of the four tasks of each random encoder with all labels, in rising order."""
+    return ", ".join(f"{mean:.1f}" for mean in sorted(figures(name, "full", "1").mean for name in RANDOM))
+
+
+def by_task(share: str = "1") -> Iterator[str]:
+    """Yield the four tasks at a share of the labels, in all classes and in reliable classes."""
+    yield "| read from | super | sub | form | rhythm | mean |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    rows: dict[str, tuple[Sequence[str], str]] = {
+        "pretrained, full": (["run-1430-0"], "full"),
+        "pretrained, concepts": (["run-1430-0"], "concepts"),
+        "pretrained, beats": (["run-1430-0"], "beats"),
+        "random weights, full": (RANDOM, "full"),
+        "random weights, beats": (RANDOM, "beats"),
+        "MiniRocket": (["minirocket"], "minirocket"),
+    }
+    for title, (names, row) in rows.items():
+        mean = mean_of(names, row, share)
+        yield f"| {title} | {' | '.join(f'{auc:.1f}' for auc in (*mean.task_T, mean.mean))} |"
+
+
+def concept_scores() -> Iterator[str]:
+    """Yield the table of the rows that read concept scores, by the prototypes alone and as shipped."""
+    yield "| labels | row | super | sub | form | rhythm | mean, gain |"
+    yield "|---|---|" + "---:|" * (len(TASKS) + 1)
+    rows = [("none", "zero-shot", "0")]
+    rows += [(labels, row, share) for row in ("concepts", "full") for share, labels in SHARES.items()]
+    for labels, row, share in rows:
+        before, after = (figures("run-1430-0", row + suffix, share) for suffix in (", prototypes", ""))
+        cells = [f"{a:.1f} → {b:.1f}" for a, b in zip(before.task_T, after.task_T, strict=True)]
+        yield f"| {labels} | {row} | {' | '.join(cells)} | {after - before} |"
+
+
+def classes() -> str:
+    """Return how many classes of each task are reliable, of those with positives."""
+    counts = []
+    with np.load(SCORES / "minirocket.npz") as file:
+        for task in TASKS:
+            y_MK = np.unpackbits(file[f"{task}/y"], axis=1)[:, : len(file[f"{task}/classes"])]
+            enough = int((y_MK.sum(0, dtype=int) >= RELIABLE_COUNT).sum())
+            name = task.removeprefix("ptbxl-")
+            counts.append(f"{name} {enough} of {int(scorable(y_MK).sum())} ({len(y_MK)} records)")
+    return ", ".join(counts)
+
+
+TABLES = (by_length, gains, by_task, concept_scores)
+"""Tables of report.md."""
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join("\n".join(table()) for table in TABLES) + "\n\n")
+    sys.stdout.write("all classes:\n" + "\n".join(gains(every_class=True)) + "\n\n")
+    sys.stdout.write(f"classes: {classes()}\nrandom weights: {random_seeds()}\n")
