@@ -27,26 +27,6 @@ def aucs() -> pd.DataFrame:
     return table[table["positives"] >= RELIABLE_COUNT].assign(auc=100 * table["auc"])
 
 
-ON_THE_PAGE = {
-    "random": "random encoders and a ridge regression on the codes",
-    "minirocket": "MiniRocket and a ridge regression on the codes",
-    "prototypes": "marecg-small, prototypes",
-    "ridge, beats": "marecg-small, ridge regression on the codes",
-    "mixture": "marecg-small, mean of both",
-}
-
-
-def of_page() -> Iterator[str]:
-    """Yield the short table of docs/pretrained.md: findings and tasks without labels."""
-    for line in without_labels():
-        head, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        name = "random" if head.startswith("random") else head
-        if name in ("concept score", "---"):
-            yield line
-        elif name in ON_THE_PAGE:
-            yield f"| {ON_THE_PAGE[name]} | {' | '.join(cells)} |"
-
-
 def without_labels() -> Iterator[str]:
     """Yield the table of the findings and tasks without labels, on the folds that judged."""
     table = aucs()
@@ -147,5 +127,5 @@ TABLES = (without_labels, with_labels, by_part, of_rows)
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n\n".join("\n".join(table()) for table in (*TABLES, of_page)) + "\n")
+    sys.stdout.write("\n\n".join("\n".join(table()) for table in TABLES) + "\n")
     sys.stdout.write("mixture − prototypes over records: {:+.1f} to {:+.1f}\n".format(*over_records()))

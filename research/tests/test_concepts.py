@@ -1,12 +1,8 @@
-"""Concept scores by ridge regression: its leave-one-out scores by hand, and the tables of report and page."""
-
-from pathlib import Path
+"""Concept scores by ridge regression: its leave-one-out scores by hand, and the tables of the report."""
 
 import numpy as np
 from research.concepts import scores, tables
 from sklearn.linear_model import Ridge
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_leave_one_out_scores_are_those_of_fits_without_the_record(monkeypatch):
@@ -23,10 +19,7 @@ def test_leave_one_out_scores_are_those_of_fits_without_the_record(monkeypatch):
         )
 
 
-def test_the_report_and_the_page_have_the_tables_that_the_scores_give():
+def test_the_report_has_the_tables_that_the_scores_give():
     report = (tables.FOLDER / "report.md").read_text(encoding="utf-8")
     for table in tables.TABLES:
         assert "\n".join(table()) in report, "python -m research.concepts.tables"
-    page = (ROOT / "docs" / "pretrained.md").read_text(encoding="utf-8")
-    for table in (tables.of_page, tables.of_rows):
-        assert "\n".join(table()) in page, "python -m research.concepts.tables"

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from research.graph import answer_table, make_tables, step_table
-from research.graph.prior import tables as prior_tables
 from scipy import stats
 
 PAGE = (step_table.FOLDER.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
@@ -33,11 +32,6 @@ def test_the_page_has_the_table_of_the_papers_step():
 
 def test_the_page_has_the_table_of_answers():
     assert answer_table.table() in PAGE, "python -m research.graph.answer_table"
-
-
-def test_the_page_has_the_table_of_the_prior():
-    with np.load(prior_tables.SCORES) as file:
-        assert "\n".join(prior_tables.by_encoder(dict(file))) in PAGE, "python -m research.graph.prior.tables"
 
 
 def test_intervals_over_draws_and_findings_are_those_of_equal_draws_if_nothing_else_differs():
