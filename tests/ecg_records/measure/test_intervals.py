@@ -65,6 +65,16 @@ def test_a_qrs_complex_with_sharp_edges_begins_and_ends_at_them(qrs, noise):
     assert found.qt == pytest.approx(400, abs=12)
 
 
+def test_low_last_forces_keep_the_margin_of_a_gradual_complex():
+    """A slurred S wave or R' ends steeply, as in a bundle branch block. Here it ends at 130 ms."""
+    x_KL, t_L = drawn(qrs=0.08, foot=1), np.arange(10 * FS) / FS
+    r_K1 = drawn(noise=0, foot=1)[:, [round(0.65 * FS)]]
+    for onset in np.arange(0.6, 9.6, 0.8):
+        phase_L = np.clip((t_L - onset - 0.05) / 0.08, 0, 1)
+        x_KL += np.roll(r_K1, 3, axis=0) * np.float32(0.1 * (1 - np.cos(2 * np.pi * phase_L)))
+    assert 130 <= measure(x_KL, FS, LEADS).qrs <= 150
+
+
 @pytest.mark.parametrize("ramp_s", [0.35, 0.55])
 def test_a_ramp_that_ends_in_the_qrs_complex_is_no_edge_of_it(ramp_s):
     """Its sharp beginning lies far before the complex, or before the window of the beat."""
@@ -296,6 +306,14 @@ def test_the_axis_follows_from_i_and_avf():
         found = measure(np.stack([i * lead_L, avf * lead_L]), FS, ("I", "aVF"))
         assert abs(found.axis) == pytest.approx(degrees, abs=2)
     assert measure(np.stack([lead_L, 0 * lead_L]), FS, ("I", "aVF")).axis is None
+
+
+def test_a_long_qt_of_a_real_fibrillation_with_a_flat_t_is_a_dash(realdata):
+    """Median beat and single beats end 36 ms apart. QTc of the median beat would be 566 ms."""
+    record = wfdb.rdrecord(str(realdata / "cinc2021" / "cpsc_2018" / "A0101"))
+    found = measure(record.p_signal.T, record.fs, record.sig_name)
+    assert (found.qt, found.reasons["qt"]) == (None, "ends_apart")
+    assert found.qrs == pytest.approx(86, abs=10)
 
 
 @pytest.fixture(scope="module")

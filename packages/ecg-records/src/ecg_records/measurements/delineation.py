@@ -39,6 +39,11 @@ SHARP_BEND, BEND_PER_SAMPLE, SHORT_RISE, UNSURE = 0.75, 0.11, 3.4, 0.03
 The share is `SHARP_BEND` up to a rise of `SHORT_RISE` samples, and higher by `BEND_PER_SAMPLE` for each
 further sample. Edges within `UNSURE` of it count in part. Of LUDB's 100 odd records, one has two sharp edges.
 """
+SHARP_LOBE = 0.4, 0.6
+"""Outermost lobes as a share of the peak velocity: most at a slurred edge, least at a sharp edge.
+
+The last forces of a bundle branch block are slurred: low, even if they end steeply.
+"""
 SHARP_INWARD, RISE_OUTWARD = 9.3, 1.63
 """Samples inwards from a tenth of the lobe to a sharp edge, and how much less per sample of rise.
 
@@ -134,16 +139,21 @@ def sharp_edges(beat_KB: Floats) -> tuple[float, float]:
     first, last = _edge(velocity_B, -1), _edge(velocity_B, 1)
     short = np.interp(max(first.rise, last.rise), SHARP_RISE, (1, 0))
     straight = np.interp(min(first.bend, last.bend), (-UNSURE, UNSURE), (0, 1))
-    share = float(min(short, straight))
+    steep = np.interp(min(first.lobe, last.lobe), SHARP_LOBE, (0, 1))
+    share = float(min(short, straight, steep))
     return (share * (first.end - on), share * (off - last.end)) if share else (0.0, 0.0)
 
 
 class _Edge(NamedTuple):
-    """End of a QRS complex if its edge is sharp, its rise in samples, and its bend above the least bend."""
+    """End of a QRS complex if its edge is sharp, and how sharp the edge is.
+
+    The rise is in samples, the bend above the least bend, and the lobe a share of the peak velocity.
+    """
 
     end: float
     rise: float
     bend: float
+    lobe: float
 
 
 def _edge(velocity_B: Floats, step: int) -> _Edge:
@@ -159,11 +169,12 @@ def _edge(velocity_B: Floats, step: int) -> _Edge:
     high, half, tenth = (_crossing(outwards, share) for share in (0.9, 0.5, 0.1))
     within_reach = BEFORE - QRS_REACH[0] < top + step * tenth < BEFORE + QRS_REACH[1]
     if not within_reach or step * (start - top) - tenth > FOOT:  # or a low wave lies outside the edge
-        return _Edge(math.nan, math.inf, -math.inf)
+        return _Edge(math.nan, math.inf, -math.inf, 0.0)
     rise = tenth - half
     end = top - BEFORE + step * (tenth - SHARP_INWARD + RISE_OUTWARD * rise)
     least = SHARP_BEND + BEND_PER_SAMPLE * max(0.0, rise - SHORT_RISE)
-    return _Edge(end, rise, (half - high) / rise - least)
+    lobe = (velocity_B[top] - rest) / max(height, np.finfo(float).tiny)
+    return _Edge(end, rise, (half - high) / rise - least, float(lobe))
 
 
 def _crossing(falling: Floats, level: float) -> float:

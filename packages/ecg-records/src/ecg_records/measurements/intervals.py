@@ -176,8 +176,8 @@ def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) ->
         if doubt is not None:
             no_p: dict[str, Reason] = {**measured.reasons, "p": doubt, "pr": doubt}
             measured = measured._replace(p=None, pr=None, p_axis=None, reasons=no_p)
-    if measured.qt is not None:
-        qt = believed_qt(measured.qt, aligned, ends)
+    if measured.qt is not None and measured.rate is not None:
+        qt = believed_qt(measured.qt, measured.rate, aligned, ends)
         if isinstance(qt, str):
             reasons: dict[str, Reason] = {**measured.reasons, "qt": qt}
             return measured._replace(qt=None, t_axis=None, reasons=reasons)

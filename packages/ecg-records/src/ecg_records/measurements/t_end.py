@@ -40,10 +40,15 @@ NEAR_MS = 40
 """Largest distance between the ends by different methods."""
 LEADS_NEAR = 0.5
 """Least share of the leads with a visible T wave whose own end is near."""
+LONG_MS, NEARER_MS = 500, 20
+"""QTc (Fridericia) from which median beat and single beats must agree better, and their largest distance.
+
+A true QTc of this length is rare. A false one often ends on a P, U or fibrillation wave, whose time varies.
+"""
 TReason = Literal["flat_t", "ends_apart"]
 
 
-def believed_qt(qt: float, aligned: AlignedBeats, ends: Boundaries) -> float | TReason:
+def believed_qt(qt: float, rate: float, aligned: AlignedBeats, ends: Boundaries) -> float | TReason:
     """Return the median QT in ms of three methods, or why QT isn't accepted. `qt` is from the median beat."""
     lead_ends_K = 1000 / FS * (_of_each_lead(aligned, ends) - ends.qrs_on)
     seen_K = np.isfinite(lead_ends_K)
@@ -53,7 +58,9 @@ def believed_qt(qt: float, aligned: AlignedBeats, ends: Boundaries) -> float | T
     near_K = abs(lead_ends_K[seen_K] - qt) <= NEAR_MS
     if not abs(single - qt) <= NEAR_MS or near_K.mean() < LEADS_NEAR:
         return "ends_apart"
-    return float(np.median([qt, single, np.median(lead_ends_K[seen_K][near_K])]))
+    middle = float(np.median([qt, single, np.median(lead_ends_K[seen_K][near_K])]))
+    too_long = middle / math.cbrt(60 / rate) >= LONG_MS and abs(single - qt) > NEARER_MS
+    return "ends_apart" if too_long else middle
 
 
 def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
