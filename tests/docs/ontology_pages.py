@@ -10,13 +10,13 @@ PAGES = Path(__file__).parents[2] / "docs" / "ontology"
 _FINDINGS = """\
 # Findings
 
-The rules that `ecgonto validate` checks. Rules on a SNOMED CT release need `--release`. The letter of an id
-is its severity (E error, W warning, I information), and its first digit is the chapter."""
+`ecgonto validate` checks these rules. The letter of an id is its severity: E for an error, W for a warning. Rules on
+a SNOMED CT release need `--release`."""
 _ERRATA = """\
 # Errata
 
-Contradictions within the paper, or between the paper and its sources: what is printed, what was found, and
-what is decided here. `ontology/errata.ttl` holds them."""
+This page lists contradictions within the paper, or between the paper and its sources, with our decision on each.
+The texts are in `ontology/errata.ttl`."""
 
 
 def findings_page() -> str:
