@@ -10,13 +10,13 @@ PAGES = Path(__file__).parents[2] / "docs" / "ontology"
 _FINDINGS = """\
 # Findings
 
-`ecgonto validate` checks these rules. The letter of an id is its severity: E for an error, W for a warning. Rules on
-a SNOMED CT release need `--release`."""
+`ecgonto validate` checks these rules. The letter of an id is its severity: E for an error, W for a warning.
+Rules on a SNOMED CT release need `--release`."""
 _ERRATA = """\
 # Errata
 
-This page lists contradictions within the paper, or between the paper and its sources, with our decision on each.
-The texts are in `ontology/errata.ttl`."""
+This page lists contradictions within the paper, or between the paper and its sources, with our decision on
+each. The texts are in `ontology/errata.ttl`."""
 
 
 def findings_page() -> str:

@@ -24,7 +24,7 @@ OTHER_VERSION = "CCG-E210"
 @LOCKED.rule(
     "CCG-E201",
     "The lock file is unchanged",
-    why="Only the lock states what existing checkpoints were trained on.",
+    why="Existing checkpoints were trained on the graph in the lock.",
     fix="Restore enumeration.lock from version control",
 )
 def _edited_lock(draft: Draft) -> Iterator[Breach]:
@@ -40,7 +40,7 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
 @LOCKED.rule(
     OTHER_VERSION,
     "Every table has the ontology's version",
-    why="Another version is left by an unfinished build or a removed lock.",
+    why="A different version comes from an unfinished build or a removed lock.",
     fix="Run ecgonto build; restore a lost lock from version control",
 )
 def _other_version(draft: Draft) -> Iterator[Breach]:
@@ -82,7 +82,7 @@ def _moved_index(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     "CCG-E203",
-    "The graph is the frozen one, or the version is higher",
+    "The graph equals the frozen graph, or the version is higher",
     why="Edges change D, Â and c*, so models of one version would differ.",
     fix="Undo the change, or raise the version in the header and run ecgonto build",
 )
@@ -146,7 +146,7 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     FROZEN,
-    "A code is routed as it was frozen, or the version is higher",
+    "The routing of a code equals the frozen routing, or the version is higher",
     why="A changed route changes supervision, and the version tells models apart.",
     fix="Undo the change; if it is intended, run ecgonto build --new-version with a higher minor version",
 )

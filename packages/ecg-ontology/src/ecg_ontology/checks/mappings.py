@@ -42,7 +42,7 @@ def _unknown_node(draft: Draft) -> Iterator[Breach]:
 @DECISIVE.rule(
     "CCG-E308",
     "A code is in only one table",
-    why="The rows of two tables would add up, unnoticed by their curators.",
+    why="The code would be routed by the rows of both tables, and their curators may not notice.",
     fix="Keep its rows in one table; only a profile's table (paper, curated) replaces rows",
 )
 def _scattered_code(draft: Draft) -> Iterator[Breach]:
@@ -72,7 +72,7 @@ def _no_relation(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E310",
-    "Every row says how it was found",
+    "Every row states how it was made",
     why="Reviewers must be able to tell a clinician's decision from a program's guess.",
     fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
 )

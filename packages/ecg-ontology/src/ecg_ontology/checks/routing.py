@@ -26,7 +26,7 @@ def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
 @ROUTING.rule(
     "CCG-E301",
     "Every code is well formed",
-    why="SNOMED CT identifiers end in a check digit, which shows mistyped codes.",
+    why="SNOMED CT identifiers end in a check digit, which reveals mistyped codes.",
     fix="Correct the code by its official source",
 )
 def _malformed_code(draft: Draft) -> Iterator[Breach]:
@@ -80,7 +80,7 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
 
 @ROUTING.rule(
     "CCG-E305",
-    "Labels are the official map's",
+    "Labels agree with the official map",
     why="A wrong label hides a wrong route; the paper has four.",
     fix="Copy the label from the official map, and review the route",
 )

@@ -89,7 +89,7 @@ def _impossible_statement(draft: Draft) -> Iterator[Breach]:
 @TABLES.rule(
     "CCG-W321",
     "A row that supervises has a confidence above one half",
-    why="A doubtful mapping supervises like any other.",
+    why="A doubtful mapping supervises like a certain mapping.",
     fix="Review the row; raise its confidence, or remove it",
 )
 def _doubted_row(draft: Draft) -> Iterator[Breach]:
@@ -100,7 +100,7 @@ def _doubted_row(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-W322",
-    "Every column of a table is one of SSSOM's",
+    "Every column of a table is an SSSOM column",
     why="A misspelt column is ignored.",
     fix="Correct the name, or declare it as an extension slot",
 )

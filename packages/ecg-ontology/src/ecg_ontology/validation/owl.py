@@ -48,7 +48,7 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
 
 
 @REASONER.rule(
-    "CCG-E501",
+    "CCG-E601",
     "The ontology has no contradiction",
     why="From a contradiction a reasoner can conclude anything.",
     fix="Look for a concept with two tiers, or a relation between wrong tiers",
