@@ -310,7 +310,7 @@ def test_a_damaged_folder_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "clf")
     head = tmp_path / "clf" / "head.safetensors"
     save_file({name: value[:1] for name, value in load_file(head).items()}, head)
-    with pytest.raises(CheckpointError, match="don't fit each other"):
+    with pytest.raises(CheckpointError, match=r"head\.\w+ must be F32 \[2.*\], got F32 \[1"):
         EcgClassifier.load(tmp_path / "clf")
     faults = {
         '{"format": 2}': "format, classes, several",
@@ -321,6 +321,19 @@ def test_a_damaged_folder_is_refused(fitted, tmp_path):
         (tmp_path / "clf" / "classifier.json").write_text(text)
         with pytest.raises(CheckpointError, match=rf"isn't a classifier of this version \({fault}\)"):
             EcgClassifier.load(tmp_path / "clf")
+
+
+def test_a_flipped_bit_of_the_head_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "clf")
+    head = tmp_path / "clf" / "head.safetensors"
+    content = bytearray(head.read_bytes())
+    content[-2] ^= 1
+    head.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: is damaged .*SHA-256"):
+        EcgClassifier.load(tmp_path / "clf")
+    mark = tmp_path / "clf" / "classifier.json"
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"weights": None}))
+    EcgClassifier.load(tmp_path / "clf")
 
 
 def test_a_class_that_all_records_or_none_have_is_predicted_so_with_a_warning(model, signals, tmp_path):

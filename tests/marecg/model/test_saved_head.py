@@ -29,7 +29,13 @@ def test_a_classifier_that_was_saved_gives_the_same_logits(net, tmp_path):
 def test_a_damaged_classifier_is_refused_and_other_files_stay(net, tmp_path):
     net.save_pretrained(tmp_path / "net")
     (tmp_path / "net" / "head.json").write_text('{"classes": 4, "readout": "rhythm"}')
-    with pytest.raises(CheckpointError, match="don't match"):
+    with pytest.raises(CheckpointError, match=r"head\.\w+ must be F32 \[4"):
+        Classifier.from_pretrained(tmp_path / "net")
+    net.save_pretrained(tmp_path / "net")
+    content = bytearray((tmp_path / "net" / "head.safetensors").read_bytes())
+    content[-2] ^= 1
+    (tmp_path / "net" / "head.safetensors").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: is damaged .*SHA-256"):
         Classifier.from_pretrained(tmp_path / "net")
     with pytest.raises(CheckpointError):
         Classifier.from_pretrained(tmp_path / "nowhere")

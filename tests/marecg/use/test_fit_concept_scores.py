@@ -94,6 +94,11 @@ def test_a_damaged_file_is_one_clear_error(fitted):
     (fitted / "model" / FILE).write_bytes(content[:-8])
     with pytest.raises(CheckpointError, match="has no concept scores"):
         MarEcg.from_pretrained(fitted)
+    flipped = bytearray(content)
+    flipped[-2000] ^= 1
+    (fitted / "model" / FILE).write_bytes(flipped)
+    with pytest.raises(CheckpointError, match=r"is damaged .*SHA-256"):
+        MarEcg.from_pretrained(fitted)
 
 
 def test_records_that_the_run_never_saw_do_not_teach(fitted, tmp_path):

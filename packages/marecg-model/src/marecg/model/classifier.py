@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from ecg_records.signal.leads import LEADS
 from marecg.base.device import named_device
-from marecg.errors import CheckpointError, UsageError
+from marecg.errors import UsageError
 from marecg.model import saved_head
+from marecg.model.folder import tensors_of
 from marecg.model.mar_ecg import WEIGHT_DECAY, MarEcg, groups
 from marecg.model.readout import Features, Readout, readout_width
 
@@ -102,7 +103,7 @@ class Classifier(nn.Module):
         """
         content = {"classes": self.head.out_features, "readout": self.readout}
         head = saved_head.Head.model_validate(content)
-        saved_head.write(Path(save_directory), self.model, head, self._own())
+        saved_head.write(Path(save_directory), self.model, head, self.own())
 
     def push_to_hub(
         self, repo_id: str, *, private: bool | None = None, token: str | bool | None = None
@@ -130,17 +131,14 @@ class Classifier(nn.Module):
             UsageError: If the device isn't available.
         """
         folder = saved_head.fetched(name, **how)
-        head, tensors = saved_head.read(folder)
+        head = saved_head.read(folder)
         net = cls(MarEcg.from_pretrained(folder / "model"), head.classes, head.readout)
-        own = {name: tensor.shape for name, tensor in net._own().items()}
-        if own != {name: tensor.shape for name, tensor in tensors.items()}:
-            problem = "head.safetensors, head.json and the model don't match"
-            raise CheckpointError(problem, where=folder, remedy="Save the classifier again")
+        tensors = tensors_of(folder / saved_head.TENSORS, net.own(), head.weights, saved_head.AGAIN)
         net.load_state_dict({**net.state_dict(), **tensors})
         net.model.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
         return net.eval().to(named_device(device))
 
-    def _own(self) -> dict[str, Tensor]:
+    def own(self) -> dict[str, Tensor]:
         """Return the tensors outside the encoder: the head, and the readout's mean and standard deviation."""
         return {name: value for name, value in self.state_dict().items() if not name.startswith("model.")}
 

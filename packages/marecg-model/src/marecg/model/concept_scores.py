@@ -55,7 +55,7 @@ class ConceptScores:
 
     @property
     def sha256(self) -> str:
-        """Return a hash of the numbers, which tells figures by other concept scores apart."""
+        """Return a hash of the numbers, by which damage and figures of other concept scores are noticed."""
         return hashlib.sha256(b"".join(getattr(self, name).tobytes() for name in TENSORS)).hexdigest()
 
     @property
@@ -104,7 +104,7 @@ class ConceptScores:
         """Write the file into a model's folder."""
         tensors = {name: getattr(self, name) for name in TENSORS}
         sources = {"sources": json.dumps(self.sources), "others": str(self.others)}
-        metadata = {"weights": self.weights, **sources}
+        metadata = {"weights": self.weights, "sha256": self.sha256, **sources}
         with replacing(folder / FILE) as temporary:
             temporary.write_bytes(save(tensors, metadata))
 
@@ -138,4 +138,7 @@ class ConceptScores:
                 problem = f"{name} must have shape {list(shape)}, got {list(tensor.shape)}"
                 raise CheckpointError(problem, where=path, remedy=AGAIN)
             refuse_impossible(tensor, name, path, AGAIN, CheckpointError)
-        return cls(fitted_for, sources, others, **tensors)
+        scores = cls(fitted_for, sources, others, **tensors)
+        if metadata.get("sha256", scores.sha256) != scores.sha256:  # files of older versions have none
+            raise CheckpointError("is damaged (its SHA-256 has changed)", where=path, remedy=AGAIN)
+        return scores

@@ -1,16 +1,17 @@
 """Reader of a model's folder, which checks the parts of the folder against each other."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from safetensors.torch import load_file, save
+from torch import Tensor
 
 import ecg_ontology
-from ecg_base import file_sha256, read_bounded
+from ecg_base import file_sha256, read_bounded, refuse_pipe
 from ecg_ontology import Ontology
 from ecg_records.signal.leads import LEADS
 from ecg_records.storage.documents import read_json
@@ -87,9 +88,9 @@ def read(folder: Path) -> tuple[Description, Ontology]:
     return description, ontology
 
 
-def _no_model(folder: Path, error: Exception) -> CheckpointError:
+def _no_model(folder: Path, error: Exception, remedy: str = AGAIN) -> CheckpointError:
     text = " ".join(str(error).split())
-    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy=AGAIN)
+    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy=remedy)
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
@@ -101,9 +102,22 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
             raise CheckpointError(problem, where=folder / "config.json", remedy=AGAIN)
 
 
-def tensors_of(path: Path, model: nn.Module, sha256: str | None = None) -> dict[str, Tensor]:
-    """Read the file's tensors if its header matches `model`, and its hash `sha256`, if that is known."""
-    expected = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write tensors in float32, and return the SHA-256 of the file for `tensors_of`."""
+    content = save({name: tensor.float().contiguous() for name, tensor in tensors.items()})
+    path.write_bytes(content)  # `save_file` would make it readable only by its owner
+    return hashlib.sha256(content).hexdigest()
+
+
+def tensors_of(
+    path: Path, like: Mapping[str, Tensor], sha256: str | None, remedy: str = AGAIN
+) -> dict[str, Tensor]:
+    """Read a file's tensors if its header matches the tensors `like`, and its hash `sha256`, unless None.
+
+    Raises `CheckpointError` with the remedy if the file is missing or damaged.
+    """
+    refuse_pipe(path, remedy, CheckpointError)
+    expected = {name: (list(tensor.shape), "F32") for name, tensor in like.items()}
     try:
         with path.open("rb") as file:
             if file.read(len(LFS)) == LFS:
@@ -122,13 +136,13 @@ def tensors_of(path: Path, model: nn.Module, sha256: str | None = None) -> dict[
         ]
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise CheckpointError(min(problems) + more, where=path, remedy=AGAIN)
+            raise CheckpointError(min(problems) + more, where=path, remedy=remedy)
         tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # not memory-mapped
     except (SafetensorError, OSError) as error:
-        raise _no_model(path.parent, error) from error
+        raise _no_model(path.parent, error, remedy) from error
     refuse_non_finite(tensors, path)
     if sha256 is not None and file_sha256(path) != sha256:
-        raise CheckpointError("is damaged (its SHA-256 doesn't match config.json)", where=path, remedy=AGAIN)
+        raise CheckpointError("is damaged (its SHA-256 has changed)", where=path, remedy=remedy)
     return tensors
 
 

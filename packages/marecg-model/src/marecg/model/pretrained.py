@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from huggingface_hub import snapshot_download
-from safetensors.torch import save_file
 
-from ecg_base import file_sha256
 from ecg_ontology import Ontology
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.concept_scores import FILE as CONCEPT_SCORES
 from marecg.model.concept_scores import ConceptScores
-from marecg.model.folder import FILES, Description, read, refuse_another, tensors_of
+from marecg.model.folder import FILES, Description, read, refuse_another, tensors_of, write_tensors
 from marecg.model.names import local_folder
 from marecg.model.readout import readout_width
 
@@ -39,21 +37,17 @@ INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "Use model.half() or model.bf
 
 def write(model: "MarEcg", folder: Path) -> None:
     """Write a model's files into an existing folder, without its card."""
-    config, tensors = folder / "config.json", folder / "model.safetensors"
-    # A model that was cast, for example by half(), is saved in float32, which `from_pretrained` reads.
-    save_file({name: tensor.float() for name, tensor in model.state_dict().items()}, tensors)
     description = Description(
         ontology=model.ontology.sha256,
         bundle=model.ontology.bundle_sha256,
-        weights=file_sha256(tensors),
+        weights=write_tensors(folder / "model.safetensors", model.state_dict()),
         model=model.config,
         provenance=model.provenance,
         scores=model.scores,
         untaught_by_family=model.untaught_by_family,
     )
-    config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
+    (folder / "config.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
     model.ontology.save(folder / "ontology.json")
-    tensors.chmod(config.stat().st_mode)  # safetensors makes the file readable for its owner only
     scores = model.concept_scores
     if scores and scores.weights == weights_sha256(model):  # fine-tuned weights need new scores
         scores.write(folder)
@@ -68,7 +62,7 @@ def load(kind: type[Model], folder: Path, ontology: Ontology | None = None) -> M
         model = kind(description.model, carried)
     model.provenance, model.scores = description.provenance, description.scores
     model.untaught_by_family = description.untaught_by_family
-    tensors = tensors_of(folder / "model.safetensors", model, description.weights)
+    tensors = tensors_of(folder / "model.safetensors", model.state_dict(), description.weights)
     model.load_state_dict(tensors, strict=True, assign=True)
     if (folder / CONCEPT_SCORES).is_file():
         width = readout_width(model.config, "beats")

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from huggingface_hub import HfApi, snapshot_download
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor
 
-from ecg_base import refuse_others, refuse_pipe, replacing
+from ecg_base import refuse_others, replacing
 from ecg_records.storage.documents import read_model
 from marecg.errors import CheckpointError
-from marecg.model.folder import refuse_non_finite
+from marecg.model.folder import refuse_non_finite, write_tensors
 from marecg.settings import Settings
 
 if TYPE_CHECKING:
     from marecg.model.mar_ecg import MarEcg
 
 MARK, TENSORS = "head.json", "head.safetensors"
-LARGEST_HEAD = 1 << 30
-"""Maximum size of head.safetensors in bytes: far larger than any head, but small enough for memory."""
 AGAIN = "Give a folder written by Classifier.save_pretrained"
 
 
 class Head(Settings):
-    """Content of head.json: the number of classes, and the readout used as input."""
+    """Content of head.json: the number of classes, and the readout used as input.
+
+    `weights` is the SHA-256 of head.safetensors. It is None in folders of older versions.
+    """
 
     format: Literal[1] = 1
     classes: int = Field(ge=1, le=1 << 20)
     readout: Literal["rhythm", "wide"]
+    weights: str | None = None
 
 
 def write(folder: Path, model: "MarEcg", head: Head, tensors: Mapping[str, Tensor]) -> None:
@@ -42,22 +42,13 @@ def write(folder: Path, model: "MarEcg", head: Head, tensors: Mapping[str, Tenso
     with replacing(folder) as temporary:
         temporary.mkdir(exist_ok=True)
         model.save_pretrained(temporary / "model")
-        content = save({name: tensor.float().contiguous() for name, tensor in tensors.items()})
-        (temporary / TENSORS).write_bytes(content)
-        (temporary / MARK).write_text(head.model_dump_json(indent=2), encoding="utf-8")
+        hashed = head.model_copy(update={"weights": write_tensors(temporary / TENSORS, tensors)})
+        (temporary / MARK).write_text(hashed.model_dump_json(indent=2), encoding="utf-8")
 
 
-def read(folder: Path) -> tuple[Head, dict[str, Tensor]]:
-    """Read the head of a classifier's folder. Raises `CheckpointError` if it is missing or damaged."""
-    head = read_model(Head, folder / MARK, "isn't a classifier's head", AGAIN, CheckpointError)
-    path = folder / TENSORS
-    refuse_pipe(path, AGAIN, CheckpointError, LARGEST_HEAD)
-    try:
-        tensors = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"isn't a classifier ({error})", where=folder, remedy=AGAIN) from error
-    refuse_non_finite(tensors, path)
-    return head, tensors
+def read(folder: Path) -> Head:
+    """Read a classifier's head.json. Raises `CheckpointError` if it is missing or damaged."""
+    return read_model(Head, folder / MARK, "isn't a classifier's head", AGAIN, CheckpointError)
 
 
 def fetched(name: str | Path, **how: Any) -> Path:
