@@ -85,10 +85,10 @@ def page(path: Path) -> tuple[str, dict[str, bytes]]:
             if kind := next((kind for kind in ("image/png", "image/svg+xml") if kind in data), None):
                 name = f"{path.stem}-{len(pictures) + 1}.{kind.partition('/')[2][:3]}"
                 pictures[name] = base64.b64decode(data[kind]) if kind.endswith("png") else data[kind].encode()
-                parts.append(f"![What the cell above shows]({name})")
+                parts.append(f"![Output of the cell above]({name})")
             else:
                 parts.append(f"```text\n{(each.get('text') or data['text/plain']).rstrip()}\n```")
-    link = f"[Download this notebook]({path.name}); the tests run it and compare what it shows."
+    link = f"[Download this notebook]({path.name}). The project's tests run it and compare the output."
     return "\n\n".join([parts[0], link, *parts[1:]]) + "\n", pictures
 
 
