@@ -42,6 +42,9 @@ def page(name: str) -> str:
     text = (
         head + "\n## " + re.sub(r"^\* `-[qvh], --(?:quiet|verbose|help)`.*\n", "", text, flags=re.MULTILINE)
     )
+    # A command's arguments and options follow its examples, so its usage line says nothing new.
+    text = re.sub(r"\*\*Usage\*\*:\n\n```console\n.*?```\n\n", "", text, flags=re.DOTALL)
+    text = text.replace("```\n\n```console\n", "")
     text = re.sub(r"\*\*Options\*\*:\n\n(?=\n|\Z)", "", text)
     return "\n".join(line.rstrip() for line in text.splitlines()).strip() + "\n"
 
