@@ -37,7 +37,7 @@ def errata_page() -> str:
     for entry in errata():
         blocks.append(f"## {entry.id}")
         parts = {
-            "Where": entry.source,
+            "Source": entry.source,
             "Printed": entry.printed,
             "Found": entry.found,
             "Decided": entry.decision,
