@@ -103,7 +103,7 @@ def _changed_graph(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     "CCG-W204",
-    "From version 1.0.0 on a lock freezes the graph",
+    "From version 1.0.0 on, a lock freezes the graph",
     why="Without a lock, a moved index isn't noticed.",
     fix="Keep the graph in a folder, and run ecgonto build",
 )
@@ -114,7 +114,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     NO_LOCK,
-    "From version 1.0.0 on a lock freezes graph and routing",
+    "From version 1.0.0 on, a lock freezes graph and routing",
     why="Without a lock, a moved index or a changed route isn't noticed.",
     fix="Restore enumeration.lock from version control; for a first version run ecgonto build --new-version",
 )
@@ -147,7 +147,7 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     FROZEN,
     "The routing of a code equals the frozen routing, or the version is higher",
-    why="A changed route changes supervision, and the version tells models apart.",
+    why="A changed route changes supervision, and models are identified by the version.",
     fix="Undo the change; if it is intended, run ecgonto build --new-version with a higher minor version",
 )
 def _thawed(draft: Draft) -> Iterator[Breach]:

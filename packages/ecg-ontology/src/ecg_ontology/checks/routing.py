@@ -38,7 +38,7 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E303",
     "A routed leaf brings its family, and no other",
-    why='π has "one leaf and its parent root". Without its root, or with another, families are miscounted.',
+    why='π has "one leaf and its parent root". With another root or none, families are miscounted.',
     fix="Add the row of the leaf's root, or remove the row of the other root",
 )
 def _family_closure(draft: Draft) -> Iterator[Breach]:
@@ -81,7 +81,7 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E305",
     "Labels agree with the official map",
-    why="A wrong label hides a wrong route; the paper has four.",
+    why="A wrong label hides a wrong route. The paper has four wrong labels.",
     fix="Copy the label from the official map, and review the route",
 )
 def _wrong_label(draft: Draft) -> Iterator[Breach]:

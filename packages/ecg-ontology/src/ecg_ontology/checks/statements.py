@@ -15,7 +15,7 @@ _SAME = ("equivalentClass", "sameAs", "exactMatch")
 
 @STATEMENTS.rule(
     "CCG-E016",
-    "Other statements agree with the graph",
+    "Further OWL and SKOS statements agree with the graph",
     why="Otherwise a reasoner may merge two concepts, or find that a family and its finding exclude"
     " each other.",
     fix="Remove the statement, or correct its ends",

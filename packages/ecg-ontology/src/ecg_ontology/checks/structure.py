@@ -209,9 +209,9 @@ def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-E011",
-    "Every concept is connected to every other, or to its family in a forest",
-    why="Between unconnected concepts D is only a convention (largest distance + 1). Only a graph "
-    "without any ring may rely on it.",
+    "Every concept is connected to all concepts, or, in a graph without a ring, to its family",
+    why="D has no meaning between unconnected concepts. Only a graph without a ring may have unconnected "
+    "families.",
     fix="Add the missing family or ring relation",
 )
 def _disconnected(draft: Draft) -> Iterator[Breach]:
@@ -250,7 +250,7 @@ def _cross_family(draft: Draft) -> Iterator[Breach]:
     "CCG-W013",
     "The roots form one ring",
     why="The ring bounds D: two leaves are at most 2 + half the number of families apart.",
-    fix="Join each root to the one before and the one after it with ccg:ring",
+    fix="Join each root to the previous and the next root with ccg:ring",
 )
 def _broken_ring(draft: Draft) -> Iterator[Breach]:
     roots = [concept for concept in draft.concepts if concept.tier is Tier.root]

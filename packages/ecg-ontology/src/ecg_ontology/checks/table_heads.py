@@ -52,8 +52,8 @@ def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-W319",
-    "Every prefix of a table that was built is in its curie_map",
-    why="Other programs can't expand the codes otherwise.",
+    "Every prefix in a table is in its curie_map",
+    why="Otherwise other programs can't expand the codes.",
     fix="Add the prefix with its IRI to the curie_map",
 )
 def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
