@@ -26,7 +26,7 @@ from marecg.model.windows import Recording, cut, tta_windows, window_starts
 from marecg.recipes import small, tiny
 from marecg.use import export as exporting
 from marecg.use import exported_networks
-from marecg.use.export import export
+from marecg.use.export import Export, export
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def run(micro, tmp_path_factory) -> Path:
     """A model with overlapping patches, as in the paper, and with small's amplitudes and beginnings."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("export") / "run"
-    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True, "phases": 3})
+    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True, "phases": 2})
     MarEcg(shape).save_pretrained(folder / "model")
     return folder
 
@@ -69,14 +69,13 @@ def test_an_onnx_file_is_valid_and_says_what_it_takes(run, onnx_file):
     about = {each.key: each.value for each in model.metadata_props}
     assert about["leads"].split(",") == list(LEADS)
     assert (about["fs"], about["context"], about["unit"]) == ("500", "3500", "mV")
-    assert about["beginnings"] == "3"
+    assert about["beginnings"] == "2"
     assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
     assert about["opset"] == str(model.opset_import[0].version)
 
 
-def test_no_exported_file_names_a_place_of_this_machine(run, onnx_file):
-    program = export(run, "torch", run / "places.pt2").path
-    with zipfile.ZipFile(program) as parts:
+def test_no_exported_file_names_a_place_of_this_machine(run, onnx_file, program):
+    with zipfile.ZipFile(program.path) as parts:
         content = b"".join(parts.read(name) for name in parts.namelist())
     for exported in (onnx_file.read_bytes(), content):
         for place in (Path(exporting.__file__).parents[2], Path(torch.__file__).parent, run.parent):
@@ -93,6 +92,7 @@ def test_the_example_of_the_page_on_use_runs(onnx_file, monkeypatch):
     assert names["rhythm"].shape == (1, 16)
 
 
+@pytest.mark.nightly
 def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run):
     done = export(run, "torch", run / "encoder.pt2")
     extra = {"marecg.json": ""}
@@ -106,17 +106,22 @@ def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_fac
             torch.testing.assert_close(rhythm, model(x, n_valid).rhythm, atol=1e-4, rtol=0)
 
 
-def test_a_file_that_differs_is_not_written(run, monkeypatch):
+@pytest.mark.parametrize("kind", ["encoder", "classifier"])
+def test_a_file_that_differs_is_not_written(kind, run, classifier_folder, monkeypatch, tmp_path):
     def falsified(frozen, path, _):
         path.write_bytes(b"a program")
-        return (lambda inputs: tuple(each + 2e-4 for each in frozen(*inputs))), {}
+        return (lambda inputs: tuple(_changed(each) for each in frozen(*inputs))), {}
+
+    def _changed(each):
+        return each if each.dtype == torch.bool else each + 2e-4
 
     monkeypatch.setitem(exporting.WRITERS, "torch", falsified)
-    with pytest.raises(OutputError, match=r"differs from the model by 2\.0e-04, more than 1e-04"):
-        export(run, "torch", run / "false.pt2")
-    assert not list(run.glob("*false*"))
+    with pytest.raises(OutputError, match=r"differs from the model by 2\.\de-04, more than 1e-04"):
+        export(run if kind == "encoder" else classifier_folder, "torch", tmp_path / "false.pt2")
+    assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
@@ -182,52 +187,112 @@ def labelled(micro) -> tuple[MarEcg, np.ndarray, np.ndarray]:
     return model, x, y
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_the_file_of_a_classifier_calls_whole_records_as_the_classifier_does(several, labelled, tmp_path):
-    """One class is calibrated by knots, one by a temperature; the file takes records of any lengths."""
+@pytest.fixture(scope="module")
+def several(labelled) -> EcgClassifier:
+    """A classifier of two classes that vary, by knots and by a temperature, and of two that are constant."""
     model, x, y = labelled
-    fitted = EcgClassifier(model, fs=500, seed=1).fit(x, np.stack([y, 1 - y], 1) if several else y)
+    with pytest.warns(UserWarning, match="(no|every) record has class"):
+        fitted = EcgClassifier(model, fs=500, seed=1).fit(x, np.stack([y, 1 - y, 0 * y, 0 * y + 1], 1))
+    return recalibrated(fitted, x)
+
+
+@pytest.fixture(scope="module")
+def exclusive(labelled) -> EcgClassifier:
+    """A classifier of which a record has one of two classes."""
+    model, x, y = labelled
+    return recalibrated(EcgClassifier(model, fs=500, seed=1).fit(x, y), x)
+
+
+def recalibrated(fitted: EcgClassifier, x: np.ndarray) -> EcgClassifier:
+    """The first class is calibrated by knots, the second by a temperature."""
     logits = fitted.logits_of([Recording(each, np.zeros(12, bool)) for each in x])
     middle = float(np.median(logits[:, 0]))
     steps = (middle - 2, middle - 0.1, middle + 0.1, middle + 2)
     knots = Calibration(kind="isotonic", knots=steps, values=(0.01, 0.2, 0.2, 0.99))
-    fitted.calibrations_ = [knots, Calibration(kind="temperature", slope=0.7, shift=0.2)]
-    fitted.thresholds_ = np.array([0.2, 0.5])
+    fitted.calibrations_[:2] = [knots, Calibration(kind="temperature", slope=0.7, shift=0.2)]
+    fitted.thresholds_[:2] = np.array([0.2, 0.5])
+    return fitted
+
+
+@pytest.fixture(scope="module")
+def classifier_folder(several, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("export-classifier") / "clf"
+    several.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def program(classifier_folder, labelled) -> Export:
+    """The classifier's file, compared on records of several lengths."""
+    return export(classifier_folder, "torch", classifier_folder.parent / "clf.pt2", shortened(labelled[1]))
+
+
+def shortened(x: np.ndarray) -> list[Recording]:
+    return [Recording(each[:, : 2000 + 80 * n], np.zeros(12, bool)) for n, each in enumerate(x)]
+
+
+def inputs_of(x: np.ndarray) -> dict[str, np.ndarray]:
+    return {"x": x, "n_valid": np.full(len(x), x.shape[2]), "absent": np.zeros((len(x), 12), bool)}
+
+
+def assert_called_as_by(fitted: EcgClassifier, x: np.ndarray, probability: np.ndarray, called: np.ndarray):
+    expected = fitted.predict_proba(x)
+    np.testing.assert_allclose(probability, expected, atol=1e-4)
+    np.testing.assert_array_equal(called, fitted.calls(expected))
+    assert 0 < called[:, 0].sum() < len(x)
+
+
+@pytest.mark.parametrize("kind", ["several", "exclusive"])
+@torch.no_grad()
+def test_the_network_of_a_classifiers_file_calls_whole_records_as_the_classifier_does(
+    kind, labelled, request
+):
+    """Whatever the format: what is written is this network, traced."""
+    _, x, _ = labelled
+    fitted = request.getfixturevalue(kind)
+    network = exported_networks.ExportedClassifier(fitted).eval()
+    _, probability, called = network(*map(torch.from_numpy, inputs_of(x).values()))
+    assert_called_as_by(fitted, x, probability.numpy(), called.numpy())
+
+
+def test_a_program_of_a_classifier_calls_whole_records_as_the_classifier_does(program, several, labelled):
+    _, x, _ = labelled
+    assert program.difference <= 1e-4
+    assert (program.real.records, program.real.changed) == (24, 0)
+    extra = {"marecg.json": ""}
+    run_file = torch.export.load(program.path, extra_files=extra).module()
+    assert json.loads(extra["marecg.json"]) == program.about
+    for records in (x, x[:5]):
+        _, probability, called = run_file(*map(torch.from_numpy, inputs_of(records).values()))
+        assert_called_as_by(several, records, probability.numpy(), called.numpy())
+        assert probability[:, 2:].unique(dim=0).tolist() == [[0.0, 1.0]]
+        assert called[:, 2:].unique(dim=0).tolist() == [[False, True]]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["several", "exclusive"])
+def test_the_onnx_file_of_a_classifier_calls_whole_records_as_the_classifier_does(
+    kind, labelled, tmp_path, request
+):
+    _, x, _ = labelled
+    fitted = request.getfixturevalue(kind)
     fitted.save(tmp_path / "clf")
-    recorded = [Recording(each[:, : 2000 + 80 * n], np.zeros(12, bool)) for n, each in enumerate(x)]
-    done = export(tmp_path / "clf", "onnx", tmp_path / "clf.onnx", recorded)
+    done = export(tmp_path / "clf", "onnx", tmp_path / "clf.onnx", shortened(x))
     assert done.difference <= 1e-4
     assert (done.real.records, done.real.changed) == (24, 0)
     session = onnxruntime.InferenceSession(done.path)
     about = session.get_modelmeta().custom_metadata_map
-    assert (json.loads(about["classes"]), json.loads(about["exclusive"])) == ([0, 1], not several)
-    inputs = {"x": x, "n_valid": np.full(24, x.shape[2]), "absent": np.zeros((24, 12), bool)}
-    probability, called = session.run(["probability", "called"], inputs)
-    expected = fitted.predict_proba(x)
-    np.testing.assert_allclose(probability, expected, atol=1e-4)
-    np.testing.assert_array_equal(called, fitted.calls(expected))
-    assert 0 < called[:, 0].sum() < 24
+    classes = json.loads(about["classes"])
+    assert (classes, json.loads(about["exclusive"])) == (fitted.classes_.tolist(), kind == "exclusive")
+    probability, called = session.run(["probability", "called"], inputs_of(x))
+    assert_called_as_by(fitted, x, probability, called)
 
 
-def test_the_file_of_a_classifier_with_constant_classes_calls_them_in_no_record_and_in_every_record(
-    labelled, tmp_path
+@pytest.mark.nightly
+def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(
+    classifier_folder, tmp_path, monkeypatch
 ):
-    model, x, y = labelled
-    with pytest.warns(UserWarning, match="(no|every) record has class"):
-        fitted = EcgClassifier(model, fs=500, steps=2).fit(x, np.stack([y, 0 * y, 0 * y + 1], 1))
-    fitted.save(tmp_path / "clf")
-    done = export(tmp_path / "clf", "torch", tmp_path / "clf.pt2", [Recording(x[0], np.zeros(12, bool))])
-    assert (done.difference <= 1e-4, done.real.changed) == (True, 0)
-    inputs = (torch.from_numpy(x), torch.full((24,), x.shape[2]), torch.zeros(24, 12, dtype=torch.bool))
-    _, probability, called = torch.export.load(done.path).module()(*inputs)
-    assert probability[:, 1:].unique(dim=0).tolist() == [[0.0, 1.0]]
-    assert called[:, 1:].unique(dim=0).tolist() == [[False, True]]
-
-
-def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled, tmp_path, monkeypatch):
     """What `export` did before: the first window, from one beginning."""
-    model, x, y = labelled
-    EcgClassifier(model, fs=500, seed=1).fit(x, y).save(tmp_path / "clf")
 
     def at_zero(*given):
         row_U, start_U = window_starts(*given)
@@ -240,5 +305,5 @@ def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(labelled,
 
     monkeypatch.setattr(exported_networks, "cut", first)
     with pytest.raises(OutputError, match="differs from the model"):
-        export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
+        export(classifier_folder, "torch", tmp_path / "clf.pt2")
     assert not list(tmp_path.glob("*.pt2"))
