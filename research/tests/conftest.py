@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 from tests.conftest import (
-    _wherever_it_runs,
+    _without_progress,
     pytest_collection_finish,
     pytest_fixture_setup,
     pytest_runtest_call,
