@@ -86,8 +86,14 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, mo
     shares = [float(value) for name, value in rows[0].items() if name not in others]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert ("called" in rows[0]) == (model == "clf")
-    as_json = json.loads(answer("predict", *given(kinds, model, kind), "--format", "json"))
-    assert [row["id"] for row in as_json] == [row["id"] for row in rows]
+
+
+def test_predict_of_many_records_names_them_in_json_as_in_the_table(kinds):
+    words = ("predict", *given(kinds, "clf", "array"))
+    rows = csv.DictReader(io.StringIO(answer(*words)))
+    assert [row["id"] for row in json.loads(answer(*words, "--format", "json"))] == [
+        row["id"] for row in rows
+    ]
 
 
 @pytest.mark.parametrize("kind", ["embedded.npz", "embedded.parquet", "parts"])

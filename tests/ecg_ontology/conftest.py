@@ -9,6 +9,8 @@ from tests.ecg_ontology.changes import edit
 
 import ecg_ontology
 from ecg_ontology import Ontology
+from ecg_ontology.formats.sources import read_source
+from ecg_ontology.graph.drafts import Draft
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +29,12 @@ def curated() -> Ontology:
 def sources() -> Path:
     """The folder that a clinician edits."""
     return Path(__file__).parents[2] / "ontology"
+
+
+@pytest.fixture(scope="session")
+def draft(sources: Path) -> Draft:
+    """What is read from these sources."""
+    return read_source(sources)
 
 
 @pytest.fixture

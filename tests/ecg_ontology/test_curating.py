@@ -25,8 +25,8 @@ ADD = dict.fromkeys(("predicate", "comment"), "") | {
 
 
 @pytest.fixture
-def rows(folder):
-    return review_rows(read_source(folder))
+def rows(draft):
+    return review_rows(draft)
 
 
 def added(**changes):
@@ -68,21 +68,21 @@ LOST = set(itertools.product(COLUMNS, ("", "keep", "change"))) - {("comment", "c
 
 
 @pytest.mark.parametrize(("column", "decision"), sorted(LOST))
-def test_an_edit_that_no_decision_takes_is_refused(folder, rows, tmp_path, column, decision):
+def test_an_edit_that_no_decision_takes_is_refused(draft, rows, tmp_path, column, decision):
     other = {"node": "AFL", "code": "164890007"}.get(column, "edited")
     rows[2] |= {column: other, "decision": decision, **SIGNED}
     with pytest.raises(InputError, match=r"was edited|in no row of the table|changed since"):
-        read_decisions(write_review(tmp_path / "edited.tsv", rows), read_source(folder))
+        read_decisions(write_review(tmp_path / "edited.tsv", rows), draft)
 
 
-def test_one_row_is_decided_once(folder, rows, tmp_path):
+def test_one_row_is_decided_once(draft, rows, tmp_path):
     rows[2] |= {"decision": "keep", **SIGNED}
     twice = write_review(tmp_path / "twice.tsv", [*rows, {**rows[2], "decision": "remove"}])
     with pytest.raises(InputError, match=r"426177001 to SBrad is decided here and in .*:4"):
-        read_decisions(twice, read_source(folder))
+        read_decisions(twice, draft)
 
 
-def test_a_formula_is_no_comment(folder, rows, tmp_path):
+def test_a_formula_is_no_comment(draft, rows, tmp_path):
     path = write_review(tmp_path / "review.xlsx", rows)
     book = openpyxl.load_workbook(path)
     assert book.active.freeze_panes == "A2", "the heads stay in sight"
@@ -90,7 +90,7 @@ def test_a_formula_is_no_comment(folder, rows, tmp_path):
     book.active["I4"] = '="was " & D4'
     book.save(path)
     with pytest.raises(InputError, match=r"review.xlsx:4 I: holds a formula"):
-        read_decisions(path, read_source(folder))
+        read_decisions(path, draft)
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv", "xlsx"])

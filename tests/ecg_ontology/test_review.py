@@ -71,9 +71,9 @@ def test_a_kept_row_is_signed_and_no_other_row_changes(apply, folder, sources, o
     assert signed.routes(onto.codes) == onto.routes(onto.codes)
 
 
-def test_a_sheet_whose_every_row_is_kept_is_applied_and_what_the_paper_prints_stays(apply, folder):
+def test_a_sheet_whose_every_row_is_kept_is_applied_and_what_the_paper_prints_stays(apply, draft, folder):
     """Nobody decides on the paper's rows; a reviewer needn't look for them in the sheet."""
-    rows = review_rows(read_source(folder))
+    rows = review_rows(draft)
     before = texts(folder)["routing.paper.sssom.tsv"]
     assert any(row["table"] == "paper" for row in rows)
     signed = apply({(row["table"], row["code"], row["node"]): {"decision": "keep"} for row in rows})
@@ -174,8 +174,8 @@ def test_a_new_vocabulary_begins_a_table_of_its_own(folder):
     assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)
 
 
-def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
-    rows = review_rows(read_source(folder))
+def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(draft, folder):
+    rows = review_rows(draft)
     row = row_at(rows, AF)
     row |= {"decision": "Keep ", **SIGNED}
     sheet = folder.parent / "saved.csv"
@@ -183,13 +183,13 @@ def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
         writer = csv.DictWriter(file, list(row), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    [decision] = read_decisions(sheet, read_source(folder))
+    [decision] = read_decisions(sheet, draft)
     assert (decision.decision, decision.code, decision.date) == ("keep", "164889003", "2026-01-31")
     book = openpyxl.Workbook()
     book.active.append(list(row))
     book.active.append([int(text) if text == "164889003" else text for text in row.values()])
     book.save(folder.parent / "numbers.xlsx")
-    assert read_decisions(folder.parent / "numbers.xlsx", read_source(folder))[0].code == "164889003"
+    assert read_decisions(folder.parent / "numbers.xlsx", draft)[0].code == "164889003"
 
 
 NO_SHEETS = [b"", b"PK\x03\x04 no workbook", b"\xff\xfe\x00", b'"open', b"a\tb\n1\t2\n"]
@@ -197,11 +197,11 @@ NO_SHEETS = [b"", b"PK\x03\x04 no workbook", b"\xff\xfe\x00", b'"open', b"a\tb\n
 
 @pytest.mark.parametrize("content", NO_SHEETS)
 @pytest.mark.parametrize("ending", [".tsv", ".csv", ".xlsx", ".ods"])
-def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(folder, content, ending):
-    path = folder.parent / f"bad{ending}"
+def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(draft, tmp_path, content, ending):
+    path = tmp_path / f"bad{ending}"
     path.write_bytes(content)
     with pytest.raises(EcgError) as caught:
-        read_decisions(path, read_source(folder))
+        read_decisions(path, draft)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 

@@ -175,10 +175,14 @@ PACKED = {
 
 
 COLUMNS_ARE_LEADS = ("d.parquet", "leads first")
+QUICK = [("a.npz", "samples first"), ("b.h5", "leads first"), ("c.mat", "leads first")]
 ORDERS = [(name, order) for name in PACKED for order in ("leads first", "samples first")]
+OTHERS = [each for each in ORDERS if each not in {*QUICK, COLUMNS_ARE_LEADS}]
 
 
-@pytest.mark.parametrize(("name", "order"), [each for each in ORDERS if each != COLUMNS_ARE_LEADS])
+@pytest.mark.parametrize(
+    ("name", "order"), [*QUICK, *(pytest.param(*each, marks=pytest.mark.nightly) for each in OTHERS)]
+)
 def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(tmp_path, name, order):
     x_CL = np.zeros((12, 2_000_000), np.float32)  # 96 MB, packed into a few kB
     x_CL[:, :300] = X_BCL[0]

@@ -341,12 +341,12 @@ def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifie
     out, embedding = tmp_path / "again", corpus.with_name("corpus-embedding")
     older = {*embedding.iterdir()} if embedding.exists() else set()
     monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 20)
-    assert not fit(out)
+    assert not fit(out, "--set", "readout=full")
     assert "of an earlier run" not in capsys.readouterr().err
     before = (out / "predictions.parquet").read_bytes()
     kept = {*embedding.iterdir()} - older
     min(kept).write_bytes(b"damaged")
-    assert not fit(out)
+    assert not fit(out, "--set", "readout=full")
     assert f"embedding: 40 records taken from {embedding}, of an earlier run" in capsys.readouterr().err
     assert (out / "predictions.parquet").read_bytes() == before
     assert {*embedding.iterdir()} - older == kept

@@ -82,7 +82,7 @@ def task(ptbxl_root: Path) -> Task:
     return task_named("ptbxl-super").open(ptbxl_root)
 
 
-SMALL = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+SMALL = ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 
 
 @pytest.fixture(scope="session")

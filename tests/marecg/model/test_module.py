@@ -148,9 +148,14 @@ def assert_says_the_same(program: Any, model: MarEcg, x: torch.Tensor) -> None:
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
 
 
-def test_exported_and_traced_programs_say_what_the_module_says(model):
+@pytest.mark.slow
+def test_an_exported_program_says_what_the_module_says(model):
     x = noise(5000)
     assert_says_the_same(torch.export.export(model, (x,)).module(), model, x)
+
+
+def test_a_traced_program_says_what_the_module_says(model):
+    x = noise(5000)
     with warnings.catch_warnings():  # that the length of the records is now a constant
         warnings.simplefilter("ignore", torch.jit.TracerWarning)
         traced = torch.jit.trace(model, (x,))

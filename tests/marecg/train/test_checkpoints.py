@@ -127,32 +127,36 @@ def moments(held: dict[str, Any]) -> Any:
     return held["optimizer_states"][0]["state"]
 
 
+UNFIT = (
+    lambda held: held.update(global_step="x"),
+    lambda held: held.update(loops={}),
+    lambda held: held["state_dict"].pop(MASK),
+    lambda held: held["state_dict"].update({MASK: torch.zeros(17)}),
+    lambda held: held["state_dict"].update({MASK: torch.zeros(16, device="meta")}),
+    lambda held: held["optimizer_states"][0].update(state=[]),
+    lambda held: moments(held)[0].update(exp_avg=torch.zeros(3)),
+    lambda held: moments(held)[0].update(exp_avg=ROW),
+)
+UNFIT_AS_WELL = (
+    lambda held: held.update(global_step=7),
+    lambda held: held.update(skipped_steps=[0, "x"]),
+    lambda held: held.update(processes="x"),
+    lambda held: held.update(callbacks=[]),
+    lambda held: held.update(state_dict=[]),
+    lambda held: held["state_dict"].update(unknown=torch.zeros(3)),
+    lambda held: held["state_dict"].update({MASK: torch.zeros(16, dtype=torch.int64)}),
+    lambda held: held["state_dict"].update({MASK: [0.0] * 16}),
+    lambda held: held.update(optimizer_states=[]),
+    lambda held: moments(held).update({72: moments(held)[0]}),
+    lambda held: moments(held)[0].pop("exp_avg"),
+    lambda held: moments(held)[0].update(exp_avg=torch.zeros(16, 50, dtype=torch.float64)),
+    lambda held: moments(held)[0].update(step=torch.zeros(16)),
+    lambda held: moments(held)[0].update(step=4),
+)
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda held: held.update(global_step="x"),
-        lambda held: held.update(global_step=7),
-        lambda held: held.update(loops={}),
-        lambda held: held.update(skipped_steps=[0, "x"]),
-        lambda held: held.update(processes="x"),
-        lambda held: held.update(callbacks=[]),
-        lambda held: held.update(state_dict=[]),
-        lambda held: held["state_dict"].pop(MASK),
-        lambda held: held["state_dict"].update(unknown=torch.zeros(3)),
-        lambda held: held["state_dict"].update({MASK: torch.zeros(17)}),
-        lambda held: held["state_dict"].update({MASK: torch.zeros(16, dtype=torch.int64)}),
-        lambda held: held["state_dict"].update({MASK: torch.zeros(16, device="meta")}),
-        lambda held: held["state_dict"].update({MASK: [0.0] * 16}),
-        lambda held: held.update(optimizer_states=[]),
-        lambda held: held["optimizer_states"][0].update(state=[]),
-        lambda held: moments(held).update({72: moments(held)[0]}),
-        lambda held: moments(held)[0].pop("exp_avg"),
-        lambda held: moments(held)[0].update(exp_avg=torch.zeros(3)),
-        lambda held: moments(held)[0].update(exp_avg=torch.zeros(16, 50, dtype=torch.float64)),
-        lambda held: moments(held)[0].update(exp_avg=ROW),
-        lambda held: moments(held)[0].update(step=torch.zeros(16)),
-        lambda held: moments(held)[0].update(step=4),
-    ],
+    "change", [*UNFIT, *(pytest.param(each, marks=pytest.mark.nightly) for each in UNFIT_AS_WELL)]
 )
 def test_a_checkpoint_that_does_not_fit_the_network_and_its_optimiser_is_passed_over(
     pretrain, unbroken, tmp_path, caplog, change
